@@ -1,0 +1,75 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Power is what a device says of a machine. The zero value is Unknown, so that
+// a forgotten assignment can never read as off (S2).
+type Power string
+
+// The powers. Unknown is a value of its own and never means off.
+const (
+	Unknown Power = ""
+	On      Power = "On"
+	Off     Power = "Off"
+)
+
+// Reading is one answer of a device about its machine.
+type Reading struct {
+	Power Power
+	// Identity is the machine's own name for itself (system UUID, serial,
+	// instance ID) where the device can tell; empty where it can't (S11).
+	Identity string
+}
+
+// Driver talks to the device of one machine. Every method makes at most one
+// bounded conversation, obeys ctx, and returns with nothing outstanding (S10).
+type Driver interface {
+	// State reads the power. An error always comes with Unknown.
+	State(ctx context.Context) (Reading, error)
+	// Off cuts the power at once, without asking the system on it. A machine
+	// that is off already is not an error.
+	Off(ctx context.Context) error
+	// On switches the power on. A machine that is on already is not an error.
+	On(ctx context.Context) error
+}
+
+// Param is one parameter that a driver takes.
+type Param struct {
+	Name     string
+	Required bool
+	// Secret values come from a Secret and are never stored, shown or logged (S29).
+	Secret bool
+	// Machine parameters choose which machine is meant. They are taken only
+	// from an object about this one node, never from a type or a default (S11).
+	Machine bool
+	Default string
+	Doc     string
+}
+
+// Kind is what a driver declares of itself, and how it is opened.
+type Kind struct {
+	Name   string
+	Params []Param
+	// EffectDelay is the longest time between an accepted Off or On and its
+	// effect. A takeover and any power-on wait for it (S8).
+	EffectDelay time.Duration
+	// Address names the outlet or machine that the parameters choose, in one
+	// spelling, so that two nodes with one address are seen (S11).
+	Address func(params map[string]string) (string, error)
+	// Open checks the parameters and returns a driver. It does no I/O.
+	Open func(params map[string]string) (Driver, error)
+}
+
+// The ways in which a device says no. Drivers wrap exactly one of them, so that
+// an operator reads in words what to mend.
+var (
+	ErrUnreachable = errors.New("device unreachable")
+	ErrDenied      = errors.New("device denied access")
+	ErrUnsupported = errors.New("device does not support this")
+	ErrConflict    = errors.New("device refused in its present state")
+	ErrUnknown     = errors.New("device does not know this machine")
+)

@@ -1,0 +1,19 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+)
+
+// Handler takes one event and answers with the next, or with nil when there is
+// nothing to say. An error is Again unless it is Malformed.
+type Handler func(ctx context.Context, e event.Event) (*event.Event, error)
+
+// ErrMalformed marks an event that no repetition can mend: 400, dead letter.
+var ErrMalformed = errors.New("malformed event")
+
+// ErrAgain marks a failure that may be gone at the next try: 503, retried by
+// the broker. Every error that isn't Malformed counts as Again.
+var ErrAgain = errors.New("try again")
