@@ -1,0 +1,115 @@
+package events
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Extension attributes.
+const (
+	PartitionKey  = "partitionkey"
+	CorrelationID = "correlationid"
+	CausationID   = "causationid"
+	ExpiryTime    = "expirytime"
+	TraceParent   = "traceparent"
+	// What filters may ask for besides type and subject.
+	ReasonAttr    = "reason"
+	ConditionAttr = "condition"
+)
+
+// Source builds events in the name of one cluster.
+type Source string
+
+// SourceOf names a cluster as events do.
+func SourceOf(cluster string) Source { return Source("/nodefence/" + cluster) }
+
+// Condition says that a node's condition took a status. It is unhealthy or
+// healthy by the condition's own sense. The ID is that of the transition, so
+// that sending it again is the same event; resync > 0 makes it a new one.
+func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) event.Event {
+	typ := NodeHealthy
+	if c.Unhealthy {
+		typ = NodeUnhealthy
+	}
+	id := fmt.Sprintf("%s.%s.%s.%d", c.NodeUID, c.Condition, c.Status, c.Since.UnixMicro())
+	if !resync.IsZero() {
+		id += fmt.Sprintf(".r%d", resync.UnixMicro())
+	}
+	e := s.event(id, typ, c.Node, now, Payload{
+		Node: c.Node, NodeUID: c.NodeUID, Condition: c.Condition, Status: c.Status,
+		Reason: c.Reason, Since: c.Since.UTC().Format(time.RFC3339Nano),
+	})
+	e.SetExtension(ConditionAttr, c.Condition)
+	return e
+}
+
+// ConditionChange is one transition of one condition of one node.
+type ConditionChange struct {
+	Node, NodeUID     string
+	Condition, Status string
+	Reason            string
+	Since             time.Time
+	Unhealthy         bool
+}
+
+// Phase says that the fence is in its present phase. The ID holds generation,
+// phase, the count of transitions and the due time: the same state says the same
+// event, another due time another one.
+func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
+	p := f.CurrentPhase()
+	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Spec.Generation, p, f.Status.Transitions, due.UnixMicro())
+	e := s.event(id, OfPhase(p), f.Spec.Node, now, Payload{
+		Node: f.Spec.Node, NodeUID: string(f.Spec.NodeUID), Fence: string(f.UID), Generation: f.Spec.Generation,
+		Phase: string(p), Reason: string(f.Status.Reason), Message: f.Status.Message,
+		Due: due.UTC().Format(time.RFC3339Nano),
+	})
+	e.SetExtension(CorrelationID, string(f.UID))
+	if f.Status.Reason != "" {
+		e.SetExtension(ReasonAttr, string(f.Status.Reason))
+	}
+	if p == api.Isolating || p == api.Fencing {
+		// Past this the decision behind it is stale, and a resync has sent it anew (S17).
+		e.SetExtension(ExpiryTime, now.Add(DecisionValidity).UTC())
+	}
+	return e
+}
+
+// DecisionValidity is how long a wake-up to a first device call is worth carrying out.
+const DecisionValidity = 60 * time.Second
+
+// Marked says that the node carries our taint without an open record.
+func (s Source) Marked(node, nodeUID, taintValue string, resync, now time.Time) event.Event {
+	id := fmt.Sprintf("%s.marked.%s.r%d", nodeUID, taintValue, resync.UnixMicro())
+	return s.event(id, NodeMarked, node, now, Payload{Node: node, NodeUID: nodeUID, Fence: taintValue})
+}
+
+// CausedBy notes which event led to this one, and carries its trace on.
+func CausedBy(e *event.Event, cause event.Event) {
+	if id := cause.ID(); id != "" {
+		e.SetExtension(CausationID, id)
+	}
+	if tp, ok := cause.Extensions()[TraceParent]; ok {
+		e.SetExtension(TraceParent, tp)
+	}
+}
+
+func (s Source) event(id, typ, node string, now time.Time, p Payload) event.Event {
+	e := event.New(event.CloudEventsVersionV1)
+	e.SetID(id)
+	e.SetType(typ)
+	e.SetSource(string(s))
+	e.SetSubject(node)
+	e.SetTime(now.UTC())
+	e.SetDataSchema(SchemaID(typ))
+	e.SetExtension(PartitionKey, node)
+	// The payload is a flat struct of strings and numbers: it always encodes.
+	_ = e.SetData(event.ApplicationJSON, p)
+	return e
+}
+
+// SchemaID is the URI under which a type's JSON Schema is known.
+func SchemaID(typ string) string { return "https://nodefence.io/schemas/" + typ + ".json" }

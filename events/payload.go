@@ -1,0 +1,21 @@
+package events
+
+// Payload is the body of every event: the reference again, and what a person
+// who reads the event wants to know. No function decides by it.
+type Payload struct {
+	Node string `json:"node"`
+	// NodeUID tells two nodes of one name apart.
+	NodeUID string `json:"nodeUID,omitempty"`
+	// Fence is the NodeFence's UID; Generation which of its fences.
+	Fence      string `json:"fence,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+	Phase      string `json:"phase,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+	Message    string `json:"message,omitempty"`
+	// Condition, Status, Since: the node condition that changed (RFC 3339).
+	Condition string `json:"condition,omitempty"`
+	Status    string `json:"status,omitempty"`
+	Since     string `json:"since,omitempty"`
+	// Due is when the fence wanted to be looked at again (RFC 3339).
+	Due string `json:"due,omitempty"`
+}

@@ -1,0 +1,52 @@
+package events
+
+import (
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The types. Those of phases are derived: io.nodefence.fence.<phase>.v1.
+const (
+	NodeUnhealthy = "io.nodefence.node.unhealthy.v1"
+	NodeHealthy   = "io.nodefence.node.healthy.v1"
+	// NodeMarked: a node carries our taint and no open record stands for it (S22).
+	NodeMarked = "io.nodefence.node.marked.v1"
+
+	fencePrefix = "io.nodefence.fence."
+	version     = ".v1"
+)
+
+// OfPhase is the type that says: this fence is now in that phase.
+func OfPhase(p api.Phase) string {
+	return fencePrefix + strings.ToLower(string(p)) + version
+}
+
+// PhaseOf is the phase that a type names, if it is one of a fence.
+func PhaseOf(eventType string) (api.Phase, bool) {
+	for _, p := range api.Phases {
+		if OfPhase(p) == eventType {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// Types lists every type that nodefence sends, in the order of a fence's way.
+func Types() []string {
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked}
+	for _, p := range api.Phases {
+		all = append(all, OfPhase(p))
+	}
+	return all
+}
+
+// Known tells whether nodefence has this type.
+func Known(eventType string) bool {
+	for _, t := range Types() {
+		if t == eventType {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// FenceLedger is the one object, named "cluster", against which every gate
+// counts, decides and reserves in a single compare-and-swap (S14). It has no
+// status subresource, so that one resourceVersion covers all of it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=fl
+// +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
+// +kubebuilder:printcolumn:name=STORM-SINCE,type=date,JSONPath=`.status.storm.since`
+// +kubebuilder:printcolumn:name=LEASES-SEEN,type=date,JSONPath=`.status.leases.observedAt`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'cluster'",message="there is one FenceLedger, named cluster"
+type FenceLedger struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Spec FenceLedgerSpec `json:"spec,omitzero"`
+	// +optional
+	Status FenceLedgerStatus `json:"status,omitzero"`
+}
+
+// FenceLedgerSpec is what a person sets.
+type FenceLedgerSpec struct {
+	// Stop is the cluster-wide switch: nothing new begins and no further Off is
+	// sent. What was begun is proven, released and recovered.
+	// +optional
+	Stop bool `json:"stop,omitempty"`
+}
+
+// FenceLedgerStatus is what nodefence keeps.
+type FenceLedgerStatus struct {
+	// Reservations are slots in use. One whose fence is gone, closed or
+	// released counts for nothing and is dropped by whoever writes next.
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	Reservations []Reservation `json:"reservations,omitempty"`
+	// Leases is the source's picture of Leases that stand still.
+	// +optional
+	Leases LeasePicture `json:"leases,omitzero"`
+	// Storm is set while, and for the cool-down after, more nodes are unhealthy
+	// than a policy allows.
+	// +optional
+	Storm *Storm `json:"storm,omitempty"`
+}
+
+// Reservation is one slot, bound to one fence.
+type Reservation struct {
+	Node       string    `json:"node"`
+	FenceUID   types.UID `json:"fenceUID"`
+	Generation int64     `json:"generation"`
+	At         Time      `json:"at"`
+}
+
+// LeasePicture is what the source saw of the nodes' Leases.
+type LeasePicture struct {
+	// Since is when this source began to watch: a picture that is younger than
+	// one renewal has not seen a failure yet.
+	// +optional
+	Since *Time `json:"since,omitempty"`
+	// +optional
+	ObservedAt *Time `json:"observedAt,omitempty"`
+	// Total Leases watched.
+	// +optional
+	Total int32 `json:"total,omitempty"`
+	// Still are the Leases that missed a renewal.
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	Still []StillLease `json:"still,omitempty"`
+}
+
+// StillLease is a Lease that missed a renewal.
+type StillLease struct {
+	Node string `json:"node"`
+	// Renewed is the renewTime at which it stands.
+	Renewed string `json:"renewed"`
+	// Since is when it was last seen to move, by the API server's clock.
+	Since Time `json:"since"`
+	// Stale: two renewals missed. Otherwise suspect: one.
+	// +optional
+	Stale bool `json:"stale,omitempty"`
+}
+
+// Storm is more unhealthy nodes than a policy allows.
+type Storm struct {
+	Since   Time   `json:"since"`
+	Policy  string `json:"policy"`
+	Message string `json:"message"`
+	// CoolDownUntil is set once it has ended.
+	// +optional
+	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
+}
+
+// FenceLedgerList is a list of FenceLedger.
+// +kubebuilder:object:root=true
+type FenceLedgerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []FenceLedger `json:"items"`
+}

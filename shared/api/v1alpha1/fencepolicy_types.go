@@ -1,0 +1,235 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// FencePolicy says which nodes are fenced, when, and how far.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=fp
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=MODE,type=string,JSONPath=`.spec.mode`
+// +kubebuilder:printcolumn:name=ACTION,type=string,JSONPath=`.spec.action`
+// +kubebuilder:printcolumn:name=MAX-UNHEALTHY,type=string,JSONPath=`.spec.limits.maxUnhealthy`
+// +kubebuilder:printcolumn:name=MAX-CONCURRENT,type=integer,JSONPath=`.spec.limits.maxConcurrent`
+// +kubebuilder:printcolumn:name=PAUSED,type=boolean,JSONPath=`.spec.paused`
+// +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
+type FencePolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec FencePolicySpec `json:"spec"`
+	// +optional
+	Status FencePolicyStatus `json:"status,omitzero"`
+}
+
+// FencePolicySpec is what a person decides.
+type FencePolicySpec struct {
+	// Priority orders policies that select the same node: the lowest number
+	// decides everything but limits, of which the strictest hold. Two policies
+	// of one priority that select one node are a conflict, and that node is not
+	// fenced.
+	// +kubebuilder:default=100
+	// +optional
+	Priority int32 `json:"priority"`
+	// Selector chooses nodes by label. Empty selects all.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Unhealthy says what counts as a failed node.
+	// +kubebuilder:default={}
+	// +optional
+	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
+	// Limits bound how much is fenced at once.
+	// +kubebuilder:default={}
+	// +optional
+	Limits Limits `json:"limits,omitzero"`
+	// Action is what becomes of the machine: Reboot switches it on again after
+	// its work is released, Off leaves it off.
+	// +kubebuilder:default=Reboot
+	// +optional
+	Action FenceAction `json:"action,omitempty"`
+	// +kubebuilder:default={}
+	// +optional
+	Timeouts Timeouts `json:"timeouts,omitzero"`
+	// +kubebuilder:default={}
+	// +optional
+	Retries Retries `json:"retries,omitzero"`
+	// Mode Enforce acts; DryRun opens records that say what would be done.
+	// +kubebuilder:default=Enforce
+	// +optional
+	Mode Mode `json:"mode,omitempty"`
+	// Paused stops new fences under this policy. What was begun runs to its end (S25).
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+}
+
+// FenceAction is what becomes of the machine.
+// +kubebuilder:validation:Enum=Off;Reboot
+type FenceAction string
+
+// The actions.
+const (
+	ActionOff    FenceAction = "Off"
+	ActionReboot FenceAction = "Reboot"
+)
+
+// Mode says whether a policy acts.
+// +kubebuilder:validation:Enum=Enforce;DryRun
+type Mode string
+
+// The modes.
+const (
+	Enforce Mode = "Enforce"
+	DryRun  Mode = "DryRun"
+)
+
+// Unhealthy says what counts as a failed node; any entry suffices.
+type Unhealthy struct {
+	// Conditions are node conditions and how long each must have held. Unless
+	// set: Ready=Unknown at once, Ready=False for five minutes.
+	// +kubebuilder:default={{type:Ready,status:Unknown,"for":"0s"},{type:Ready,status:"False","for":"5m"}}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=type
+	// +listMapKey=status
+	// +optional
+	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
+}
+
+// UnhealthyCondition is one node condition that makes a node unhealthy.
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="Ready=True is what healthy means; it can't make a node unhealthy"
+type UnhealthyCondition struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
+	Type string `json:"type"`
+	// +kubebuilder:validation:Enum=True;False;Unknown
+	Status string `json:"status"`
+	// For is how long the condition must have held, by the API server's clock.
+	// +kubebuilder:default="0s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="for must be between 0s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	For metav1.Duration `json:"for"`
+}
+
+// Limits bound how much is fenced at once. All counts are over the nodes that
+// the policy selects.
+// +kubebuilder:validation:XValidation:rule="!(has(self.maxUnhealthy) && has(self.minHealthy))",message="maxUnhealthy and minHealthy exclude each other: set one"
+type Limits struct {
+	// MaxUnhealthy is the most unhealthy nodes, number or percent (rounded
+	// down), with which a fence may still begin: it begins while unhealthy <=
+	// maxUnhealthy. Unless maxUnhealthy or minHealthy is set: 40%.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
+	// +optional
+	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
+	// MinHealthy is the fewest healthy nodes, number or percent (rounded up),
+	// with which a fence may still begin.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
+	// +optional
+	MinHealthy *intstr.IntOrString `json:"minHealthy,omitempty"`
+	// MaxConcurrent is how many nodes may be between reservation and release at once.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+	// StormCoolDown is how long nothing begins after a storm (more unhealthy
+	// nodes than allowed) has ended.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	StormCoolDown metav1.Duration `json:"stormCoolDown,omitempty"`
+	// PerNodePerDay is how many times in 24 hours one node's power may be cut.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
+}
+
+// Timeouts bound the steps.
+type Timeouts struct {
+	// DeviceCall is the longest that one call to a device may take.
+	// +kubebuilder:default="20s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('20s')",message="deviceCall must be between 1s and 20s"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	DeviceCall metav1.Duration `json:"deviceCall,omitempty"`
+	// PowerOff is how long after an accepted Off the machine may still read on.
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	PowerOff metav1.Duration `json:"powerOff,omitempty"`
+	// Release is how long a power-on waits for the node's pods and attachments
+	// to be gone.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="release must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Release metav1.Duration `json:"release,omitempty"`
+	// Boot is how long a machine may take from power-on to Ready.
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="boot must be between 1s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Boot metav1.Duration `json:"boot,omitempty"`
+	// HealthyFor is how long a node must be Ready before it is given work again.
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="healthyFor must be between 0s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	HealthyFor metav1.Duration `json:"healthyFor,omitempty"`
+}
+
+// Retries bound repetition.
+type Retries struct {
+	// PerStep is how many times a device step is tried before the flow fails.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	PerStep int32 `json:"perStep,omitempty"`
+	// Interval lies between two tries.
+	// +kubebuilder:default="5s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Interval metav1.Duration `json:"interval,omitempty"`
+	// Flow is how many times the whole flow starts over before it is given up.
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Flow *int32 `json:"flow,omitempty"`
+}
+
+// FencePolicyStatus is what nodefence says of a policy.
+type FencePolicyStatus struct {
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// FencePolicyList is a list of FencePolicy.
+// +kubebuilder:object:root=true
+type FencePolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []FencePolicy `json:"items"`
+}

@@ -1,0 +1,413 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// NodeFence is the record of a node's fence. It is named like the node, so that
+// the API server keeps it to one; a later fence of the same node reopens it with
+// the next generation.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=nf
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.node`
+// +kubebuilder:printcolumn:name=PHASE,type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name=STEP,type=string,JSONPath=`.status.step`
+// +kubebuilder:printcolumn:name=STATUS,type=string,JSONPath=`.status.status`
+// +kubebuilder:printcolumn:name=RETRIES,type=integer,JSONPath=`.status.retries`
+// +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.status.openedAt`
+// +kubebuilder:printcolumn:name=REASON,type=string,priority=1,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name=HOST-HA,type=string,priority=1,JSONPath=`.status.hostHA`
+// +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.node",message="a NodeFence is named like its node (spec.node)"
+type NodeFence struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec NodeFenceSpec `json:"spec"`
+	// +optional
+	Status NodeFenceStatus `json:"status,omitzero"`
+}
+
+// NodeFenceSpec is what was decided when the fence was opened, and what people
+// ask of it since.
+type NodeFenceSpec struct {
+	// Node is the name of the node to fence.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
+	Node string `json:"node"`
+	// NodeUID is the Node object that failed; another one of the same name is
+	// another node (S6).
+	NodeUID types.UID `json:"nodeUID"`
+	// Generation numbers the fences of this node from 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="the generation of a NodeFence never goes back"
+	Generation int64 `json:"generation"`
+	// Trigger is why.
+	Trigger Trigger `json:"trigger"`
+	// Policy is the policy as resolved when the fence was opened; a later edit
+	// does not alter a running fence.
+	Policy ResolvedPolicy `json:"policy"`
+	// Binding is the device configuration as resolved, without secrets.
+	// +optional
+	Binding *Binding `json:"binding,omitempty"`
+	// BindingError says why there is no binding, with ConfigMap and key.
+	// +optional
+	BindingError string `json:"bindingError,omitempty"`
+	// Requests are what people ask of this fence. The recorded name is held to
+	// the authenticated one by an admission policy (S20).
+	// +optional
+	Requests Requests `json:"requests,omitzero"`
+}
+
+// Trigger is what started a fence.
+type Trigger struct {
+	// Condition, Status: the node condition that held.
+	Condition string `json:"condition"`
+	Status    string `json:"status"`
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Since is when the condition took that status; For how long it must have held.
+	Since Time            `json:"since"`
+	For   metav1.Duration `json:"for,omitempty"`
+}
+
+// ResolvedPolicy is the outcome of all policies that select a node.
+type ResolvedPolicy struct {
+	// Name and Generation of the deciding policy.
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+	// Conflict names the policy of equal priority, if there is one; then
+	// nothing is done.
+	// +optional
+	Conflict   string               `json:"conflict,omitempty"`
+	Conditions []UnhealthyCondition `json:"conditions"`
+	Action     FenceAction          `json:"action"`
+	Mode       Mode                 `json:"mode"`
+	Timeouts   Timeouts             `json:"timeouts"`
+	Retries    Retries              `json:"retries"`
+	// Limits are those of every policy that selects the node; all must hold.
+	Limits []ScopedLimits `json:"limits"`
+}
+
+// ScopedLimits are one policy's limits with the nodes that they count over.
+type ScopedLimits struct {
+	Policy string `json:"policy"`
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Limits   `json:",inline"`
+}
+
+// Binding is which device switches this machine. No secret is in it (S29).
+type Binding struct {
+	Driver string `json:"driver"`
+	// Address is the outlet or machine in the driver's one spelling (S11).
+	Address string            `json:"address"`
+	Params  map[string]string `json:"params,omitempty"`
+	// Secrets says where each secret parameter is read when it is needed.
+	// +optional
+	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	// EffectDelay is the longest time between an accepted call and its effect (S8).
+	// +optional
+	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
+	// Identity is what the machine said of itself while it was healthy.
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// Sources are the ConfigMaps that it came from, with resourceVersion.
+	// +optional
+	Sources []string `json:"sources,omitempty"`
+}
+
+// SecretRef is a key of a Secret, or of a ConfigMap where a person left one.
+type SecretRef struct {
+	// +optional
+	Secret string `json:"secret,omitempty"`
+	// +optional
+	ConfigMap string `json:"configMap,omitempty"`
+	Key       string `json:"key"`
+}
+
+// Requests are what people ask of a running fence.
+type Requests struct {
+	// Abort ends the fence if no power was cut yet, and stops further Offs.
+	// +optional
+	Abort *Request `json:"abort,omitempty"`
+	// Retry starts a fence that was given up once more.
+	// +optional
+	Retry *Request `json:"retry,omitempty"`
+	// ConfirmOff is a person's word that the machine is off. What it says
+	// can't be checked by nodefence: if it is not so, data is lost.
+	// +optional
+	ConfirmOff *Request `json:"confirmOff,omitempty"`
+}
+
+// Request is one person's wish.
+type Request struct {
+	// By is the authenticated user.
+	// +kubebuilder:validation:MinLength=1
+	By string `json:"by"`
+	// At tells one request from the next.
+	At metav1.Time `json:"at"`
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// NodeFenceStatus is the state of the automaton. Only nodefence writes it.
+type NodeFenceStatus struct {
+	// SchemaVersion of this record (S21).
+	// +optional
+	SchemaVersion int32 `json:"schemaVersion,omitempty"`
+	// Generation is the spec.generation that this status is about.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+	// Step, Status: the proposal's words for the phase.
+	// +optional
+	Step string `json:"step,omitempty"`
+	// +optional
+	Status string `json:"status,omitempty"`
+	// HostHA is CloudStack's word for the phase.
+	// +optional
+	HostHA string `json:"hostHA,omitempty"`
+	// Reason and Message say why it stands where it stands.
+	// +optional
+	Reason Reason `json:"reason,omitempty"`
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Retries are failed tries of this step; Restarts of the whole flow.
+	// +optional
+	Retries int32 `json:"retries,omitempty"`
+	// +optional
+	Restarts int32 `json:"restarts,omitempty"`
+	// +optional
+	OpenedAt *Time `json:"openedAt,omitempty"`
+	// +optional
+	PhaseSince *Time `json:"phaseSince,omitempty"`
+	// DecidedAt is when the gate last said yes; older than its validity it is
+	// decided again (S17).
+	// +optional
+	DecidedAt *Time `json:"decidedAt,omitempty"`
+	// NextCheck is when this record must be looked at again; missing on an
+	// open record means now (S19).
+	// +optional
+	NextCheck *Time `json:"nextCheck,omitempty"`
+	// Transitions counts saves that changed the phase; it tells events apart.
+	// +optional
+	Transitions int64 `json:"transitions,omitempty"`
+	// Claim is the one device call that may be in flight (S7).
+	// +optional
+	Claim *Claim `json:"claim,omitempty"`
+	// +optional
+	Power PowerRecord `json:"power,omitzero"`
+	// +optional
+	Proof *Proof `json:"proof,omitempty"`
+	// +optional
+	Lease LeaseRecord `json:"lease,omitzero"`
+	// BootIDBefore is the node's boot ID when its power was first looked at.
+	// +optional
+	BootIDBefore string `json:"bootIDBefore,omitempty"`
+	// Placed is what nodefence put on the node and must take away (S22).
+	// +optional
+	Placed Placed `json:"placed,omitzero"`
+	// +optional
+	Release ReleaseRecord `json:"release,omitzero"`
+	// ReadySince is since when recovery has seen the node healthy.
+	// +optional
+	ReadySince *Time `json:"readySince,omitempty"`
+	// RetryHandled, ConfirmHandled: the last requests that were answered.
+	// +optional
+	RetryHandled *metav1.Time `json:"retryHandled,omitempty"`
+	// +optional
+	ConfirmHandled *metav1.Time `json:"confirmHandled,omitempty"`
+	// Outcome is why the record was closed.
+	// +optional
+	Outcome Reason `json:"outcome,omitempty"`
+	// History is this fence's story, oldest first, at most 64 entries.
+	// +listType=atomic
+	// +optional
+	History []HistoryEntry `json:"history,omitempty"`
+	// Past are the last ten fences of this node, oldest first.
+	// +listType=atomic
+	// +optional
+	Past []PastFence `json:"past,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Call is a word with a device.
+// +kubebuilder:validation:Enum=Read;Off;On
+type Call string
+
+// The calls.
+const (
+	CallRead Call = "Read"
+	CallOff  Call = "Off"
+	CallOn   Call = "On"
+)
+
+// Claim is the right to make one device call until NotAfter.
+type Claim struct {
+	Holder   string `json:"holder"`
+	Call     Call   `json:"call"`
+	At       Time   `json:"at"`
+	NotAfter Time   `json:"notAfter"`
+}
+
+// Read is one power reading.
+type Read struct {
+	// Power is On, Off or empty for unknown.
+	Power string `json:"power"`
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// At is taken before the device was asked, so that its age is never understated.
+	At Time `json:"at"`
+}
+
+// PowerRecord is what was asked of the device and what it said.
+type PowerRecord struct {
+	// +optional
+	LastRead *Read `json:"lastRead,omitempty"`
+	// FirstOff is the first of the two reads that make a proof.
+	// +optional
+	FirstOff *Read `json:"firstOff,omitempty"`
+	// OffAt is when our last Off was intended; OffCalls how many there were.
+	// +optional
+	OffAt *Time `json:"offAt,omitempty"`
+	// +optional
+	OffCalls int32 `json:"offCalls,omitempty"`
+	// +optional
+	OnAt *Time `json:"onAt,omitempty"`
+	// +optional
+	OnCalls int32 `json:"onCalls,omitempty"`
+	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
+	// +optional
+	EffectUntil *Time `json:"effectUntil,omitempty"`
+	// CutByUs: an Off was intended after a read of on. Only then is the machine
+	// switched on again (S12).
+	// +optional
+	CutByUs bool `json:"cutByUs,omitempty"`
+	// LeaseFresh: the Lease was still moving when the power was cut or first
+	// seen off, so that the settle is a whole Lease renewal (S5).
+	// +optional
+	LeaseFresh bool `json:"leaseFresh,omitempty"`
+	// LastError is the device's last failure, in words, without secrets.
+	// +optional
+	LastError string `json:"lastError,omitempty"`
+}
+
+// ProofKind says what the proof rests on.
+// +kubebuilder:validation:Enum=SeenOff;Confirmed
+type ProofKind string
+
+// The kinds of proof that are built (S1).
+const (
+	ProofSeenOff   ProofKind = "SeenOff"
+	ProofConfirmed ProofKind = "Confirmed"
+)
+
+// Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
+type Proof struct {
+	Kind         ProofKind `json:"kind"`
+	FenceUID     types.UID `json:"fenceUID"`
+	Generation   int64     `json:"generation"`
+	NodeUID      types.UID `json:"nodeUID"`
+	BootIDBefore string    `json:"bootIDBefore,omitempty"`
+	Device       string    `json:"device,omitempty"`
+	Identity     string    `json:"identity,omitempty"`
+	// Reads are the two looks that saw the machine off.
+	Reads []Read `json:"reads,omitempty"`
+	// By is the person, where one confirmed.
+	By string `json:"by,omitempty"`
+	// At is when the proof was made; it ages from here.
+	At Time `json:"at"`
+}
+
+// LeaseRecord is how the node's Lease was last seen.
+type LeaseRecord struct {
+	// Renewed is the Lease's renewTime as a mere mark: it is compared with
+	// itself, never with a clock (S30).
+	// +optional
+	Renewed string `json:"renewed,omitempty"`
+	// StillSince is since when, by our looks, it has not moved.
+	// +optional
+	StillSince *Time `json:"stillSince,omitempty"`
+}
+
+// Placed is what nodefence put on the node.
+type Placed struct {
+	// +optional
+	Taint bool `json:"taint,omitempty"`
+	// Cordon is ours: the node was schedulable before.
+	// +optional
+	Cordon bool `json:"cordon,omitempty"`
+	// +optional
+	OutOfService bool `json:"outOfService,omitempty"`
+}
+
+// ReleaseRecord is how the release went.
+type ReleaseRecord struct {
+	// +optional
+	StartedAt *Time `json:"startedAt,omitempty"`
+	// Deadline is when a power-on no longer waits.
+	// +optional
+	Deadline *Time `json:"deadline,omitempty"`
+	// +optional
+	DoneAt *Time `json:"doneAt,omitempty"`
+	// Pods that were force-deleted.
+	// +optional
+	Pods int32 `json:"pods,omitempty"`
+	// LeftPods, LeftAttachments at the last look.
+	// +optional
+	LeftPods int32 `json:"leftPods,omitempty"`
+	// +optional
+	LeftAttachments int32 `json:"leftAttachments,omitempty"`
+}
+
+// HistoryEntry is one sentence of the story.
+type HistoryEntry struct {
+	At     Time   `json:"at"`
+	Phase  Phase  `json:"phase"`
+	Reason Reason `json:"reason"`
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// PastFence is a closed fence of this node.
+type PastFence struct {
+	Generation int64  `json:"generation"`
+	OpenedAt   Time   `json:"openedAt"`
+	ClosedAt   Time   `json:"closedAt"`
+	Outcome    Reason `json:"outcome"`
+	Condition  string `json:"condition,omitempty"`
+	Since      Time   `json:"since"`
+	// PowerCut: an Off of ours was intended.
+	PowerCut bool `json:"powerCut,omitempty"`
+}
+
+// NodeFenceList is a list of NodeFence.
+// +kubebuilder:object:root=true
+type NodeFenceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NodeFence `json:"items"`
+}
+
+// Open tells whether the fence is still to be worked on.
+func (f *NodeFence) Open() bool {
+	return f.Status.Generation < f.Spec.Generation || f.Status.Phase != Finished
+}
+
+// CurrentPhase is the phase of the generation that the spec asks for; a fence
+// that was just (re)opened is Pending whatever the old status says.
+func (f *NodeFence) CurrentPhase() Phase {
+	if f.Status.Generation < f.Spec.Generation || f.Status.Phase == "" {
+		return Pending
+	}
+	return f.Status.Phase
+}

@@ -1,0 +1,92 @@
+package v1alpha1
+
+// Phase is where a fence stands. Each has one event, io.nodefence.fence.<phase,
+// lower case>.v1, and one function that owns it.
+//
+// +kubebuilder:validation:Enum=Pending;Isolating;Fencing;Releasing;PoweringOn;Recovering;Fenced;Failed;Finished
+type Phase string
+
+// The phases, in the order in which a fence walks through them.
+const (
+	// Pending waits for the policy's time, evidence, budget. Owner: gate.
+	Pending Phase = "Pending"
+	// Isolating keeps new work away. Owner: isolate.
+	Isolating Phase = "Isolating"
+	// Fencing makes sure, and proves, that the machine is off. Owner: power.
+	Fencing Phase = "Fencing"
+	// Releasing frees pods and volumes of a machine proven off. Owner: cleanup.
+	Releasing Phase = "Releasing"
+	// PoweringOn brings back a machine that we cut. Owner: power.
+	PoweringOn Phase = "PoweringOn"
+	// Recovering waits for health and undoes what we placed. Owner: recover.
+	Recovering Phase = "Recovering"
+	// Fenced is a machine that is off and stays off until a person switches it
+	// on; its work is released. Owner: recover.
+	Fenced Phase = "Fenced"
+	// Failed is given up: visible, retried when a person asks, reset when the
+	// node is healthy (S27). Owner: recover.
+	Failed Phase = "Failed"
+	// Finished is closed; a later fence of the node reopens the object.
+	Finished Phase = "Finished"
+)
+
+// Phases lists all phases in order.
+var Phases = []Phase{Pending, Isolating, Fencing, Releasing, PoweringOn, Recovering, Fenced, Failed, Finished}
+
+// Known tells whether this nodefence knows the phase (S21).
+func (p Phase) Known() bool {
+	for _, q := range Phases {
+		if p == q {
+			return true
+		}
+	}
+	return p == ""
+}
+
+// HoldsSlot tells whether a fence in this phase counts against maxConcurrent:
+// from reservation to release (S14). Pending holds one only with a live
+// reservation.
+func (p Phase) HoldsSlot() bool { return p == Isolating || p == Fencing || p == Releasing }
+
+// Step and Status are the words of the node-fencing proposal, derived from the phase.
+func (p Phase) Step() string {
+	switch p {
+	case Pending, Isolating:
+		return "Isolation"
+	case Fencing, Releasing:
+		return "Power-Management"
+	case "":
+		return ""
+	}
+	return "Recovery"
+}
+
+// Status is the proposal's status word of a phase: New, Running, Done, Final or Error.
+func (p Phase) Status() string {
+	switch p {
+	case Pending, "":
+		return "New"
+	case Fenced:
+		return "Done"
+	case Finished:
+		return "Final"
+	case Failed:
+		return "Error"
+	}
+	return "Running"
+}
+
+// HostHA is the CloudStack Host HA state that users of that system know.
+func (p Phase) HostHA() string {
+	switch p {
+	case Pending, "":
+		return "SUSPECT"
+	case Isolating, Fencing, Releasing:
+		return "FENCING"
+	case PoweringOn, Recovering:
+		return "RECOVERING"
+	case Fenced, Failed:
+		return "FENCED"
+	}
+	return "AVAILABLE"
+}

@@ -1,0 +1,37 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of all objects here.
+var GroupVersion = schema.GroupVersion{Group: "nodefence.io", Version: "v1alpha1"}
+
+// Names that nodefence leaves on objects of others.
+const (
+	// IsolationTaint is NoSchedule; its value is the UID of the NodeFence that placed it (S22).
+	IsolationTaint = "nodefence.io/isolated"
+	// OutOfServiceTaint is Kubernetes' own (KEP-2268).
+	OutOfServiceTaint      = "node.kubernetes.io/out-of-service"
+	OutOfServiceTaintValue = "nodeshutdown"
+	// Finalizer holds a NodeFence until what it placed is undone (S27).
+	Finalizer = "nodefence.io/undo"
+	// FieldManager is the name under which nodefence writes; a cordon is ours
+	// while managedFields says that this manager owns spec.unschedulable.
+	FieldManager = "nodefence"
+	// LedgerName is the fixed name of the one FenceLedger (S14).
+	LedgerName = "cluster"
+	// ControlPlaneLabel marks nodes that are never fenced (S13).
+	ControlPlaneLabel = "node-role.kubernetes.io/control-plane"
+	// NotReadyReason is the reason of the Ready condition that cleanup sets to
+	// Unknown once the machine is proven off.
+	NotReadyReason = "NodefenceMachineOff"
+)
+
+// Schema is the version of the record's meaning. A NodeFence with a higher one
+// was written by a newer nodefence and is left alone (S21).
+const Schema = 1
+
+// Time is a moment of the API server's clock, to the microsecond (S30).
+type Time = metav1.MicroTime
