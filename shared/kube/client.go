@@ -1,0 +1,160 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// ErrConflict says that somebody else wrote first: look again.
+var ErrConflict = errors.New("written by somebody else meanwhile")
+
+// requestTimeout bounds every request, so that no handler outlives its platform's limit.
+const requestTimeout = 10 * time.Second
+
+// Client speaks JSON with the API server. It has no generated clientset behind
+// it, because the functions' binary is started often and must be small.
+type Client struct {
+	rest  rest.Interface
+	clock *Clock
+}
+
+// New connects to the cluster that the configuration names.
+func New(cfg *rest.Config) (*Client, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	clock := NewClock()
+	cfg = rest.CopyConfig(cfg)
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	cfg.ContentType, cfg.AcceptContentTypes = "application/json", "application/json"
+	// The API server's own priority and fairness is the limit: a client-side
+	// one would delay a fence exactly when many nodes fail.
+	cfg.QPS = -1
+	cfg.Timeout = requestTimeout
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = api.FieldManager
+	}
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return clock.Sample(next) })
+	c, err := rest.UnversionedRESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
+	return &Client{rest: c, clock: clock}, nil
+}
+
+// Clock is the API server's.
+func (c *Client) Clock() *Clock { return c.clock }
+
+// Ready tells whether the API server answers.
+func (c *Client) Ready(ctx context.Context) error {
+	if err := c.rest.Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("reach the API server: %w", err)
+	}
+	return nil
+}
+
+// ClusterID is the UID of kube-system: a name for the cluster that no other has.
+func (c *Client) ClusterID(ctx context.Context) (string, error) {
+	ns, err := get[metav1.PartialObjectMetadata](ctx, c, "/api/v1/namespaces/kube-system")
+	if err != nil || ns == nil {
+		return "", fmt.Errorf("read the cluster's identity: %w", err)
+	}
+	return string(ns.UID), nil
+}
+
+// get reads one object; nil when there is none.
+func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
+	r := c.rest.Get().AbsPath(path).Do(ctx)
+	if err := r.Error(); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("get %s: %w", path, err)
+	}
+	return decode[T](r, path)
+}
+
+// list reads a collection, whole.
+func list[T any](ctx context.Context, c *Client, path string, query ...string) (*T, error) {
+	req := c.rest.Get().AbsPath(path)
+	for i := 0; i+1 < len(query); i += 2 {
+		req = req.Param(query[i], query[i+1])
+	}
+	r := req.Do(ctx)
+	if err := r.Error(); err != nil {
+		return nil, fmt.Errorf("list %s: %w", path, err)
+	}
+	return decode[T](r, path)
+}
+
+// put writes an object with its resourceVersion: compare-and-swap.
+func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
+	body, err := json.Marshal(obj)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", path, err)
+	}
+	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
+	return written[T](r, "put", path)
+}
+
+// post creates an object. ErrConflict says that it is there already.
+func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
+	body, err := json.Marshal(obj)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", path, err)
+	}
+	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
+	return written[T](r, "create", path)
+}
+
+// patch changes what it names and leaves the rest byte for byte (S22).
+func (c *Client) patch(ctx context.Context, typ types.PatchType, path string, body any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode patch of %s: %w", path, err)
+	}
+	err = c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager).Body(raw).Do(ctx).Error()
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("patch %s: %w", path, ErrConflict)
+	}
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", path, err)
+	}
+	return nil
+}
+
+func written[T any](r rest.Result, verb, path string) (*T, error) {
+	err := r.Error()
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
+	}
+	return decode[T](r, path)
+}
+
+func decode[T any](r rest.Result, path string) (*T, error) {
+	raw, err := r.Raw()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	out := new(T)
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Clock tells the API server's time (S30). It learns it from the Date of every
+// answer: the server's moment lies in [Date, Date+1s), and between our sending
+// and receiving, so each answer narrows the offset between the two clocks; the
+// first leaves half a second of doubt, later ones a few milliseconds.
+//
+// Elapsed time is measured by the machine's boot clock, which goes on while the
+// machine sleeps and is not moved by time servers (S8).
+type Clock struct {
+	mu       sync.Mutex
+	low, hi  time.Time // bounds of the server's time at the boot clock's zero
+	sampled  time.Duration
+	elapsed  func() time.Duration
+	fallback func() time.Time
+}
+
+// drift is how far two clocks may run apart: bounds widen by it with time.
+const drift = 200e-6
+
+// NewClock makes a clock that has not heard of the server yet; until it has, it
+// tells the machine's own time.
+func NewClock() *Clock { return &Clock{elapsed: sinceBoot, fallback: time.Now} }
+
+// Now is the API server's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.low.IsZero() {
+		return c.fallback().UTC()
+	}
+	mid := c.low.Add(c.hi.Sub(c.low) / 2)
+	return mid.Add(c.elapsed()).UTC().Truncate(time.Microsecond)
+}
+
+// Sample learns from every answer that passes.
+func (c *Clock) Sample(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent := c.elapsed()
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			if date, perr := http.ParseTime(resp.Header.Get("Date")); perr == nil {
+				c.learn(date, sent, c.elapsed())
+			}
+		}
+		return resp, err
+	})
+}
+
+func (c *Clock) learn(date time.Time, sent, got time.Duration) {
+	low, hi := date.Add(-got), date.Add(time.Second-sent)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.low.IsZero() {
+		slack := time.Duration(float64(got-c.sampled) * drift)
+		was, wasHi := c.low.Add(-slack), c.hi.Add(slack)
+		if was.After(low) {
+			low = was
+		}
+		if wasHi.Before(hi) {
+			hi = wasHi
+		}
+		if low.After(hi) {
+			// The server's clock was set, or another server answered: believe
+			// the newest answer alone.
+			low, hi = date.Add(-got), date.Add(time.Second-sent)
+		}
+	}
+	c.low, c.hi, c.sampled = low, hi, got
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

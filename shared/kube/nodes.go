@@ -1,0 +1,183 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const (
+	mergePatch     = types.MergePatchType
+	strategicPatch = types.StrategicMergePatchType
+	// tries bounds how often a mark is put against other writers of the Node.
+	tries = 8
+)
+
+func isConflict(err error) bool { return errors.Is(err, ErrConflict) }
+
+// rawNode keeps the taints of others as they are, unknown fields included (S22).
+type rawNode struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Unschedulable bool              `json:"unschedulable,omitempty"`
+		Taints        []json.RawMessage `json:"taints,omitempty"`
+	} `json:"spec"`
+}
+
+// marks is the change of a node's marks: nil leaves the field alone.
+type marks struct {
+	taints        []json.RawMessage
+	changeTaints  bool
+	unschedulable *bool
+}
+
+// Isolate places our taint, and the cordon where asked, in one write.
+func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, fence types.UID, cordon bool) error {
+	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+		var m marks
+		rest, found := without(n.Spec.Taints, api.IsolationTaint, string(fence))
+		if !found {
+			t := corev1.Taint{Key: api.IsolationTaint, Value: string(fence), Effect: corev1.TaintEffectNoSchedule}
+			raw, err := json.Marshal(t)
+			if err != nil {
+				return m, fmt.Errorf("encode taint: %w", err)
+			}
+			// A taint of an earlier fence of this node is ours too, and replaced:
+			// one key and effect can stand only once.
+			rest, _ = without(rest, api.IsolationTaint, "")
+			m.taints, m.changeTaints = append(rest, raw), true
+		}
+		if cordon && !n.Spec.Unschedulable {
+			m.unschedulable = &cordon
+		}
+		return m, nil
+	})
+}
+
+// Unisolate removes our taint of that fence and, where it is still ours, the cordon.
+func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fence string, cordon bool) error {
+	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+		var m marks
+		if rest, found := without(n.Spec.Taints, api.IsolationTaint, fence); found {
+			m.taints, m.changeTaints = rest, true
+		}
+		if cordon && n.Spec.Unschedulable && CordonIsOurs(n.ManagedFields) {
+			off := false
+			m.unschedulable = &off
+		}
+		return m, nil
+	})
+}
+
+// OutOfService places or removes Kubernetes' out-of-service taint (KEP-2268).
+func (c *Client) OutOfService(ctx context.Context, node string, uid types.UID, placed bool) error {
+	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, api.OutOfServiceTaintValue)
+		if found == placed {
+			return marks{}, nil
+		}
+		if placed {
+			t := corev1.Taint{Key: api.OutOfServiceTaint, Value: api.OutOfServiceTaintValue, Effect: corev1.TaintEffectNoExecute}
+			raw, err := json.Marshal(t)
+			if err != nil {
+				return marks{}, fmt.Errorf("encode taint: %w", err)
+			}
+			rest = append(rest, raw)
+		}
+		return marks{taints: rest, changeTaints: true}, nil
+	})
+}
+
+// mark applies one change against the node's resourceVersion, again when
+// somebody else wrote, and refuses a node that is not the one meant (S6).
+func (c *Client) mark(ctx context.Context, node string, uid types.UID, change func(*rawNode) (marks, error)) error {
+	var err error
+	for range tries {
+		var n *rawNode
+		n, err = get[rawNode](ctx, c, nodesPath+"/"+node)
+		if err != nil {
+			return err
+		}
+		if n == nil || n.UID != uid {
+			return nil // the next look sees that the node is gone or another
+		}
+		m, cerr := change(n)
+		if cerr != nil {
+			return cerr
+		}
+		if err = c.writeMarks(ctx, n, m); !isConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
+	spec := map[string]any{}
+	if m.changeTaints {
+		spec["taints"] = m.taints
+		if len(m.taints) == 0 {
+			spec["taints"] = nil
+		}
+	}
+	if m.unschedulable != nil {
+		spec["unschedulable"] = true
+		if !*m.unschedulable {
+			spec["unschedulable"] = nil
+		}
+	}
+	if len(spec) == 0 {
+		return nil
+	}
+	return c.patch(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID},
+		"spec":     spec,
+	})
+}
+
+// without drops the taints of a key, and of a value unless that is empty.
+func without(taints []json.RawMessage, key, value string) (rest []json.RawMessage, found bool) {
+	for _, raw := range taints {
+		var t corev1.Taint
+		if json.Unmarshal(raw, &t) == nil && t.Key == key && (value == "" || t.Value == value) {
+			found = true
+			continue
+		}
+		rest = append(rest, raw)
+	}
+	return rest, found
+}
+
+// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable.
+// The API server keeps that for us, so that a person's own cordon, set after
+// lifting ours, is left alone (S22).
+func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
+	for _, m := range fields {
+		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.Raw), `"f:unschedulable"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// MarkNotReady sets Ready to Unknown on a node whose machine is proven off, so
+// that Kubernetes frees its volumes without waiting for the grace period.
+func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID) error {
+	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
+	return c.patch(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"status": map[string]any{"conditions": []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: api.NotReadyReason,
+			Message:           "nodefence has seen this machine off",
+			LastHeartbeatTime: now, LastTransitionTime: now,
+		}}},
+	})
+}

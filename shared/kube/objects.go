@@ -1,0 +1,140 @@
+package kube
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const (
+	group        = "/apis/nodefence.io/v1alpha1"
+	fencesPath   = group + "/nodefences"
+	policiesPath = group + "/fencepolicies"
+	ledgersPath  = group + "/fenceledgers"
+	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	nodesPath    = "/api/v1/nodes"
+)
+
+// Node reads a node; nil when there is none.
+func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return get[corev1.Node](ctx, c, nodesPath+"/"+name)
+}
+
+// Nodes reads all nodes.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	l, err := list[corev1.NodeList](ctx, c, nodesPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// Lease reads a node's Lease; nil when there is none.
+func (c *Client) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
+	return get[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
+}
+
+// Fence reads a node's NodeFence; nil when there is none.
+func (c *Client) Fence(ctx context.Context, node string) (*api.NodeFence, error) {
+	return get[api.NodeFence](ctx, c, fencesPath+"/"+node)
+}
+
+// Fences reads all NodeFences.
+func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
+	l, err := list[api.NodeFenceList](ctx, c, fencesPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// CreateFence opens a node's first fence. ErrConflict: somebody else did.
+func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
+	return post(ctx, c, fencesPath, f)
+}
+
+// SaveFence writes metadata and spec by compare-and-swap.
+func (c *Client) SaveFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
+	return put(ctx, c, fencesPath+"/"+f.Name, f)
+}
+
+// SaveStatus writes the status by compare-and-swap.
+func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
+	return put(ctx, c, fencesPath+"/"+f.Name+"/status", f)
+}
+
+// Policies reads all FencePolicies.
+func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// Ledger reads the ledger, creating it when it is missing.
+func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
+	for {
+		l, err := get[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
+		if err != nil || l != nil {
+			return l, err
+		}
+		l = &api.FenceLedger{
+			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"},
+			ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName},
+		}
+		made, err := post(ctx, c, ledgersPath, l)
+		if err == nil {
+			return made, nil
+		}
+		if !isConflict(err) {
+			return nil, err
+		}
+	}
+}
+
+// SaveLedger writes the ledger by compare-and-swap.
+func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error) {
+	l.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"}
+	return put(ctx, c, ledgersPath+"/"+api.LedgerName, l)
+}
+
+// ConfigMaps reads all ConfigMaps of a namespace.
+func (c *Client) ConfigMaps(ctx context.Context, namespace string) ([]corev1.ConfigMap, error) {
+	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps")
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// ConfigMap reads one; nil when there is none.
+func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	return get[corev1.ConfigMap](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps/"+name)
+}
+
+// CreateConfigMap creates one. ErrConflict: it is there already.
+func (c *Client) CreateConfigMap(ctx context.Context, cm *corev1.ConfigMap) error {
+	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+	_, err := post(ctx, c, "/api/v1/namespaces/"+cm.Namespace+"/configmaps", cm)
+	return err
+}
+
+// Secret reads one; nil when there is none.
+func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return get[corev1.Secret](ctx, c, "/api/v1/namespaces/"+namespace+"/secrets/"+name)
+}
+
+// PatchLeases replaces the source's picture in the ledger and nothing else, so
+// that it needs no turn in the gates' compare-and-swap.
+func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture) error {
+	return c.patch(ctx, mergePatch, ledgersPath+"/"+api.LedgerName,
+		map[string]any{"status": map[string]any{"leases": p}})
+}
