@@ -201,6 +201,10 @@ type NodeFenceStatus struct {
 	// Claim is the one device call that may be in flight (S7).
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
+	// Evidence is since when, by our looks, each condition of the policy holds.
+	// +listType=atomic
+	// +optional
+	Evidence []Evidence `json:"evidence,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional
@@ -238,6 +242,17 @@ type NodeFenceStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Evidence is one condition that holds.
+type Evidence struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	// Mark is the condition's own transition time: it tells one spell from the
+	// next and is compared with itself only (S30).
+	Mark Time `json:"mark"`
+	// Since is when we first saw it, by the API server's clock.
+	Since Time `json:"since"`
 }
 
 // Call is a word with a device.
@@ -292,6 +307,9 @@ type PowerRecord struct {
 	// switched on again (S12).
 	// +optional
 	CutByUs bool `json:"cutByUs,omitempty"`
+	// NotBefore spaces the calls: an early wake-up does not hurry the device.
+	// +optional
+	NotBefore *Time `json:"notBefore,omitempty"`
 	// LeaseFresh: the Lease was still moving when the power was cut or first
 	// seen off, so that the settle is a whole Lease renewal (S5).
 	// +optional
@@ -354,6 +372,9 @@ type Placed struct {
 type ReleaseRecord struct {
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
+	// MarkedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
+	// +optional
+	MarkedAt *Time `json:"markedAt,omitempty"`
 	// Deadline is when a power-on no longer waits.
 	// +optional
 	Deadline *Time `json:"deadline,omitempty"`
@@ -384,10 +405,8 @@ type PastFence struct {
 	OpenedAt   Time   `json:"openedAt"`
 	ClosedAt   Time   `json:"closedAt"`
 	Outcome    Reason `json:"outcome"`
-	Condition  string `json:"condition,omitempty"`
-	Since      Time   `json:"since"`
-	// PowerCut: an Off of ours was intended.
-	PowerCut bool `json:"powerCut,omitempty"`
+	// Cuts is how many times power was cut: 0, or 1 and one for each restart after.
+	Cuts int32 `json:"cuts,omitempty"`
 }
 
 // NodeFenceList is a list of NodeFence.

@@ -1,0 +1,92 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// retry counts a failed try of the power step; too many start the flow over,
+// too many of those end in Failed.
+func (d *decision) retry(why api.Reason, msg string) Action {
+	d.st.Retries++
+	if d.st.Retries < d.perStep() {
+		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.perStep()))
+		d.wait(d.interval())
+		return None
+	}
+	if d.st.Restarts >= d.flowRestarts() {
+		return d.fail(why, msg)
+	}
+	d.tell(why, msg)
+	cut := d.st.Power.CutByUs
+	d.restart()
+	if cut {
+		// What was begun runs to its end, under the slot that it holds (S25).
+		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.flowRestarts()))
+		d.wait(d.interval())
+		return None
+	}
+	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.flowRestarts()))
+	d.next(d.interval())
+	return None
+}
+
+// restart forgets what this pass through the flow read and sent, and keeps what
+// must outlive it: whether the off is ours (S12), what may still take effect
+// (S8), what was placed (S22), what is proven released (S26).
+func (d *decision) restart() {
+	d.st.Restarts++
+	d.st.Retries = 0
+	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
+	d.st.BootIDBefore = ""
+	p := &d.st.Power
+	p.LastRead, p.FirstOff, p.OffAt, p.OnAt, p.NotBefore = nil, nil, nil, nil, nil
+}
+
+// cuts is how many times this fence cut power, as the node's daily limit counts.
+func (d *decision) cuts() int32 {
+	if d.st.Power.OffCalls == 0 {
+		return 0
+	}
+	return max(1, d.st.Restarts)
+}
+
+func (d *decision) fail(why api.Reason, msg string) Action {
+	d.st.Power.FirstOff, d.st.Proof = nil, nil
+	d.to(api.Failed, why, msg)
+	d.next(Resync)
+	return None
+}
+
+// slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
+func (d *decision) slowly(why api.Reason, msg string) Action {
+	wait := d.interval()
+	for i := int32(0); i < d.st.Retries && wait < SlowRetry; i++ {
+		wait *= 2
+	}
+	d.st.Retries++
+	if d.st.Retries >= d.perStep() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+		// A dead device must not keep a record alive that a person has ended (S27).
+		d.st.Outcome = api.AbortedByPerson
+		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")
+	}
+	d.tell(why, msg)
+	d.wait(min(wait, SlowRetry))
+	return None
+}
+
+func (d *decision) perStep() int32 {
+	if n := d.spec.Policy.Retries.PerStep; n > 0 {
+		return n
+	}
+	return 3
+}
+
+func (d *decision) interval() time.Duration {
+	if i := d.spec.Policy.Retries.Interval.Duration; i > 0 {
+		return i
+	}
+	return 5 * time.Second
+}

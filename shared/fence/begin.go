@@ -1,0 +1,208 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// pending waits for the policy's time, the binding, and a slot.
+func (d *decision) pending() Action {
+	if d.ended() || d.calledOff() {
+		return None
+	}
+	due, n := d.dueAt(), d.seen.Node
+	switch p := d.spec.Policy; {
+	case p.Conflict != "":
+		return d.hold(api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", p.Name, p.Conflict), Resync)
+	case n.ControlPlane:
+		return d.hold(api.ControlPlaneHold, "control-plane nodes are never fenced", Resync) // S13
+	case d.seen.Self:
+		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must fence it", Handover) // S13
+	case due.After(d.now):
+		d.hold(api.Waiting, "until "+due.UTC().Format(time.RFC3339), 0)
+		d.nextAt(due)
+		return None
+	case d.spec.Binding == nil && !d.confirmAsked():
+		return d.unbound()
+	case p.Mode == api.DryRun:
+		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
+	}
+	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
+		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
+	}
+	return d.reserve()
+}
+
+func (d *decision) unbound() Action {
+	if !d.seen.Resolved {
+		return d.do(Resolve)
+	}
+	return d.to(api.Failed, api.BindingInvalid, d.spec.BindingError)
+}
+
+// reserve goes on with a live reservation, and asks for one otherwise.
+func (d *decision) reserve() Action {
+	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
+		d.st.DecidedAt = d.stamp(*r)
+		return d.to(api.Isolating, api.Admitted, "within all limits")
+	}
+	if v := d.seen.Verdict; v != nil {
+		return d.hold(v.Reason, v.Message, v.Again)
+	}
+	return d.do(Reserve)
+}
+
+// isolating places taint and cordon, and goes on when they are seen.
+func (d *decision) isolating() Action {
+	if d.ended() || d.calledOff() || d.stale() {
+		return None
+	}
+	if d.seen.Node.Taint {
+		return d.to(api.Fencing, api.Isolated, "no new work is placed on this node")
+	}
+	// What was there before is written down before it is changed (S22).
+	if !d.st.Placed.Taint {
+		d.st.Placed.Cordon = !d.seen.Node.Cordoned
+	}
+	d.st.Placed.Taint = true
+	return d.do(Isolate)
+}
+
+// ended: the node of this record is gone, or another one has its name (S6).
+// What we cut is switched on again all the same; nothing else is done in its name.
+func (d *decision) ended() bool {
+	why, msg := api.NodeGone, "the Node object was deleted"
+	if d.seen.Node.Exists {
+		if d.seen.Node.UID == d.spec.NodeUID {
+			return false
+		}
+		why, msg = api.NodeReplaced, "another Node object of this name exists; the old record ends"
+	}
+	d.st.Proof, d.st.Power.FirstOff = nil, nil
+	d.st.Outcome = why
+	if d.owesPowerOn() {
+		d.to(api.PoweringOn, why, msg)
+	} else {
+		d.to(api.Recovering, why, msg)
+	}
+	return true
+}
+
+// owesPowerOn: we cut it, and the policy wants it back (S12).
+func (d *decision) owesPowerOn() bool {
+	return d.st.Power.CutByUs && d.spec.Policy.Action == api.ActionReboot
+}
+
+// calledOff ends a fence whose reason has gone, or sends it back to the gate
+// when a brake is on. After the first Off neither happens any more (S17, S25).
+func (d *decision) calledOff() bool {
+	if d.begun() {
+		return false
+	}
+	if a := d.spec.Requests.Abort; a != nil || d.seen.Deleting {
+		who := "the record was deleted"
+		if a != nil {
+			who = "asked by " + a.By
+		}
+		return d.undoNow(api.AbortedByPerson, who)
+	}
+	if !d.unhealthy() {
+		return d.undoNow(api.Healed, "no condition of the policy holds any more; no power was cut")
+	}
+	return d.braked()
+}
+
+func (d *decision) undoNow(why api.Reason, msg string) bool {
+	d.st.Outcome = why
+	d.to(api.Recovering, why, msg)
+	return true
+}
+
+// braked sends a fence that has not cut power back to the gate.
+func (d *decision) braked() bool {
+	b, why := d.seen.Brakes, api.Reason("")
+	switch {
+	case !b.Looked:
+		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
+		return true
+	case b.Stopped:
+		why = api.StoppedHold
+	case b.Paused:
+		why = api.PausedHold
+	case b.Storm && d.st.Phase != api.Pending:
+		why = api.StormHold // in Pending the reservation itself asks for the storm
+	default:
+		return false
+	}
+	d.st.Proof = nil
+	d.to(api.Pending, why, b.Message)
+	d.next(Resync)
+	return true
+}
+
+// begun: power was cut by us, or work was released: from here the flow runs to
+// its end (S25).
+func (d *decision) begun() bool { return d.st.Power.CutByUs || d.st.Release.StartedAt != nil }
+
+// unhealthy: some condition of the policy holds now.
+func (d *decision) unhealthy() bool { return len(d.st.Evidence) > 0 }
+
+// dueAt is when the first of the conditions has held for as long as the policy asks.
+func (d *decision) dueAt() time.Time {
+	var due time.Time
+	for _, e := range d.st.Evidence {
+		for _, want := range d.spec.Policy.Conditions {
+			if want.Type != e.Type || want.Status != e.Status {
+				continue
+			}
+			if t := e.Since.Add(want.For.Duration); due.IsZero() || t.Before(due) {
+				due = t
+			}
+		}
+	}
+	return due
+}
+
+// stale sends a fence whose yes is too old back to the gate (S17).
+func (d *decision) stale() bool {
+	if d.begun() || d.since(d.st.DecidedAt) <= DecisionValidity {
+		return false
+	}
+	d.st.DecidedAt = nil
+	d.to(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
+	return true
+}
+
+// recentCuts counts this node's power cuts in the last 24 hours, this flow's
+// restarts included (S26).
+func (d *decision) recentCuts() int32 {
+	n := d.cuts()
+	for _, p := range d.st.Past {
+		if d.now.Sub(p.ClosedAt.Time) < 24*time.Hour {
+			n += p.Cuts
+		}
+	}
+	return n
+}
+
+// nodeLimit is the strictest of all policies that select the node.
+func (d *decision) nodeLimit() int32 {
+	most := int32(0)
+	for _, l := range d.spec.Policy.Limits {
+		if l.PerNodePerDay > 0 && (most == 0 || l.PerNodePerDay < most) {
+			most = l.PerNodePerDay
+		}
+	}
+	if most == 0 {
+		most = 3
+	}
+	return most
+}
+
+// confirmAsked: a person's word that the machine is off waits for an answer.
+func (d *decision) confirmAsked() bool {
+	c := d.spec.Requests.ConfirmOff
+	return c != nil && (d.st.ConfirmHandled == nil || d.st.ConfirmHandled.Before(&c.At))
+}

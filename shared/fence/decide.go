@@ -1,0 +1,174 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Decide is the whole automaton. It returns what the record becomes, which is
+// to be saved before the action is carried out, and the action.
+func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Action) {
+	if Foreign(f.Status) {
+		return f.Status, None // S21
+	}
+	d := &decision{spec: &f.Spec, uid: string(f.UID), st: *f.Status.DeepCopy(), seen: seen, now: now}
+	if d.callElsewhere() {
+		return f.Status, None // untouched: whoever holds the call must be able to save its end
+	}
+	d.open()
+	d.st.NextCheck = nil
+	d.noteLease()
+	d.noteConditions()
+	d.noteCall()
+	d.lostCall()
+	act := d.byPhase()
+	d.describe()
+	return d.st, act
+}
+
+// Foreign tells whether a record was written by a nodefence that this one does
+// not understand: it leads to no action, and an alert (S21).
+func Foreign(st api.NodeFenceStatus) bool {
+	return !st.Phase.Known() || st.SchemaVersion > api.Schema
+}
+
+// byPhase is the table of the automaton: one row a phase.
+func (d *decision) byPhase() Action {
+	switch d.st.Phase {
+	case api.Pending:
+		return d.pending()
+	case api.Isolating:
+		return d.isolating()
+	case api.Fencing:
+		return d.fencing()
+	case api.Releasing:
+		return d.releasing()
+	case api.PoweringOn:
+		return d.poweringOn()
+	case api.Recovering:
+		return d.recovering()
+	case api.Fenced:
+		return d.fenced()
+	case api.Failed:
+		return d.failed()
+	}
+	return None // Finished
+}
+
+// decision is one call of Decide.
+type decision struct {
+	spec *api.NodeFenceSpec
+	uid  string
+	st   api.NodeFenceStatus
+	seen Seen
+	now  time.Time
+}
+
+// open starts the status anew when the spec asks for a later fence of this
+// node; what was closed goes into the past. What of an earlier fence may still
+// take effect at the device is carried over (S8).
+func (d *decision) open() {
+	if d.st.Generation >= d.spec.Generation && d.st.Phase != "" {
+		return
+	}
+	old, cuts := d.st, d.cuts()
+	if old.Phase != "" && old.OpenedAt != nil {
+		old.Past = append(old.Past, api.PastFence{
+			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: d.time(),
+			Outcome: old.Outcome, Cuts: cuts,
+		})
+		if n := len(old.Past) - maxPast; n > 0 {
+			old.Past = old.Past[n:]
+		}
+	}
+	d.st = api.NodeFenceStatus{
+		SchemaVersion: api.Schema, Generation: d.spec.Generation,
+		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
+		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
+		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil},
+		Transitions: old.Transitions + 1,
+	}
+	d.tell(api.Opened, d.spec.Trigger.Condition+"="+d.spec.Trigger.Status+
+		" since "+d.spec.Trigger.Since.UTC().Format(time.RFC3339)+", policy "+d.spec.Policy.Name)
+}
+
+// noteLease keeps since when the Lease has not moved, as observed (S30).
+func (d *decision) noteLease() {
+	l := d.seen.Lease
+	if !l.Exists {
+		return
+	}
+	if l.Renewed == d.st.Lease.Renewed && d.st.Lease.StillSince != nil {
+		// The source may have watched for longer than we.
+		if !l.StillSince.IsZero() && l.StillSince.Before(d.st.Lease.StillSince.Time) {
+			d.st.Lease.StillSince = d.stamp(l.StillSince)
+		}
+		return
+	}
+	d.st.Lease = api.LeaseRecord{Renewed: l.Renewed, StillSince: d.at(0)}
+	if !l.StillSince.IsZero() {
+		d.st.Lease.StillSince = d.stamp(l.StillSince)
+	}
+}
+
+// leaseFresh: the Lease has not yet missed two renewals. No Lease is not fresh.
+func (d *decision) leaseFresh() bool {
+	s := d.st.Lease.StillSince
+	return d.seen.Lease.Exists && s != nil && d.now.Sub(s.Time) < 2*d.seen.Lease.Renewal
+}
+
+// leaseMovedSince: the Lease was seen to move after t, a sign of life (S3).
+func (d *decision) leaseMovedSince(t api.Time) bool {
+	s := d.st.Lease.StillSince
+	return d.seen.Lease.Exists && s != nil && s.After(t.Time)
+}
+
+// noteConditions keeps since when, by our looks, each condition of the policy
+// holds. The node's own times are marks that tell one spell from the next: they
+// come from other machines' clocks (S30).
+func (d *decision) noteConditions() {
+	var now []api.Evidence
+	for _, want := range d.spec.Policy.Conditions {
+		for _, c := range d.seen.Node.Conditions {
+			if c.Type == want.Type && c.Status == want.Status {
+				now = append(now, d.spell(c))
+			}
+		}
+	}
+	d.st.Evidence = now
+}
+
+func (d *decision) spell(c Condition) api.Evidence {
+	e := api.Evidence{Type: c.Type, Status: c.Status, Mark: *d.stamp(c.Since), Since: d.time()}
+	for _, was := range d.st.Evidence {
+		if was.Type == e.Type && was.Status == e.Status && was.Mark.Time.Equal(e.Mark.Time) {
+			e.Since = was.Since
+		}
+	}
+	return e
+}
+
+// noteCall records what this invocation's device call gave, and ends its claim.
+func (d *decision) noteCall() {
+	c := d.seen.Call
+	if c == nil || d.st.Claim == nil || d.st.Claim.Holder != d.seen.Me {
+		return // a late result of a call whose claim is gone counts for nothing
+	}
+	d.st.Claim = nil
+	d.st.Power.LastError = c.Err
+	switch c.Call {
+	case api.CallRead:
+		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
+	case api.CallOff, api.CallOn:
+		// It has come back: from here its effect may be late by the device's own delay.
+		d.st.Power.EffectUntil = d.at(d.effectDelay())
+		d.st.Power.LastRead = nil // S9: read before anything else
+	}
+}
+
+// justRead tells whether this invocation has read the device.
+func (d *decision) justRead() bool {
+	return d.seen.Call != nil && d.seen.Call.Call == api.CallRead && d.st.Claim == nil && d.st.Power.LastRead != nil &&
+		d.st.Power.LastRead.At.Time.Equal(d.stamp(d.seen.Call.At).Time)
+}

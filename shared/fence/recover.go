@@ -1,0 +1,151 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// recovering waits for health, undoes what was placed, and closes the record.
+func (d *decision) recovering() Action {
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
+	if d.st.Outcome == "" && !mine {
+		d.st.Outcome = api.NodeGone
+		if d.seen.Node.Exists {
+			d.st.Outcome = api.NodeReplaced
+		}
+	}
+	if mine && d.st.Placed.OutOfService && d.seen.Node.OutOfService {
+		return d.do(ClearOutOfService) // before anything else: the node may be on (S23)
+	}
+	if d.st.Outcome == "" {
+		if act, done := d.awaitHealth(); !done {
+			return act
+		}
+		d.st.Outcome = api.Recovered
+	}
+	return d.undo(mine)
+}
+
+// awaitHealth: healthy for the set time, or the flow starts over (S26).
+func (d *decision) awaitHealth() (Action, bool) {
+	if d.healthy() {
+		if d.st.ReadySince == nil {
+			d.st.ReadySince = d.at(0)
+			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Policy.Timeouts.HealthyFor.Duration.String())
+		}
+		left := d.spec.Policy.Timeouts.HealthyFor.Duration - d.since(d.st.ReadySince)
+		if left <= 0 {
+			return None, true
+		}
+		d.next(left)
+		return None, false
+	}
+	d.st.ReadySince = nil
+	left := d.spec.Policy.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
+	if left > 0 {
+		d.next(min(left, Resync))
+		return None, false
+	}
+	return d.bootFailed()
+}
+
+func (d *decision) bootFailed() (Action, bool) {
+	msg := "the node was not healthy within " + d.spec.Policy.Timeouts.Boot.Duration.String()
+	if d.seen.Deleting || d.spec.Requests.Abort != nil {
+		d.st.Outcome = api.AbortedByPerson
+		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
+		return None, true
+	}
+	d.tell(api.BootTimedOut, msg)
+	if d.st.Power.OffAt != nil {
+		// We cut it in this pass: before anything else, see whether a late Off
+		// of ours took the power again (S8). Once a pass.
+		p := &d.st.Power
+		p.OffAt, p.OnAt, p.LastRead, p.CutByUs = nil, nil, nil, true
+		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
+	}
+	if d.st.Restarts >= d.flowRestarts() {
+		return d.fail(api.BootTimedOut, msg), false
+	}
+	d.restart()
+	d.st.Release = api.ReleaseRecord{}
+	return d.to(api.Pending, api.FlowRestarted, msg), false
+}
+
+// healthy: Ready, none of the policy's conditions, and a Lease that was seen to
+// move since this phase began. Ready alone may be yesterday's.
+func (d *decision) healthy() bool {
+	return d.seen.Node.Exists && d.seen.Node.Ready() && !d.unhealthy() && d.leaseFresh() && d.st.PhaseSince != nil &&
+		d.leaseMovedSince(*d.st.PhaseSince)
+}
+
+// undo takes away what we placed, then lets the record be closed (S22, S27).
+func (d *decision) undo(mine bool) Action {
+	n := d.seen.Node
+	if mine && (n.Taint || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
+		return d.do(Undo)
+	}
+	d.st.Placed = api.Placed{}
+	if d.seen.Finalizer {
+		return d.do(DropFinalizer)
+	}
+	return d.to(api.Finished, d.st.Outcome, outcomes[d.st.Outcome])
+}
+
+// outcomes says each end in words.
+var outcomes = map[api.Reason]string{
+	api.Recovered:       "the node is back, and nothing of ours is left on it",
+	api.Healed:          "the node healed before power was cut, and nothing of ours is left on it",
+	api.AbortedByPerson: "ended as asked, and nothing of ours is left on the node",
+	api.NodeGone:        "the Node object is gone",
+	api.NodeReplaced:    "another Node object has this name",
+}
+
+// fenced is a machine that stays off until somebody switches it on.
+func (d *decision) fenced() Action {
+	if d.ended() {
+		return None
+	}
+	if d.endAsked() {
+		return None
+	}
+	if d.healthy() {
+		d.st.Power.CutByUs = false
+		return d.to(api.Recovering, api.NodeHealthy, "somebody switched the machine on")
+	}
+	return d.hold(d.st.Reason, d.st.Message, Resync)
+}
+
+// failed is given up: a person retries, confirms or ends it, or the node heals.
+func (d *decision) failed() Action {
+	if d.ended() || d.endAsked() {
+		return None
+	}
+	if r := d.spec.Requests.Retry; r != nil && (d.st.RetryHandled == nil || d.st.RetryHandled.Before(&r.At)) {
+		d.st.RetryHandled = r.At.DeepCopy()
+		return d.anew(api.RetryAsked, "retry asked by "+r.By)
+	}
+	if d.confirmAsked() {
+		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
+	}
+	if d.healthy() {
+		d.st.Power.CutByUs = false
+		return d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
+	}
+	return d.hold(d.st.Reason, d.st.Message, Resync)
+}
+
+func (d *decision) anew(why api.Reason, msg string) Action {
+	d.restart()
+	d.st.Restarts = 0
+	return d.to(api.Pending, why, msg)
+}
+
+// endAsked: a person ends a record that is given up or stays off (S27).
+func (d *decision) endAsked() bool {
+	if d.spec.Requests.Abort == nil && !d.seen.Deleting {
+		return false
+	}
+	return d.undoNow(api.AbortedByPerson, "ended by a person")
+}

@@ -1,0 +1,136 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// releasing frees the pods and volumes of a machine that is proven off.
+func (d *decision) releasing() Action {
+	if d.ended() {
+		return None
+	}
+	if alive := d.signOfLife(); alive != "" {
+		return d.void(alive)
+	}
+	begun := d.st.Release.StartedAt != nil
+	if !begun && d.calledOff() {
+		return None // a machine found off, whose fence was called off or braked
+	}
+	if d.st.Proof == nil {
+		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
+	}
+	left := d.seen.Left
+	if left == nil {
+		return d.hold(d.st.Reason, d.st.Message, Handover)
+	}
+	d.st.Release.LeftPods = int32(len(left.Delete) + left.Terminating)
+	d.st.Release.LeftAttachments = int32(left.Attachments)
+	if !begun && d.st.Release.LeftPods+d.st.Release.LeftAttachments == 0 {
+		d.st.Release.StartedAt = d.at(0)
+		return d.released() // nothing to free: no mark is placed
+	}
+	if d.st.Release.DoneAt == nil && (!begun || len(left.Delete) > 0 || d.st.Release.LeftPods+d.st.Release.LeftAttachments > 0) {
+		return d.batch(left)
+	}
+	return d.released()
+}
+
+// batch releases what is left, or waits for it to go. Every batch, and every
+// stretch of waiting with the out-of-service taint on, rests on a fresh proof (S3).
+func (d *decision) batch(left *Left) Action {
+	r := &d.st.Release
+	if r.Deadline != nil && !d.now.Before(r.Deadline.Time) {
+		d.tell(api.ReleaseTimedOut, fmt.Sprintf("%d pods and %d attachments are left after %s; going on",
+			r.LeftPods, r.LeftAttachments, d.spec.Policy.Timeouts.Release.Duration))
+		return d.released()
+	}
+	if p := d.st.Proof; p.Kind == api.ProofSeenOff && d.since(&p.At) > ProofValidity {
+		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
+		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
+	}
+	if d.seen.Node.Ready() {
+		// Kubernetes frees nothing of a node that it counts as Ready. After this
+		// the node is looked at again before the first deletion (S5).
+		r.MarkedAt = d.at(0)
+		return d.do(MarkNotReady)
+	}
+	if r.StartedAt != nil && len(left.Delete) == 0 && d.seen.Node.OutOfService {
+		d.next(d.patience())
+		return None
+	}
+	if r.StartedAt == nil {
+		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
+		d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d pods, %d attachments to go", len(left.Delete), left.Attachments))
+	}
+	d.st.Placed.OutOfService = true
+	r.Pods += int32(len(left.Delete))
+	return d.do(Release)
+}
+
+// patience: look often at first, then less.
+func (d *decision) patience() time.Duration {
+	if d.since(d.st.Release.StartedAt) < 10*time.Second {
+		return Poll
+	}
+	return 5 * Poll
+}
+
+// released: the out-of-service taint goes first (S23), then the machine comes
+// back, if it was we who cut it.
+func (d *decision) released() Action {
+	if d.st.Placed.OutOfService {
+		if d.seen.Node.OutOfService {
+			return d.do(ClearOutOfService)
+		}
+		d.st.Placed.OutOfService = false
+	}
+	if d.st.Release.DoneAt == nil {
+		d.st.Release.DoneAt = d.at(0)
+	}
+	d.st.Power.LastRead, d.st.Power.NotBefore = nil, nil
+	if d.owesPowerOn() {
+		return d.to(api.PoweringOn, api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
+	}
+	d.tell(api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
+	why := "the policy's action is Off"
+	if !d.st.Power.CutByUs {
+		why = "it was not nodefence that switched this machine off"
+	}
+	return d.to(api.Fenced, api.StaysOff, why)
+}
+
+// signOfLife names what contradicts the proof, if anything (S3).
+func (d *decision) signOfLife() string {
+	p, r := d.st.Proof, d.st.Release
+	switch n := d.seen.Node; {
+	case p == nil:
+		return ""
+	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
+		return "boot ID changed"
+	case d.leaseMovedSince(p.At):
+		return "the node's Lease moved"
+	case r.MarkedAt != nil && n.Ready() && d.since(r.MarkedAt) > Settle:
+		return "the node reports Ready again"
+	}
+	return ""
+}
+
+// void ends a release: what came back to life is left to its own kubelet (S4).
+func (d *decision) void(alive string) Action {
+	if d.st.Placed.OutOfService && d.seen.Node.OutOfService {
+		return d.do(ClearOutOfService) // S23: never on a node that is on
+	}
+	d.st.Placed.OutOfService = false
+	rebooted := d.st.Proof.BootIDBefore != "" && d.seen.Node.BootID != d.st.Proof.BootIDBefore
+	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
+	if rebooted || d.st.Release.StartedAt != nil {
+		d.st.Power.CutByUs = false
+		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+	}
+	d.st.Power.OffAt = nil
+	d.to(api.Fencing, api.SignOfLife, alive)
+	return d.retry(api.SignOfLife, alive)
+}

@@ -1,0 +1,182 @@
+package fence
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Seen is one look: everything outside the record that a decision may rest on.
+// A part that was not looked at stays at its zero value, and no guard takes a
+// zero value for good news.
+type Seen struct {
+	// Me names this invocation; a claim with another holder is another's (S7).
+	Me    string
+	Node  Node
+	Lease Lease
+	// Call is the device call that this invocation has just ended, if it made one.
+	Call *CallResult
+	// Brakes say what stops new Offs.
+	Brakes Brakes
+	// Reserved is when the ledger's reservation for this fence was made.
+	Reserved *time.Time
+	// Verdict is the gate's no to a reservation asked for in this invocation.
+	Verdict *Verdict
+	// Resolved: this invocation has just resolved the device binding, or failed to.
+	Resolved bool
+	// Left is what of the node is still to be released; nil if not looked at.
+	Left *Left
+	// Deleting: the NodeFence is being deleted, which asks for its end (S27).
+	Deleting bool
+	// Finalizer: ours is still on the NodeFence.
+	Finalizer bool
+	// Self: this code runs on the node in question (S13).
+	Self bool
+}
+
+// Node is how the API server has the node.
+type Node struct {
+	Exists     bool
+	UID        types.UID
+	BootID     string
+	Conditions []Condition
+	// ControlPlane nodes are never fenced (S13).
+	ControlPlane bool
+	// Taint: our isolation taint of this very fence is on it.
+	Taint bool
+	// Cordoned: spec.unschedulable; CordonOurs: nodefence was the last to set it.
+	Cordoned, CordonOurs bool
+	OutOfService         bool
+}
+
+// Condition is one node condition.
+type Condition struct {
+	Type, Status, Reason string
+	Since                time.Time
+}
+
+// Ready tells whether the node's Ready condition is True.
+func (n Node) Ready() bool {
+	for _, c := range n.Conditions {
+		if c.Type == "Ready" {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// Lease is the node's Lease. Renewed is a mark to be compared with itself only (S30).
+type Lease struct {
+	Exists  bool
+	Renewed string
+	// Renewal is the time between two renewals: a quarter of the Lease's duration.
+	Renewal time.Duration
+	// StillSince is since when the source saw it stand at Renewed; zero if it
+	// says nothing about it.
+	StillSince time.Time
+}
+
+// CallResult is how a device call of this invocation ended.
+type CallResult struct {
+	Call api.Call
+	// Power, Identity: a read's answer. Empty power is unknown.
+	Power, Identity string
+	// At is from before the call.
+	At time.Time
+	// Err in words, without secrets; empty if the call came back well.
+	Err string
+	// Wrong: the device answered for another machine than the one bound (S11).
+	Wrong bool
+}
+
+// Brakes stop new fences and further Offs, never what was begun (S25).
+type Brakes struct {
+	// Looked: somebody read them. Brakes that were not read are not off.
+	Looked                 bool
+	Stopped, Paused, Storm bool
+	Message                string
+}
+
+// Verdict is the gate's refusal, with its numbers (S28).
+type Verdict struct {
+	Reason  api.Reason
+	Message string
+	// Again is how long until it is worth asking again.
+	Again time.Duration
+}
+
+// Left is what still has to go from a node whose machine is proven off.
+type Left struct {
+	// Delete are the pods that the rule says to force-delete now (S24).
+	Delete []Pod
+	// Terminating pods were deleted but are still there, held by a finalizer.
+	Terminating int
+	// Attachments of volumes to this node.
+	Attachments int
+}
+
+// Pod is one pod, by UID: another one of its name is another pod (S6).
+type Pod struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
+// Action is the one thing to do next.
+type Action string
+
+// The actions.
+const (
+	None Action = ""
+	// Resolve the device binding and save it in the spec. Owner: gate.
+	Resolve Action = "Resolve"
+	// Reserve a slot on the ledger. Owner: gate.
+	Reserve Action = "Reserve"
+	// Isolate places taint and cordon. Owner: isolate.
+	Isolate Action = "Isolate"
+	// Read, Off, On are the words with a device. Owner: power.
+	Read Action = "Read"
+	Off  Action = "Off"
+	On   Action = "On"
+	// MarkNotReady sets Ready=Unknown. Owner: cleanup.
+	MarkNotReady Action = "MarkNotReady"
+	// Release sets the out-of-service taint and force-deletes. Owner: cleanup.
+	Release Action = "Release"
+	// ClearOutOfService removes that taint. Owners: cleanup, recover.
+	ClearOutOfService Action = "ClearOutOfService"
+	// Undo removes taint and cordon. Owner: recover.
+	Undo Action = "Undo"
+	// DropFinalizer lets the record go. Owner: recover.
+	DropFinalizer Action = "DropFinalizer"
+)
+
+// Device tells whether the action is a call to a device; one invocation makes
+// at most one of them (S7).
+func (a Action) Device() bool { return a == Read || a == Off || a == On }
+
+// The times that are not in a policy, all in one place.
+const (
+	// Settle lies between the two reads of a proof.
+	Settle = 2 * time.Second
+	// ProofValidity: a release needs a proof no older.
+	ProofValidity = 30 * time.Second
+	// DecisionValidity: a yes older than this is asked for again (S17).
+	DecisionValidity = 60 * time.Second
+	// Resync is the longest that a lost event may delay a fence (S19).
+	Resync = 30 * time.Second
+	// ReadValidity: an Off or On follows a read no older (S9).
+	ReadValidity = 5 * time.Second
+	// Handover is how soon the next owner is woken again if the reply that
+	// should wake it was lost.
+	Handover = 5 * time.Second
+	// ActWithin bounds an action on Kubernetes; past it the record is looked at again.
+	ActWithin = 10 * time.Second
+	// Poll lies between two looks at something that we wait to see.
+	Poll = time.Second
+	// SlowRetry bounds the doubling interval of tries that never end (S25).
+	SlowRetry = 5 * time.Minute
+	// maxHistory and maxPast bound the record.
+	maxHistory = 64
+	maxPast    = 10
+)

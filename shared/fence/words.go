@@ -1,0 +1,140 @@
+package fence
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// to enters a phase.
+func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
+	if p != d.st.Phase {
+		d.st.Phase, d.st.PhaseSince = p, d.at(0)
+		d.st.Transitions++
+	}
+	d.tell(why, msg)
+	d.next(Handover)
+	if p == api.Finished {
+		d.st.NextCheck, d.st.Claim = nil, nil
+	}
+	return None
+}
+
+// hold stays, says why, and asks to be looked at again.
+func (d *decision) hold(why api.Reason, msg string, again time.Duration) Action {
+	d.tell(why, msg)
+	d.next(again)
+	return None
+}
+
+// do asks for an action on Kubernetes. If we die in it, the record is due again soon.
+func (d *decision) do(a Action) Action {
+	d.next(ActWithin)
+	return a
+}
+
+// tell adds a sentence to the story, unless it is the last one over again.
+func (d *decision) tell(why api.Reason, msg string) {
+	d.st.Reason, d.st.Message = why, msg
+	if n := len(d.st.History); n > 0 {
+		last := d.st.History[n-1]
+		if last.Phase == d.st.Phase && last.Reason == why && last.Message == msg {
+			return
+		}
+	}
+	d.st.History = append(d.st.History, api.HistoryEntry{At: d.time(), Phase: d.st.Phase, Reason: why, Message: msg})
+	if len(d.st.History) > maxHistory {
+		// The beginning says why, the end says where it stands: the middle goes.
+		keep := maxHistory / 4
+		d.st.History = append(d.st.History[:keep:keep], d.st.History[keep+1:]...)
+	}
+}
+
+func (d *decision) next(after time.Duration) { d.st.NextCheck = d.at(after) }
+
+func (d *decision) nextAt(t time.Time) {
+	if t.Before(d.now) {
+		t = d.now
+	}
+	d.st.NextCheck = d.stamp(t)
+}
+
+func (d *decision) at(after time.Duration) *api.Time { return d.stamp(d.now.Add(after)) }
+
+func (d *decision) time() api.Time { return *d.at(0) }
+
+// stamp cuts to the microseconds that the API server keeps, so that what was
+// saved and read again equals what was decided.
+func (d *decision) stamp(t time.Time) *api.Time {
+	m := metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
+	return &m
+}
+
+func (d *decision) since(t *api.Time) time.Duration {
+	if t == nil {
+		return 1<<63 - 1 // never: older than any limit
+	}
+	return d.now.Sub(t.Time)
+}
+
+func (d *decision) effectDelay() time.Duration {
+	if d.spec.Binding == nil {
+		return 0
+	}
+	return d.spec.Binding.EffectDelay.Duration
+}
+
+// flowRestarts is the policy's, or 2.
+func (d *decision) flowRestarts() int32 {
+	if r := d.spec.Policy.Retries.Flow; r != nil {
+		return *r
+	}
+	return 2
+}
+
+// describe derives the words that people and other systems read.
+func (d *decision) describe() {
+	st := &d.st
+	st.Step, st.Status, st.HostHA = st.Phase.Step(), st.Phase.Status(), st.Phase.HostHA()
+	if st.Phase != api.Finished && st.NextCheck == nil {
+		st.NextCheck = d.at(Resync)
+	}
+	processing, acted, succeeded := metav1.ConditionTrue, metav1.ConditionUnknown, metav1.ConditionUnknown
+	if st.Release.StartedAt != nil {
+		acted = metav1.ConditionTrue
+	}
+	switch st.Phase {
+	case api.Finished:
+		processing, succeeded = metav1.ConditionFalse, metav1.ConditionTrue
+		if acted == metav1.ConditionUnknown {
+			acted = metav1.ConditionFalse
+		}
+	case api.Fenced:
+		processing, succeeded = metav1.ConditionFalse, metav1.ConditionTrue
+	case api.Failed:
+		processing, succeeded = metav1.ConditionFalse, metav1.ConditionFalse
+		if acted == metav1.ConditionUnknown {
+			acted = metav1.ConditionFalse
+		}
+	}
+	d.condition("Processing", processing)
+	d.condition("FenceActionSucceeded", acted)
+	d.condition("Succeeded", succeeded)
+}
+
+func (d *decision) condition(typ string, status metav1.ConditionStatus) {
+	c := metav1.Condition{
+		Type: typ, Status: status, Reason: string(d.st.Reason), Message: d.st.Message,
+		LastTransitionTime: metav1.NewTime(d.now.UTC().Truncate(time.Second)),
+	}
+	if c.Reason == "" {
+		c.Reason = string(api.Opened)
+	}
+	meta.SetStatusCondition(&d.st.Conditions, c)
+}
+
+func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
