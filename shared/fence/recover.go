@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"time"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 

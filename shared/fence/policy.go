@@ -1,0 +1,98 @@
+package fence
+
+import (
+	"fmt"
+	"sort"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Selects tells whether a selector chooses a node with these labels. None
+// chooses all. A selector that can't be read chooses all too: for limits that
+// is the stricter reading, and the API server refuses such a policy anyway.
+func Selects(s *metav1.LabelSelector, nodeLabels map[string]string) bool {
+	if s == nil {
+		return true
+	}
+	sel, err := metav1.LabelSelectorAsSelector(s)
+	return err != nil || sel.Matches(labels.Set(nodeLabels))
+}
+
+// ResolvePolicy makes one policy out of all that select the node: the lowest
+// priority decides, a tie is a conflict, and every policy's limits hold. The
+// bool is false when none selects it.
+func ResolvePolicy(policies []api.FencePolicy, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
+	var mine []api.FencePolicy
+	for _, p := range policies {
+		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nodeLabels) {
+			mine = append(mine, p)
+		}
+	}
+	if len(mine) == 0 {
+		return api.ResolvedPolicy{}, false
+	}
+	sort.Slice(mine, func(i, j int) bool {
+		a, b := mine[i], mine[j]
+		if a.Spec.Priority != b.Spec.Priority {
+			return a.Spec.Priority < b.Spec.Priority
+		}
+		return a.Name < b.Name
+	})
+	first := mine[0]
+	r := api.ResolvedPolicy{
+		Name: first.Name, Generation: first.Generation,
+		Conditions: first.Spec.Unhealthy.Conditions, Action: first.Spec.Action, Mode: first.Spec.Mode,
+		Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
+	}
+	if len(mine) > 1 && mine[1].Spec.Priority == first.Spec.Priority {
+		r.Conflict = mine[1].Name
+	}
+	for _, p := range mine {
+		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+	}
+	return r, true
+}
+
+// TriggerOf is the first condition of the policy that holds on the node.
+func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
+	for _, want := range p.Conditions {
+		for _, c := range n.Conditions {
+			if c.Type == want.Type && c.Status == want.Status {
+				return api.Trigger{
+					Condition: c.Type, Status: c.Status, Reason: c.Reason,
+					Since: metav1.NewMicroTime(c.Since.UTC()), For: want.For,
+				}, true
+			}
+		}
+	}
+	return api.Trigger{}, false
+}
+
+// defaultMaxUnhealthy holds where a policy says neither maxUnhealthy nor minHealthy.
+var defaultMaxUnhealthy = intstr.FromString("40%")
+
+// mayBegin tells whether a fence may begin with so many of total unhealthy, and
+// the numbers in words. Rounding is MachineHealthCheck's: maxUnhealthy down,
+// minHealthy up; it begins while unhealthy <= maxUnhealthy.
+func mayBegin(l api.Limits, unhealthy, total int) (bool, string) {
+	if l.MinHealthy != nil {
+		least, err := intstr.GetScaledValueFromIntOrPercent(l.MinHealthy, total, true)
+		if err != nil {
+			return false, fmt.Sprintf("minHealthy %s can't be read", l.MinHealthy.String())
+		}
+		return total-unhealthy >= least, fmt.Sprintf("%d of %d nodes are healthy, minHealthy is %s (%d)", total-unhealthy, total, l.MinHealthy.String(), least)
+	}
+	limit := l.MaxUnhealthy
+	if limit == nil {
+		limit = &defaultMaxUnhealthy
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(limit, total, false)
+	if err != nil {
+		return false, fmt.Sprintf("maxUnhealthy %s can't be read", limit.String())
+	}
+	return unhealthy <= most, fmt.Sprintf("%d of %d nodes are unhealthy, maxUnhealthy is %s (%d)", unhealthy, total, limit.String(), most)
+}
