@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,6 +110,8 @@ func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 		return &Verdict{api.PictureOldHold, "nobody has watched the Leases yet", askPicture}
 	case now.Sub(p.ObservedAt.Time) > Resync:
 		return &Verdict{api.PictureOldHold, "the picture of the Leases is older than " + Resync.String(), askPicture}
+	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
+		return &Verdict{api.PictureOldHold, "the Leases have been watched for less than one renewal", askPicture}
 	}
 	return nil
 }
@@ -128,37 +131,55 @@ func usCutOff(p api.LeasePicture) *Verdict {
 	return nil
 }
 
-// calm holds in a storm and in the cool-down after it (S15). The storm is the
-// ledger's: one for the cluster, begun and ended by whoever counts.
+// calm holds in a storm and in the cool-down after it (S15). A storm belongs to
+// a policy; whoever counts for that policy begins and ends it.
 func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	coolDown := time.Duration(0)
 	for _, lim := range f.Spec.Policy.Limits {
-		coolDown = max(coolDown, lim.StormCoolDown.Duration)
 		unhealthy, total := count(lim, c, l)
 		ok, numbers := mayBegin(lim.Limits, unhealthy, total)
-		if ok {
+		s := storm(l, lim.Policy)
+		switch {
+		case !ok && s == nil:
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: lim.Policy, Since: stampOf(now), Message: numbers})
+		case !ok:
+			s.Message, s.CoolDownUntil = numbers, nil
+		}
+		if !ok {
+			return &Verdict{api.StormHold, "policy " + lim.Policy + ": " + numbers, askStorm}
+		}
+		if s == nil {
 			continue
 		}
-		if l.Status.Storm == nil {
-			l.Status.Storm = &api.Storm{Since: stampOf(now)}
+		if s.CoolDownUntil == nil {
+			until := stampOf(now.Add(lim.StormCoolDown.Duration))
+			s.CoolDownUntil = &until
 		}
-		s := l.Status.Storm
-		s.Policy, s.Message, s.CoolDownUntil = lim.Policy, numbers, nil
-		return &Verdict{api.StormHold, "policy " + lim.Policy + ": " + numbers, askStorm}
+		if left := s.CoolDownUntil.Sub(now); left > 0 {
+			return &Verdict{api.CoolDownHold, "after the storm under policy " + lim.Policy + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
+		}
+		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy })
 	}
-	s := l.Status.Storm
-	if s == nil {
-		return nil
-	}
-	if s.CoolDownUntil == nil {
-		until := stampOf(now.Add(coolDown))
-		s.CoolDownUntil = &until
-	}
-	if left := s.CoolDownUntil.Sub(now); left > 0 {
-		return &Verdict{api.CoolDownHold, "after the storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
-	}
-	l.Status.Storm = nil
 	return nil
+}
+
+func storm(l *api.FenceLedger, policy string) *api.Storm {
+	for i := range l.Status.Storms {
+		if l.Status.Storms[i].Policy == policy {
+			return &l.Status.Storms[i]
+		}
+	}
+	return nil
+}
+
+// Storming is the storm under way over any policy of this fence, in words;
+// empty if there is none.
+func Storming(f *api.NodeFence, l *api.FenceLedger) string {
+	for _, lim := range f.Spec.Policy.Limits {
+		if s := storm(l, lim.Policy); s != nil && s.CoolDownUntil == nil {
+			return "policy " + s.Policy + ": " + s.Message
+		}
+	}
+	return ""
 }
 
 // count is over the nodes that the policy selects. Not Ready, a Lease that

@@ -12,7 +12,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=fl
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
-// +kubebuilder:printcolumn:name=STORM-SINCE,type=date,JSONPath=`.status.storm.since`
+// +kubebuilder:printcolumn:name=STORM-SINCE,type=date,JSONPath=`.status.storms[0].since`
 // +kubebuilder:printcolumn:name=LEASES-SEEN,type=date,JSONPath=`.status.leases.observedAt`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'cluster'",message="there is one FenceLedger, named cluster"
 type FenceLedger struct {
@@ -44,10 +44,12 @@ type FenceLedgerStatus struct {
 	// Leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`
-	// Storm is set while, and for the cool-down after, more nodes are unhealthy
-	// than a policy allows.
+	// Storms are the policies under which more nodes are unhealthy than they
+	// allow, or were until a cool-down ago.
+	// +listType=map
+	// +listMapKey=policy
 	// +optional
-	Storm *Storm `json:"storm,omitempty"`
+	Storms []Storm `json:"storms,omitempty"`
 }
 
 // Reservation is one slot, bound to one fence.
@@ -66,6 +68,9 @@ type LeasePicture struct {
 	Since *Time `json:"since,omitempty"`
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
+	// Renewal is the longest time between two renewals of any Lease watched.
+	// +optional
+	Renewal metav1.Duration `json:"renewal,omitempty"`
 	// Total Leases watched.
 	// +optional
 	Total int32 `json:"total,omitempty"`

@@ -164,10 +164,12 @@ func (in *FenceLedgerStatus) DeepCopyInto(out *FenceLedgerStatus) {
 		}
 	}
 	in.Leases.DeepCopyInto(&out.Leases)
-	if in.Storm != nil {
-		in, out := &in.Storm, &out.Storm
-		*out = new(Storm)
-		(*in).DeepCopyInto(*out)
+	if in.Storms != nil {
+		in, out := &in.Storms, &out.Storms
+		*out = make([]Storm, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 }
 
@@ -313,6 +315,7 @@ func (in *LeasePicture) DeepCopyInto(out *LeasePicture) {
 		in, out := &in.ObservedAt, &out.ObservedAt
 		*out = (*in).DeepCopy()
 	}
+	out.Renewal = in.Renewal
 	if in.Still != nil {
 		in, out := &in.Still, &out.Still
 		*out = make([]StillLease, len(*in))
