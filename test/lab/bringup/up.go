@@ -1,0 +1,143 @@
+package bringup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/nodefence/nodefence/test/lab/kubebuild"
+	"github.com/nodefence/nodefence/test/lab/labdir"
+	"github.com/nodefence/nodefence/test/lab/pki"
+	"github.com/nodefence/nodefence/test/lab/process"
+)
+
+// ControlPlane and Machines are the processes of a lab.
+const (
+	ControlPlane = "control-plane"
+	Machines     = "machines"
+)
+
+// starting is a lab on its way up.
+type starting struct {
+	options  Options
+	progress io.Writer
+	dir      labdir.Dir
+	record   labdir.Record
+	// ended gets the first process that ends, which none should.
+	ended chan error
+}
+
+// Up starts a lab and returns when it can be used. If it can't, also if ctx
+// ends first, it takes back what it has started.
+func Up(ctx context.Context, options Options, progress io.Writer) (labdir.Record, error) {
+	if err := errors.Join(labdir.CheckName(options.Name), options.check()); err != nil {
+		return labdir.Record{}, err
+	}
+	if err := labdir.CheckFree(options.Name); err != nil {
+		return labdir.Record{}, err
+	}
+	// Before the name is claimed: this may take minutes, and leaves no trace
+	// that anyone would have to clean up.
+	kube, err := kubebuild.Ensure(ctx, progress)
+	if err != nil {
+		return labdir.Record{}, err
+	}
+	dir, record, err := labdir.Claim(ctx, options.Name)
+	if err != nil {
+		return labdir.Record{}, err
+	}
+	s := &starting{options: options, progress: progress, dir: dir, record: record, ended: make(chan error, 2)}
+	if err := s.up(ctx, kube); err != nil {
+		return labdir.Record{}, errors.Join(err, end(context.WithoutCancel(ctx), dir, s.record))
+	}
+	return s.record, nil
+}
+
+func (s *starting) up(ctx context.Context, kube string) error {
+	if err := s.startControlPlane(kube); err != nil {
+		return err
+	}
+	client, err := newClient(s.record.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := s.wait(ctx, "API server", apiLimit, apiReady(client)); err != nil {
+		return err
+	}
+	if s.options.Nodes > 0 {
+		if err := allowMachines(ctx, client); err != nil {
+			return err
+		}
+		if err := s.startMachines(); err != nil {
+			return err
+		}
+	}
+	if err := s.wait(ctx, "default service account", apiLimit, serviceAccountExists(client)); err != nil {
+		return err
+	}
+	if err := s.wait(ctx, fmt.Sprintf("%d nodes", s.options.Nodes), s.options.readyLimit(), nodesReady(client, s.options.Nodes)); err != nil {
+		return err
+	}
+	s.record.Ready = true
+	return s.dir.Save(s.record)
+}
+
+func (s *starting) startControlPlane(kube string) error {
+	// The control plane inherits the open socket, so that the port stays ours
+	// from the moment that it was found free.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find free port: %w", err)
+	}
+	defer listener.Close()
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		return fmt.Errorf("pass on port: %w", err)
+	}
+	defer socket.Close()
+
+	port := listener.Addr().(*net.TCPAddr).Port
+	keys := keyFolder(s.dir)
+	s.record.Server = fmt.Sprintf("https://127.0.0.1:%d", port)
+	s.record.Kubeconfig = keys.kubeconfig(admin)
+	s.record.Nodes = s.options.Nodes
+	if err := pki.Write(keys.dir, s.record.Server, users); err != nil {
+		return err
+	}
+	config, err := writeControlPlaneConfig(s.dir, s.options, port)
+	if err != nil {
+		return err
+	}
+	return s.start(ControlPlane, process.Spec{Path: kube, Args: []string{"all", config}, Inherit: []*os.File{socket}})
+}
+
+func (s *starting) startMachines() error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own executable: %w", err)
+	}
+	config, err := writeMachinesConfig(s.dir, s.options)
+	if err != nil {
+		return err
+	}
+	return s.start(Machines, process.Spec{Path: exe, Args: []string{"machines", config}})
+}
+
+// start records the process before anything else is done.
+func (s *starting) start(name string, spec process.Spec) error {
+	spec.Dir = s.dir.Path
+	spec.Log = s.dir.File(name + ".log")
+	started, err := process.Start(spec)
+	if err != nil {
+		return err
+	}
+	s.record.Processes = append(s.record.Processes, labdir.Process{Name: name, ID: started.ID, Log: spec.Log})
+	go func() {
+		err := <-started.Ended
+		s.ended <- fmt.Errorf("%s ended early (%v), its log ends with:\n%s", name, err, tail(spec.Log))
+	}()
+	return s.dir.Save(s.record)
+}

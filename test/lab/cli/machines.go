@@ -1,0 +1,5 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newMachines() *cobra.Command { return &cobra.Command{Use: "machines", Hidden: true} }

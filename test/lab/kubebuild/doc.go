@@ -1,0 +1,6 @@
+// Package kubebuild builds the control plane's executable once and keeps it in
+// the user's cache.
+//
+// The cache key covers all that goes into the build, so what lies there is
+// never stale; a build appears there by a rename, so what lies there is whole.
+package kubebuild

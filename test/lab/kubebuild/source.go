@@ -1,0 +1,113 @@
+package kubebuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// SourceVariable overrides where the control plane's module is looked for.
+const SourceVariable = "NODEFENCE_LAB_SRC"
+
+const modulePath = "test/lab/controlplane"
+
+// FindSource returns the folder of the control plane's module: what the
+// variable says, or the first found above the executable or the working folder.
+func FindSource() (string, error) {
+	if dir := os.Getenv(SourceVariable); dir != "" {
+		if !isModule(dir) {
+			return "", fmt.Errorf("find source: %s=%s has no go.mod: let it name the folder %s of a checkout", SourceVariable, dir, modulePath)
+		}
+		return filepath.Abs(dir)
+	}
+	for _, start := range startingPoints() {
+		if dir, ok := findAbove(start); ok {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("find source: no %s above the executable or the working folder: run this inside a checkout, or let %s name that folder", modulePath, SourceVariable)
+}
+
+func startingPoints() []string {
+	var starts []string
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		starts = append(starts, filepath.Dir(exe))
+	}
+	if wd, err := os.Getwd(); err == nil {
+		starts = append(starts, wd)
+	}
+	return starts
+}
+
+func findAbove(dir string) (string, bool) {
+	for {
+		if candidate := filepath.Join(dir, modulePath); isModule(candidate) {
+			return candidate, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+func isModule(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// key names the build of a source folder by everything that goes into it.
+func key(ctx context.Context, source string) (string, error) {
+	platform, err := goEnv(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	files, err := sourceFiles(source)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n%q\n", platform, buildArgs("out"))
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("hash source: %w", err)
+		}
+		fmt.Fprintf(sum, "%s %x\n", filepath.Base(file), sha256.Sum256(content))
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16], nil
+}
+
+func sourceFiles(source string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(source, "*.go"))
+	if err != nil {
+		return nil, fmt.Errorf("list source: %w", err)
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+	slices.Sort(files)
+	return append(files, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")), nil
+}
+
+func goEnv(ctx context.Context, source string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH")
+	cmd.Dir = source
+	out, err := cmd.Output()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("ask for Go's version: %w: install Go and put it into PATH", err)
+	case err != nil:
+		return "", fmt.Errorf("ask for Go's version in %s: %w", source, err)
+	}
+	return string(out), nil
+}

@@ -1,0 +1,122 @@
+package pki
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// User is somebody who gets a kubeconfig, <File>.kubeconfig.
+type User struct {
+	File   string
+	Name   string
+	Groups []string
+}
+
+// Write makes everything that a control plane and the users need, in dir.
+func Write(dir, server string, users []User) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make folder for keys: %w", err)
+	}
+	ca, err := NewAuthority("nodefence-lab")
+	if err != nil {
+		return err
+	}
+	if err := writeServing(dir, ca); err != nil {
+		return err
+	}
+	if err := writeFrontProxy(dir); err != nil {
+		return err
+	}
+	if err := writeServiceAccountKeys(dir); err != nil {
+		return err
+	}
+	for _, user := range users {
+		if err := writeKubeconfig(dir, server, ca, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeServing(dir string, ca Authority) error {
+	serving, err := ca.Server("kubernetes.default.svc", "kubernetes", "kubernetes.default", "localhost")
+	if err != nil {
+		return err
+	}
+	if err := writePair(dir, "ca", ca.Pair); err != nil {
+		return err
+	}
+	return writePair(dir, "apiserver", serving)
+}
+
+// writeFrontProxy uses another authority: with the same one, every client of
+// the API server could claim to be anyone by a header.
+func writeFrontProxy(dir string) error {
+	ca, err := NewAuthority("nodefence-lab-front-proxy")
+	if err != nil {
+		return err
+	}
+	client, err := ca.Client("front-proxy-client")
+	if err != nil {
+		return err
+	}
+	if err := writePair(dir, "front-proxy-ca", ca.Pair); err != nil {
+		return err
+	}
+	return writePair(dir, "front-proxy-client", client)
+}
+
+func writeServiceAccountKeys(dir string) error {
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	private, err := encodeKey(key)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return fmt.Errorf("encode key: %w", err)
+	}
+	if err := write(dir, "service-account.key", private); err != nil {
+		return err
+	}
+	return write(dir, "service-account.pub", encode("PUBLIC KEY", der))
+}
+
+func writeKubeconfig(dir, server string, ca Authority, user User) error {
+	pair, err := ca.Client(user.Name, user.Groups...)
+	if err != nil {
+		return err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["lab"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca.Cert}
+	config.AuthInfos[user.Name] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.Cert, ClientKeyData: pair.Key}
+	config.Contexts["lab"] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: user.Name}
+	config.CurrentContext = "lab"
+	raw, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("encode kubeconfig: %w", err)
+	}
+	return write(dir, user.File+".kubeconfig", raw)
+}
+
+func writePair(dir, name string, pair Pair) error {
+	if err := write(dir, name+".crt", pair.Cert); err != nil {
+		return err
+	}
+	return write(dir, name+".key", pair.Key)
+}
+
+func write(dir, name string, content []byte) error {
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	return nil
+}

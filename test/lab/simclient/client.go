@@ -1,0 +1,103 @@
+package simclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// limit covers what a simulated machine does on command, flapping included.
+const limit = 30 * time.Second
+
+// Client sends commands over the machines' unix socket.
+type Client struct{ http *http.Client }
+
+// New returns a client; it connects with each request.
+func New(socket string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return &Client{http: &http.Client{
+		Timeout:   limit,
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+	}}
+}
+
+// Status returns all machines.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var status Status
+	return status, c.do(ctx, http.MethodGet, "/v1/status", nil, &status)
+}
+
+// Do has something happen to a node's machine.
+func (c *Client) Do(ctx context.Context, node, verb string) error {
+	return c.do(ctx, http.MethodPost, "/v1/nodes/"+url.PathEscape(node)+"/"+url.PathEscape(verb), nil, nil)
+}
+
+// SetFault makes a node's BMC misbehave, or stop that.
+func (c *Client) SetFault(ctx context.Context, node, fault string) error {
+	body := map[string]string{"fault": fault}
+	return c.do(ctx, http.MethodPost, "/v1/bmc/"+url.PathEscape(node)+"/fault", body, nil)
+}
+
+// Log returns what a node's BMC was told.
+func (c *Client) Log(ctx context.Context, node string) ([]Command, error) {
+	log := []Command{}
+	return log, c.do(ctx, http.MethodGet, "/v1/bmc/"+url.PathEscape(node)+"/log", nil, &log)
+}
+
+// Writers returns who wrote to which volume and when.
+func (c *Client) Writers(ctx context.Context) (Writers, error) {
+	var writers Writers
+	return writers, c.do(ctx, http.MethodGet, "/v1/writers", nil, &writers)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader = http.NoBody
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://machines"+path, body)
+	if err != nil {
+		return fmt.Errorf("build request: %w", err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask machines: %w", err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if response.StatusCode/100 != 2 {
+		return refusal(response.Status, raw)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("parse answer: %w", err)
+	}
+	return nil
+}
+
+func refusal(status string, raw []byte) error {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(raw, &answer) != nil || answer.Error == "" {
+		return fmt.Errorf("machines answered %s: %s", status, bytes.TrimSpace(raw))
+	}
+	return fmt.Errorf("machines refused: %s", answer.Error)
+}
