@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -137,4 +138,12 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture) error {
 	return c.patch(ctx, mergePatch, ledgersPath+"/"+api.LedgerName,
 		map[string]any{"status": map[string]any{"leases": p}})
+}
+
+// DropFinalizer lets a record go, or be reopened later.
+func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
+	rest := slices.DeleteFunc(slices.Clone(f.Finalizers), func(s string) bool { return s == api.Finalizer })
+	return c.patch(ctx, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "finalizers": rest},
+	})
 }

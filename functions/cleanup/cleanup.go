@@ -1,0 +1,97 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// Name of the function.
+const Name = "cleanup"
+
+// Phases that it owns.
+var Phases = []api.Phase{api.Releasing}
+
+// Cleaner is the function.
+type Cleaner struct {
+	Client *kube.Client
+	Loop   *step.Loop
+}
+
+// Handle takes one event.
+func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	node, err := events.Node(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	return c.Loop.Run(ctx, node, e)
+}
+
+// Look sees the node, what is left on it and, as long as nothing was begun, the brakes.
+func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	if err := c.Client.LookNode(ctx, f, seen); err != nil {
+		return err
+	}
+	if f.Status.Release.StartedAt == nil && !f.Status.Power.CutByUs {
+		if err := c.Client.LookBrakes(ctx, f, seen); err != nil {
+			return err
+		}
+	}
+	pods, err := c.Client.PodsOn(ctx, f.Spec.Node)
+	if err != nil {
+		return err
+	}
+	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.Node)
+	if err != nil {
+		return err
+	}
+	left := leftOf(pods)
+	left.Attachments = len(attached)
+	seen.Left = &left
+	return nil
+}
+
+// Act is one batch of the release, or a mark around it.
+func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+	node, uid := f.Spec.Node, f.Spec.NodeUID
+	switch a {
+	case fence.MarkNotReady:
+		return c.Client.MarkNotReady(ctx, node, uid)
+	case fence.ClearOutOfService:
+		return c.Client.OutOfService(ctx, node, uid, false)
+	case fence.Release:
+		return c.release(ctx, f, seen.Left.Delete)
+	}
+	return fmt.Errorf("cleanup can't %s", a)
+}
+
+// release sets the out-of-service taint and force-deletes the pods together:
+// either alone leaves the volumes attached for minutes.
+func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, pods []fence.Pod) error {
+	errs := make([]error, len(pods)+1)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	wg.Go(func() { errs[len(pods)] = c.Client.OutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, true) })
+	for i, p := range pods {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = c.Client.ForceDelete(ctx, p)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// parallel bounds the deletions under way at once.
+const parallel = 8

@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// Name of the function, and what it owns.
+const Name = "gate"
+
+// Phases that the gate owns.
+var Phases = []api.Phase{api.Pending}
+
+// Gate is the function.
+type Gate struct {
+	Client *kube.Client
+	// Bind resolves which device switches a node.
+	Bind func(ctx context.Context, node *corev1.Node) (*api.Binding, error)
+	// Self is the node that this runs on (S13); empty if unknown.
+	Self string
+	Log  *slog.Logger
+	Loop *step.Loop
+}
+
+// Handle takes one event.
+func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	node, err := events.Node(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if err := g.open(ctx, node, e); err != nil {
+		return nil, err
+	}
+	return g.Loop.Run(ctx, node, e)
+}
+
+// open makes or reopens the record of a node that is unhealthy now. Losing the
+// race to another gate is as good as winning it.
+func (g *Gate) open(ctx context.Context, node string, e event.Event) error {
+	f, err := g.Client.Fence(ctx, node)
+	if err != nil {
+		return err
+	}
+	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
+		return nil
+	}
+	n, err := g.Client.Node(ctx, node)
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", "NoSuchNode")
+		return nil
+	}
+	policies, err := g.Client.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	spec, why := opening(n, policies, f)
+	if spec == nil {
+		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
+		return nil
+	}
+	err = g.write(ctx, f, *spec)
+	if errors.Is(err, kube.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// opening is the spec with which a record would open, or why it would not.
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence) (*api.NodeFenceSpec, string) {
+	policy, ok := fence.ResolvePolicy(policies, n.Labels)
+	if !ok {
+		return nil, "NoPolicy"
+	}
+	trigger, ok := fence.TriggerOf(policy, kube.NodeSeen(n, ""))
+	if !ok {
+		return nil, "Healthy"
+	}
+	spec := &api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: trigger, Policy: policy}
+	if last == nil {
+		return spec, ""
+	}
+	if last.Status.Outcome == api.AbortedByPerson && sameSpell(last, n.UID, trigger) {
+		// A person ended it; the same failure does not start it again.
+		return nil, string(api.AbortedByPerson)
+	}
+	spec.Generation = last.Spec.Generation + 1
+	return spec, ""
+}
+
+func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
+	for _, e := range last.Status.Evidence {
+		if last.Spec.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Gate) write(ctx context.Context, last *api.NodeFence, spec api.NodeFenceSpec) error {
+	if last == nil {
+		_, err := g.Client.CreateFence(ctx, &api.NodeFence{
+			ObjectMeta: metav1.ObjectMeta{Name: spec.Node, Finalizers: []string{api.Finalizer}},
+			Spec:       spec,
+		})
+		return err
+	}
+	last.Spec, last.Finalizers = spec, append(last.Finalizers, api.Finalizer)
+	_, err := g.Client.SaveFence(ctx, last)
+	return err
+}

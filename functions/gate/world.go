@@ -1,0 +1,111 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Look sees the node, the ledger's slot, and the brakes.
+func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	seen.Self = g.Self != "" && g.Self == f.Spec.Node
+	if err := g.Client.LookNode(ctx, f, seen); err != nil {
+		return err
+	}
+	return g.Client.LookBrakes(ctx, f, seen)
+}
+
+// Act resolves the binding or reserves a slot.
+func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+	switch a {
+	case fence.Resolve:
+		return g.resolve(ctx, f, seen)
+	case fence.Reserve:
+		return g.reserve(ctx, f, seen)
+	}
+	return fmt.Errorf("the gate can't %s", a)
+}
+
+// resolve writes the binding, or why there is none, into the spec.
+func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	n, err := g.Client.Node(ctx, f.Spec.Node)
+	if err != nil || n == nil {
+		return err
+	}
+	b, err := g.Bind(ctx, n)
+	var refused *Refused
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	f = f.DeepCopy()
+	f.Spec.Binding, f.Spec.BindingError = b, ""
+	if refused != nil {
+		f.Spec.Binding, f.Spec.BindingError = nil, refused.Error()
+	}
+	if _, err := g.Client.SaveFence(ctx, f); err != nil {
+		return err
+	}
+	seen.Resolved = true
+	return nil
+}
+
+// Refused is a configuration that names no one machine for certain (S11). Any
+// other error of Bind is a failure to read it, and is tried again.
+type Refused struct{ Err error }
+
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap gives the configuration's own error.
+func (r *Refused) Unwrap() error { return r.Err }
+
+// reserve is the one atomic step: read the ledger, then everything else, decide,
+// and write the ledger only if nobody wrote it meanwhile (S14).
+func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	led, err := g.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := g.Client.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	fences, err := g.Client.Fences(ctx)
+	if err != nil {
+		return err
+	}
+	before := led.DeepCopy()
+	verdict := fence.Admit(f, fence.Cluster{Nodes: clusterNodes(nodes), Fences: fences}, led, g.Client.Clock().Now())
+	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
+		if _, err := g.Client.SaveLedger(ctx, led); err != nil {
+			return err
+		}
+	}
+	seen.Verdict = verdict
+	return nil
+}
+
+func clusterNodes(nodes []corev1.Node) []fence.ClusterNode {
+	all := make([]fence.ClusterNode, 0, len(nodes))
+	for i := range nodes {
+		all = append(all, fence.ClusterNode{
+			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !kubeReady(&nodes[i]),
+		})
+	}
+	return all
+}
+
+func kubeReady(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

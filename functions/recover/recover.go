@@ -1,0 +1,82 @@
+package recover
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// Name of the function.
+const Name = "recover"
+
+// Phases that it owns.
+var Phases = []api.Phase{api.Recovering, api.Fenced, api.Failed}
+
+// Recoverer is the function.
+type Recoverer struct {
+	Client *kube.Client
+	Log    *slog.Logger
+	Loop   *step.Loop
+}
+
+// Handle takes one event.
+func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	node, err := events.Node(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if e.Type() == events.NodeMarked {
+		return nil, r.orphan(ctx, node, e)
+	}
+	return r.Loop.Run(ctx, node, e)
+}
+
+// Look sees the node and its Lease.
+func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	return r.Client.LookNode(ctx, f, seen)
+}
+
+// Act takes away what was placed.
+func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *fence.Seen) error {
+	node, uid := f.Spec.Node, f.Spec.NodeUID
+	switch a {
+	case fence.ClearOutOfService:
+		return r.Client.OutOfService(ctx, node, uid, false)
+	case fence.Undo:
+		return r.Client.Unisolate(ctx, node, uid, string(f.UID), f.Status.Placed.Cordon)
+	case fence.DropFinalizer:
+		return r.Client.DropFinalizer(ctx, f)
+	}
+	return fmt.Errorf("recover can't %s", a)
+}
+
+// orphan takes away our taint where no open record stands for it (S22).
+func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) error {
+	f, err := r.Client.Fence(ctx, node)
+	if err != nil {
+		return err
+	}
+	n, err := r.Client.Node(ctx, node)
+	if err != nil || n == nil {
+		return err
+	}
+	for _, t := range n.Spec.Taints {
+		if t.Key != api.IsolationTaint || (f != nil && f.Open() && string(f.UID) == t.Value) {
+			continue
+		}
+		if err := r.Client.Unisolate(ctx, node, n.UID, t.Value, true); err != nil {
+			return fmt.Errorf("remove a mark without a record from %s: %w", node, err)
+		}
+		r.Log.Info("removed a mark without a record", "function", Name, "node", node, "event", e.ID(), "fence", t.Value)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// defaultLease is the kubelet's own: where a Lease does not say how long it is
+// valid, it is this.
+const defaultLease = 40 * time.Second
+
+// LeaseMark is a Lease's renewTime as a mark that is compared with itself only (S30).
+func LeaseMark(l *coordinationv1.Lease) string {
+	if l.Spec.RenewTime == nil {
+		return ""
+	}
+	return l.Spec.RenewTime.UTC().Format(time.RFC3339Nano)
+}
+
+// LeaseRenewal is the time between two renewals: kubelets renew four times in
+// a Lease's duration.
+func LeaseRenewal(l *coordinationv1.Lease) time.Duration {
+	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 {
+		return time.Duration(*s) * time.Second / 4
+	}
+	return defaultLease / 4
+}
+
+// LookNode sees the node and its Lease.
+func (c *Client) LookNode(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	n, err := c.Node(ctx, f.Spec.Node)
+	if err != nil {
+		return err
+	}
+	if n != nil {
+		seen.Node = NodeSeen(n, string(f.UID))
+	}
+	l, err := c.Lease(ctx, f.Spec.Node)
+	if err != nil || l == nil {
+		return err
+	}
+	seen.Lease = fence.Lease{Exists: true, Renewed: LeaseMark(l), Renewal: LeaseRenewal(l)}
+	return nil
+}
+
+// LookBrakes sees what stops new Offs, this fence's slot, and since when the
+// source has seen its Lease stand still. It goes after LookNode.
+func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	led, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	policies, err := c.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	seen.Reserved = fence.ReservedAt(led, f)
+	for _, s := range led.Status.Leases.Still {
+		if s.Node == f.Spec.Node && s.Renewed == seen.Lease.Renewed {
+			seen.Lease.StillSince = s.Since.Time
+		}
+	}
+	b := fence.Brakes{Looked: true}
+	if msg := fence.Storming(f, led); msg != "" {
+		b.Storm, b.Message = true, msg
+	}
+	if name := pausedBy(policies, f); name != "" {
+		b.Paused, b.Message = true, "policy "+name+" is paused"
+	}
+	if led.Spec.Stop {
+		b.Stopped, b.Message = true, "the ledger's stop switch is on"
+	}
+	seen.Brakes = b
+	return nil
+}
+
+// pausedBy names a policy of this fence that is paused now: a pause is for
+// right now, so the policy as it was when the fence was opened does not count.
+func pausedBy(policies []api.FencePolicy, f *api.NodeFence) string {
+	for _, p := range policies {
+		for _, lim := range f.Spec.Policy.Limits {
+			if p.Name == lim.Policy && p.Spec.Paused {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// NodeSeen is what a decision needs of a node.
+func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
+	s := fence.Node{
+		Exists: true, UID: n.UID, BootID: n.Status.NodeInfo.BootID,
+		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields),
+	}
+	for k := range n.Labels {
+		if k == api.ControlPlaneLabel || k == "node-role.kubernetes.io/master" {
+			s.ControlPlane = true
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		switch {
+		case t.Key == api.IsolationTaint && t.Value == fenceUID:
+			s.Taint = true
+		case t.Key == api.OutOfServiceTaint && t.Value == api.OutOfServiceTaintValue:
+			s.OutOfService = true
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		s.Conditions = append(s.Conditions, fence.Condition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.Time,
+		})
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// PodsOn reads the pods bound to a node.
+func (c *Client) PodsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/pods", "fieldSelector", "spec.nodeName="+node)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// AttachmentsOf reads the volume attachments of a node.
+func (c *Client) AttachmentsOf(ctx context.Context, node string) ([]storagev1.VolumeAttachment, error) {
+	l, err := list[storagev1.VolumeAttachmentList](ctx, c, "/apis/storage.k8s.io/v1/volumeattachments")
+	if err != nil {
+		return nil, err
+	}
+	var mine []storagev1.VolumeAttachment
+	for _, a := range l.Items {
+		if a.Spec.NodeName == node {
+			mine = append(mine, a)
+		}
+	}
+	return mine, nil
+}
+
+// ForceDelete removes exactly this pod, at once: another pod of its name, or
+// none, is left alone (S6).
+func (c *Client) ForceDelete(ctx context.Context, p fence.Pod) error {
+	uid, now := types.UID(p.UID), int64(0)
+	err := c.rest.Delete().AbsPath("/api/v1/namespaces/" + p.Namespace + "/pods/" + p.Name).
+		Body(&metav1.DeleteOptions{
+			TypeMeta:           metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+			GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid},
+		}).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// Event is one Kubernetes Event about an object without a namespace.
+type Event struct {
+	Kind, APIVersion, Name string
+	UID                    types.UID
+	Warning                bool
+	Reason, Message        string
+	Reporter               string
+}
+
+// Say posts an Event. Its loss is harmless, so callers may ignore the error.
+func (c *Client) Say(ctx context.Context, e Event) error {
+	now := metav1.NewTime(c.clock.Now())
+	typ := corev1.EventTypeNormal
+	if e.Warning {
+		typ = corev1.EventTypeWarning
+	}
+	_, err := post(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: metav1.NamespaceDefault},
+		InvolvedObject: corev1.ObjectReference{Kind: e.Kind, APIVersion: e.APIVersion, Name: e.Name, UID: e.UID},
+		Type:           typ, Reason: e.Reason, Message: "[fence] " + e.Message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source:              corev1.EventSource{Component: "nodefence-" + e.Reporter},
+		ReportingController: "nodefence.io/" + e.Reporter, ReportingInstance: e.Reporter,
+	})
+	return err
+}

@@ -1,0 +1,181 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Store keeps the records. Fence is a quorum read, nil when there is none;
+// SaveStatus is a compare-and-swap.
+type Store interface {
+	Fence(ctx context.Context, node string) (*api.NodeFence, error)
+	SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error)
+}
+
+// World is what one function can see and do.
+type World interface {
+	// Look fills in what the function's phases decide by.
+	Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error
+	// Act carries out one action. What it learnt goes into seen, as an
+	// observation for the next decision; its error is never evidence.
+	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error
+}
+
+// Witness hears of every decision: logs, metrics, Kubernetes Events.
+type Witness interface {
+	Decided(ctx context.Context, d Decision)
+}
+
+// Decision is one turn of the loop.
+type Decision struct {
+	Function string
+	Cause    event.Event
+	Before   api.NodeFenceStatus
+	Fence    *api.NodeFence
+	Action   fence.Action
+	// Err is why the action could not be carried out.
+	Err error
+}
+
+// Loop runs one function's part of the automaton.
+type Loop struct {
+	Function string
+	Owns     []api.Phase
+	Store    Store
+	World    World
+	Witness  Witness
+	Source   events.Source
+	Now      func() time.Time
+	// Me gives each invocation a name of its own.
+	Me func() string
+	// Conflict is the error with which the store says that somebody else wrote first.
+	Conflict error
+}
+
+// rounds bounds one invocation: conflicts and actions on Kubernetes together.
+const rounds = 16
+
+// Run works on the fence of one node until there is nothing more to do now, and
+// returns the event that hands it on, if it must be handed on.
+func (l *Loop) Run(ctx context.Context, node string, cause event.Event) (*event.Event, error) {
+	inv := invocation{Loop: l, cause: cause, me: l.Me()}
+	for range rounds {
+		more, err := inv.turn(ctx, node)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return inv.announce(), nil
+		}
+	}
+	return nil, fmt.Errorf("fence of %s: no end after %d rounds", node, rounds)
+}
+
+// invocation is one run of the loop, with what it has learnt so far.
+type invocation struct {
+	*Loop
+	cause event.Event
+	me    string
+	// carried from round to round, because they were seen only once
+	call     *fence.CallResult
+	verdict  *fence.Verdict
+	resolved bool
+	// fence as last saved; from is the phase that the event found it in
+	fence   *api.NodeFence
+	from    api.Phase
+	started bool
+	// spoke: a device was called and its end is not saved yet
+	spoke bool
+}
+
+// turn is look, decide, save, act.
+func (inv *invocation) turn(ctx context.Context, node string) (more bool, err error) {
+	f, err := inv.Store.Fence(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	inv.fence = f
+	if f == nil {
+		return false, nil
+	}
+	if !inv.started {
+		inv.started, inv.from = true, f.Status.Phase
+	}
+	if fence.Foreign(f.Status) {
+		inv.Witness.Decided(ctx, Decision{Function: inv.Function, Cause: inv.cause, Before: f.Status, Fence: f, Err: errors.New("the record was written by a newer nodefence: left alone")})
+		return false, nil
+	}
+	if !slices.Contains(inv.Owns, f.CurrentPhase()) {
+		return false, nil
+	}
+	seen := fence.Seen{
+		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved,
+		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
+	}
+	if err := inv.World.Look(ctx, f, &seen); err != nil {
+		return false, fmt.Errorf("look at %s: %w", node, err)
+	}
+	return inv.decide(ctx, f, &seen)
+}
+
+func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence.Seen) (more bool, err error) {
+	st, act := fence.Decide(f, *seen, inv.Now())
+	before := f.Status
+	if !equality.Semantic.DeepEqual(before, st) {
+		f.Status = st
+		saved, err := inv.Store.SaveStatus(ctx, f)
+		if errors.Is(err, inv.Conflict) {
+			return true, nil // look again; what this invocation saw is kept
+		}
+		if err != nil {
+			return false, fmt.Errorf("save fence of %s: %w", f.Spec.Node, err)
+		}
+		f = saved
+	}
+	inv.fence = f
+	d := Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
+	if act == fence.None || inv.spoke {
+		inv.Witness.Decided(ctx, d)
+		// A phase that is ours too goes on here, without an event in between.
+		return f.Status.Phase != before.Phase && !inv.spoke && slices.Contains(inv.Owns, f.Status.Phase), nil
+	}
+	d.Err = inv.World.Act(ctx, f, act, seen)
+	inv.Witness.Decided(ctx, d)
+	inv.call, inv.verdict, inv.resolved = seen.Call, seen.Verdict, seen.Resolved
+	if act.Device() {
+		inv.spoke = true
+		return true, nil
+	}
+	if d.Err != nil && !errors.Is(d.Err, inv.Conflict) {
+		return false, fmt.Errorf("%s %s: %w", act, f.Spec.Node, d.Err)
+	}
+	return true, nil
+}
+
+// announce says where the fence now stands, if somebody must act on that now.
+func (inv *invocation) announce() *event.Event {
+	f := inv.fence
+	if f == nil || !inv.started || fence.Foreign(f.Status) {
+		return nil
+	}
+	now := inv.Now()
+	due := f.Status.NextCheck != nil && !f.Status.NextCheck.After(now)
+	// A new phase of our own was worked on already, unless a device call ended the invocation.
+	moved := f.Status.Phase != inv.from && (inv.spoke || !slices.Contains(inv.Owns, f.Status.Phase))
+	if !moved && !due {
+		return nil
+	}
+	e := inv.Source.Phase(f, now, now)
+	events.CausedBy(&e, inv.cause)
+	return &e
+}

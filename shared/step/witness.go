@@ -1,0 +1,128 @@
+package step
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Speaker posts Kubernetes Events.
+type Speaker interface {
+	Say(ctx context.Context, e kube.Event) error
+}
+
+// Public is the Witness that people read: one log line a decision, metrics, and
+// Events on the NodeFence and, where the node's owner must know, on the Node.
+type Public struct {
+	Log     *slog.Logger
+	Speaker Speaker
+	metrics metrics
+}
+
+type metrics struct {
+	decisions, transitions, actions *prometheus.CounterVec
+	phase                           *prometheus.HistogramVec
+}
+
+// NewPublic registers the metrics and returns the witness.
+func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Public {
+	p := &Public{Log: log, Speaker: speaker, metrics: metrics{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_decisions_total", Help: "Decisions by function, phase and reason.",
+		}, []string{"function", "phase", "reason"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_transitions_total", Help: "Changes of phase by function.",
+		}, []string{"function", "from", "to", "reason"}),
+		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_actions_total", Help: "Actions by function and outcome.",
+		}, []string{"function", "action", "outcome"}),
+		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
+			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+		}, []string{"phase"}),
+	}}
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase)
+	return p
+}
+
+// Decided tells of one decision.
+func (p *Public) Decided(ctx context.Context, d Decision) {
+	p.log(d)
+	p.count(d)
+	p.say(ctx, d)
+}
+
+func (p *Public) log(d Decision) {
+	st := d.Fence.Status
+	attrs := []any{
+		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Spec.Generation, "node", d.Fence.Spec.Node,
+		"phase", string(st.Phase), "event", d.Cause.ID(), "reason", string(st.Reason), "message", st.Message,
+	}
+	if d.Action != fence.None {
+		attrs = append(attrs, "action", string(d.Action))
+	}
+	if d.Before.Phase != st.Phase {
+		attrs = append(attrs, "from", string(d.Before.Phase))
+	}
+	if d.Err != nil {
+		p.Log.Warn("decided", append(attrs, "error", d.Err.Error())...)
+		return
+	}
+	p.Log.Info("decided", attrs...)
+}
+
+func (p *Public) count(d Decision) {
+	st := d.Fence.Status
+	p.metrics.decisions.WithLabelValues(d.Function, string(st.Phase), string(st.Reason)).Inc()
+	if d.Action != fence.None {
+		outcome := "ok"
+		if d.Err != nil {
+			outcome = "error"
+		}
+		p.metrics.actions.WithLabelValues(d.Function, string(d.Action), outcome).Inc()
+	}
+	if d.Before.Phase == st.Phase {
+		return
+	}
+	p.metrics.transitions.WithLabelValues(d.Function, string(d.Before.Phase), string(st.Phase), string(st.Reason)).Inc()
+	if d.Before.PhaseSince != nil && st.PhaseSince != nil {
+		p.metrics.phase.WithLabelValues(string(d.Before.Phase)).Observe(st.PhaseSince.Sub(d.Before.PhaseSince.Time).Seconds())
+	}
+}
+
+// say posts what was added to the story. Its loss is harmless: the NodeFence has it all.
+func (p *Public) say(ctx context.Context, d Decision) {
+	before, after := d.Before, d.Fence.Status
+	if before.Reason == after.Reason && before.Message == after.Message && before.Phase == after.Phase {
+		return
+	}
+	warn := warnings[after.Reason] || after.Phase == api.Failed
+	e := kube.Event{
+		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: d.Fence.Name, UID: d.Fence.UID,
+		Warning: warn, Reason: string(after.Reason), Message: after.Message, Reporter: d.Function,
+	}
+	p.post(ctx, e)
+	if before.Phase == after.Phase && !warn {
+		return
+	}
+	e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.Node, d.Fence.Spec.NodeUID
+	p.post(ctx, e)
+}
+
+func (p *Public) post(ctx context.Context, e kube.Event) {
+	if err := p.Speaker.Say(ctx, e); err != nil {
+		p.Log.Debug("event not posted", "node", e.Name, "reason", e.Reason, "error", err.Error())
+	}
+}
+
+// warnings are the reasons that somebody should look at.
+var warnings = map[api.Reason]bool{
+	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.SignOfLife: true,
+	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
+	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
+}
