@@ -1,0 +1,217 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Options are the choices of Start. Dir, Triggers and Handlers are required.
+type Options struct {
+	// Dir holds the streams. One process at a time may have it.
+	Dir      string
+	Triggers []Trigger
+	// Handlers by function: "gate" serves the subscriber nodefence-gate.
+	Handlers map[string]run.Handler
+	// Logger is slog's default if nil.
+	Logger *slog.Logger
+	// OnDeadLetter is told of every event that is given up, after it is stored.
+	// It runs in the delivery's own goroutine.
+	OnDeadLetter func(e event.Event, trigger string, err error)
+	// Metrics, if set, gets the broker's counters.
+	Metrics prometheus.Registerer
+
+	// Concurrency is how many events of one Trigger are handled at once: 16.
+	Concurrency int
+	// HandlerTimeout ends a handler's context: one minute.
+	HandlerTimeout time.Duration
+	// AckWait is how long after a crash what was being handled comes again: 5 s.
+	// A handler that runs longer keeps its event.
+	AckWait time.Duration
+	// MaxAge and MaxBytes bound the record: 24 hours, 256 MiB.
+	MaxAge   time.Duration
+	MaxBytes int64
+	// NoSync leaves it to the system when a stored event reaches the disk. A
+	// loss of power may then cost what Publish has promised.
+	NoSync bool
+}
+
+func (o *Options) setDefaults() {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.OnDeadLetter == nil {
+		o.OnDeadLetter = func(event.Event, string, error) {}
+	}
+	o.Concurrency = cmp.Or(o.Concurrency, 16)
+	o.HandlerTimeout = cmp.Or(o.HandlerTimeout, time.Minute)
+	o.AckWait = cmp.Or(o.AckWait, 5*time.Second)
+	o.MaxAge = cmp.Or(o.MaxAge, 24*time.Hour)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
+}
+
+// check refuses Triggers that would route into nothing.
+func (o *Options) check() error {
+	if len(o.Triggers) == 0 {
+		return errors.New("no triggers")
+	}
+	var found []*problem
+	for _, t := range o.Triggers {
+		if o.Handlers[t.Function] == nil {
+			found = append(found, &problem{t.subscriber, "spec.subscriber.ref.name",
+				fmt.Sprintf("no function %q here, only %s", t.Function,
+					strings.Join(slices.Sorted(maps.Keys(o.Handlers)), ", "))})
+		}
+	}
+	if len(found) > 0 {
+		return joined(found)
+	}
+	return nil
+}
+
+// Broker stores events and delivers them. Start makes one.
+type Broker struct {
+	o       Options
+	metrics *metrics
+	unlock  func() error
+	server  *server.Server
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	events  jetstream.Stream
+	dead    jetstream.Stream
+
+	// pulling ends before running: a drain takes nothing new and lets what runs
+	// come to its end.
+	pulling, running context.Context
+	stopPulling      context.CancelFunc
+	interrupt        context.CancelFunc
+	workers          sync.WaitGroup
+	closing          sync.Once
+	closed           chan struct{}
+}
+
+// Start opens Dir and delivers. ctx bounds the start alone; Drain or Close ends
+// the broker.
+func Start(ctx context.Context, o Options) (*Broker, error) {
+	o.setDefaults()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("start broker: %w", err)
+	}
+	b := &Broker{o: o, closed: make(chan struct{})}
+	b.running, b.interrupt = context.WithCancel(context.WithoutCancel(ctx))
+	b.pulling, b.stopPulling = context.WithCancel(b.running)
+	if err := b.start(ctx); err != nil {
+		b.interrupt()
+		return nil, fmt.Errorf("start broker: %w", errors.Join(err, b.shutdown()))
+	}
+	return b, nil
+}
+
+func (b *Broker) start(ctx context.Context) (err error) {
+	if err = os.MkdirAll(b.o.Dir, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	if b.unlock, err = lock(b.o.Dir); err != nil {
+		return err
+	}
+	if b.metrics, err = newMetrics(b.o.Metrics); err != nil {
+		return err
+	}
+	if err = b.open(ctx); err != nil {
+		return err
+	}
+	// Every consumer is there before the first event can be stored.
+	consumers := make([]jetstream.Consumer, len(b.o.Triggers))
+	for i := range b.o.Triggers {
+		if consumers[i], err = b.consumer(ctx, &b.o.Triggers[i]); err != nil {
+			return err
+		}
+	}
+	if err = b.forget(ctx); err != nil {
+		return err
+	}
+	for i := range b.o.Triggers {
+		t := &b.o.Triggers[i]
+		d := &delivery{Broker: b, trigger: t, handle: run.Recover(b.o.Handlers[t.Function]),
+			consumer: consumers[i], log: b.o.Logger.With("trigger", t.Name)}
+		for range b.o.Concurrency {
+			b.workers.Go(d.work)
+		}
+	}
+	return nil
+}
+
+// Drain takes no more events, waits for what is being handled and closes. When
+// ctx ends first, the handlers are interrupted, and their events come again at
+// the next start.
+func (b *Broker) Drain(ctx context.Context) error {
+	b.stopPulling()
+	select {
+	case <-b.idle():
+		return b.Close()
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("drain broker: %w", ctx.Err()), b.Close())
+	}
+}
+
+// Close interrupts what is being handled and closes. It returns once nothing of
+// the broker runs any more, so handlers must obey their context.
+func (b *Broker) Close() error {
+	var err error
+	b.closing.Do(func() {
+		b.interrupt()
+		b.workers.Wait()
+		err = b.shutdown()
+		close(b.closed)
+	})
+	<-b.closed
+	if err != nil {
+		return fmt.Errorf("close broker: %w", err)
+	}
+	return nil
+}
+
+// idle is closed when no worker is left.
+func (b *Broker) idle() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		b.workers.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// shutdown undoes open and lock, as far as they came.
+func (b *Broker) shutdown() error {
+	if b.conn != nil {
+		_ = b.conn.FlushTimeout(time.Second) // acknowledgements on their way
+		b.conn.Close()
+	}
+	if b.server != nil {
+		b.server.Shutdown()
+		b.server.WaitForShutdown()
+	}
+	if b.metrics != nil {
+		b.metrics.unregister()
+	}
+	if b.unlock != nil {
+		return b.unlock()
+	}
+	return nil
+}

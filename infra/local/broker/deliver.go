@@ -1,0 +1,189 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+var errLoop = errors.New("reply loop")
+
+const ackTimeout = 5 * time.Second
+
+// delivery is one Trigger at work.
+type delivery struct {
+	*Broker
+	trigger  *Trigger
+	handle   run.Handler
+	consumer jetstream.Consumer
+	log      *slog.Logger
+}
+
+// work takes one event at a time. Fetching ahead would let the fetched events'
+// AckWait run out while they stand in line.
+func (d *delivery) work() {
+	for d.pulling.Err() == nil {
+		m, err := d.consumer.Next(jetstream.FetchContext(d.pulling))
+		switch {
+		case err == nil:
+			d.take(m)
+		case d.pulling.Err() != nil, errors.Is(err, nats.ErrTimeout):
+		default:
+			d.log.Warn("no event to be had", "error", err)
+			pause(d.pulling, time.Second)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func (d *delivery) take(m jetstream.Msg) {
+	var e event.Event
+	if err := json.Unmarshal(m.Data(), &e); err != nil {
+		d.log.Error("stored event can't be read, dropped", "error", err)
+		_ = m.Term()
+		return
+	}
+	if !d.trigger.Matches(e) {
+		_ = m.Ack() // if it is lost, the event is passed by once more
+		return
+	}
+	stop := d.hold(m)
+	started := time.Now()
+	err := d.run(m, e)
+	d.metrics.seconds.WithLabelValues(d.trigger.Name).Observe(time.Since(started).Seconds())
+	stop()
+	d.settle(m, e, err)
+}
+
+// hold tells the stream every now and then that the event is still in hand.
+func (d *delivery) hold(m jetstream.Msg) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(d.o.AckWait / 3)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C:
+				_ = m.InProgress()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// run handles the event and stores the reply. The event is acknowledged only
+// after that: a crash in between repeats both, and the reply's ID drops it.
+func (d *delivery) run(m jetstream.Msg, e event.Event) error {
+	ctx, cancel := context.WithTimeout(d.running, d.o.HandlerTimeout)
+	defer cancel()
+	reply, err := d.handle(ctx, e)
+	if err != nil || reply == nil {
+		return err
+	}
+	hops, _ := strconv.Atoi(m.Headers().Get(hopsHeader))
+	if hops >= maxHops {
+		return fmt.Errorf("%w: %w: %d replies", run.ErrMalformed, errLoop, hops)
+	}
+	if err := d.publish(d.running, *reply, hops+1); err != nil {
+		// %v: a malformed reply is the handler's fault, not the event's.
+		return fmt.Errorf("store reply: %v", err)
+	}
+	return nil
+}
+
+// settle ends the delivery: done, once more, or dead. A restart uses up a try,
+// but no event is given up without a failure of its own.
+func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) {
+	tries := 1
+	if md, mdErr := m.Metadata(); mdErr == nil {
+		tries = int(md.NumDelivered)
+	}
+	switch {
+	case err == nil:
+		d.count("done")
+		d.acknowledge(m)
+	case d.running.Err() != nil:
+		d.count("interrupted")
+		d.putBack(m)
+	case errors.Is(err, run.ErrMalformed):
+		d.count("malformed")
+		d.giveUp(m, e, tries, err)
+	case tries > d.trigger.Retries:
+		d.count("failed")
+		d.giveUp(m, e, tries, err)
+	default:
+		d.count("again")
+		d.logger(e).Warn("delivery failed, will be repeated", "try", tries, "error", err)
+		d.repeat(m, d.trigger.Backoff(tries-1))
+	}
+}
+
+func (d *delivery) count(result string) {
+	d.metrics.deliveries.WithLabelValues(d.trigger.Name, result).Inc()
+}
+
+// giveUp stores the dead letter before the event is let go.
+func (d *delivery) giveUp(m jetstream.Msg, e event.Event, tries int, cause error) {
+	err := d.bury(e, d.trigger.Name, tries, cause)
+	if err != nil {
+		d.logger(e).Error("dead letter not stored, event kept", "error", err)
+		d.repeat(m, time.Second)
+		return
+	}
+	d.logger(e).Error("event given up", "tries", tries, "error", cause)
+	d.metrics.dead.WithLabelValues(d.trigger.Name).Inc()
+	d.o.OnDeadLetter(e, d.trigger.Name, cause)
+	d.acknowledge(m)
+}
+
+// acknowledge waits for the server's word. It works acknowledgements off in the
+// background, and a stop right after would forget them.
+func (d *delivery) acknowledge(m jetstream.Msg) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.running), ackTimeout)
+	defer cancel()
+	if err := m.DoubleAck(ctx); err != nil {
+		d.log.Warn("acknowledgement failed, the event will come again", "error", err)
+	}
+}
+
+// putBack has an event delivered at once after the next start. It is written
+// out because only the form with a delay is remembered across a stop, and the
+// client's own form doesn't wait for the server's word.
+func (d *delivery) putBack(m jetstream.Msg) {
+	_, err := d.conn.Request(m.Reply(), []byte(`-NAK {"delay": 1}`), ackTimeout)
+	if err != nil {
+		d.log.Warn("event not put back, it will come again later", "error", err)
+	}
+}
+
+func (d *delivery) repeat(m jetstream.Msg, wait time.Duration) {
+	if err := m.NakWithDelay(wait); err != nil {
+		d.log.Warn("repetition not arranged, the event will come again later", "error", err)
+	}
+}
+
+func (d *delivery) logger(e event.Event) *slog.Logger {
+	return d.log.With("event", e.ID(), "type", e.Type(), "node", e.Subject())
+}

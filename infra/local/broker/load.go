@@ -1,0 +1,174 @@
+package broker
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+	sigsjson "sigs.k8s.io/json"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Load reads the Triggers of a file, the very one that is applied to a cluster.
+func Load(path string) ([]Trigger, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read triggers: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse is Load of data that came from file. Its error lists everything that is
+// wrong, a line each: file, line, field, fault.
+func Parse(file string, data []byte) ([]Trigger, error) {
+	var found []*problem
+	var triggers []Trigger
+	names, broker := map[string]int{}, ""
+	for _, d := range split(file, data) {
+		if d.read(); d.object == nil {
+			found = append(found, d.found...)
+			continue
+		}
+		o := d.object
+		if first, ok := names[o.Namespace+"/"+o.Name]; ok && o.Name != "" {
+			d.add("metadata.name", fmt.Sprintf("%q stands at line %d already", o.Name, first))
+		} else {
+			names[o.Namespace+"/"+o.Name] = d.line("metadata.name")
+		}
+		broker = cmp.Or(broker, o.Spec.Broker)
+		if o.Spec.Broker != "" && o.Spec.Broker != broker {
+			d.add("spec.broker", fmt.Sprintf("%q, but the first Trigger names %q", o.Spec.Broker, broker))
+		}
+		triggers = append(triggers, d.trigger())
+		found = append(found, d.found...)
+	}
+	if len(found) == 0 && len(triggers) == 0 {
+		found = append(found, &problem{position{file, 1}, "kind", "no Trigger in the file"})
+	}
+	if len(found) > 0 {
+		return nil, joined(found)
+	}
+	return triggers, nil
+}
+
+// position is a place in a file, as editors and compilers write it.
+type position struct {
+	file string
+	line int
+}
+
+type problem struct {
+	position
+	field, text string
+}
+
+func (p *problem) Error() string {
+	if p.field == "" {
+		return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.text)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", p.file, p.line, p.field, p.text)
+}
+
+func joined(found []*problem) error {
+	slices.SortStableFunc(found, func(a, b *problem) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.field, b.field))
+	})
+	var errs []error
+	for _, p := range found {
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
+}
+
+// document is one object of a file, with what was found wrong in it.
+type document struct {
+	file   string
+	before int // lines of the file before this document
+	text   []byte
+	root   *yaml.Node
+	object *eventingv1.Trigger
+	found  []*problem
+}
+
+func (d *document) add(field, text string) {
+	d.found = append(d.found, &problem{position{d.file, d.line(field)}, field, oneLine(text)})
+}
+
+// read decodes the way kubectl does, and leaves object nil if it can't or if
+// the document is empty.
+func (d *document) read() {
+	var root yaml.Node
+	if err := yaml.Unmarshal(d.text, &root); err != nil {
+		d.addSyntax(err)
+		return
+	}
+	if len(root.Content) == 0 {
+		return
+	}
+	d.root = root.Content[0]
+	asJSON, err := sigsyaml.YAMLToJSONStrict(d.text)
+	if err != nil {
+		d.addSyntax(err)
+		return
+	}
+	if bytes.Equal(asJSON, []byte("null")) {
+		return
+	}
+	var o eventingv1.Trigger
+	unknown, err := sigsjson.UnmarshalStrict(asJSON, &o)
+	if err != nil {
+		d.addDecode(err)
+		return
+	}
+	if o.APIVersion != "eventing.knative.dev/v1" || o.Kind != "Trigger" {
+		d.add("kind", fmt.Sprintf("%s %s is not a Trigger of eventing.knative.dev/v1", o.APIVersion, o.Kind))
+		return
+	}
+	for _, err := range unknown {
+		var f sigsjson.FieldError
+		if errors.As(err, &f) {
+			d.add(f.FieldPath(), "unknown field")
+			continue
+		}
+		d.add("", err.Error())
+	}
+	d.object = &o
+}
+
+func (d *document) addDecode(err error) {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		d.add(wrongType.Field, fmt.Sprintf("is a %s, want %s", wrongType.Value, wrongType.Type))
+		return
+	}
+	d.add("", err.Error())
+}
+
+// trigger checks everything else. The filters are taken out for Knative's own
+// check, which gives a wrong index for all but the last of a list.
+func (d *document) trigger() Trigger {
+	if d.object.Name == "" {
+		d.add("metadata.name", "missing")
+	}
+	s := d.object.Spec
+	bare := d.object.DeepCopy()
+	bare.Spec.Filters = nil
+	d.addAll("", bare.Validate(quietContext))
+	t := Trigger{
+		Name:       d.object.Name,
+		Retries:    retries(s.Delivery),
+		backoff:    backoff(s.Delivery),
+		pass:       d.filters(s),
+		subscriber: position{d.file, d.line("spec.subscriber.ref.name")},
+	}
+	if s.Subscriber.Ref != nil || s.Subscriber.URI != nil {
+		t.Function = d.function(s)
+	}
+	return t
+}

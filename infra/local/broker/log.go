@@ -1,0 +1,51 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// serverLog puts the NATS server's words where ours are. Its chatter is for
+// debugging; what it calls an error, such as a full disk, is one for us too.
+type serverLog struct {
+	log   *slog.Logger
+	mu    sync.Mutex
+	error string
+}
+
+func (l *serverLog) say(level slog.Level, format string, v []any) {
+	l.log.Log(context.Background(), level, "nats server", "text", fmt.Sprintf(format, v...))
+}
+
+func (l *serverLog) Tracef(format string, v ...any)  { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Debugf(format string, v ...any)  { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Warnf(format string, v ...any)   { l.say(slog.LevelDebug, format, v) }
+
+func (l *serverLog) Errorf(format string, v ...any) {
+	l.mu.Lock()
+	l.error = fmt.Sprintf(format, v...)
+	l.mu.Unlock()
+	l.say(slog.LevelError, format, v)
+}
+
+// Fatalf only reports. Whether the server runs is asked of the server.
+func (l *serverLog) Fatalf(format string, v ...any) { l.Errorf(format, v...) }
+
+// last is the last error, for a start that failed.
+func (l *serverLog) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.error == "" {
+		return "not ready in 10 s"
+	}
+	return l.error
+}
+
+func (l *serverLog) async(_ *nats.Conn, _ *nats.Subscription, err error) {
+	l.log.Debug("nats client", "error", err)
+}

@@ -1,0 +1,93 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	triggerHeader = "Nodefence-Trigger"
+	errorHeader   = "Nodefence-Error"
+	triesHeader   = "Nodefence-Tries"
+)
+
+// DeadLetter is an event that a Trigger gave up.
+type DeadLetter struct {
+	Event   event.Event
+	Trigger string
+	Error   string
+	Tries   int
+	Time    time.Time
+}
+
+// Events gives back what went through, oldest first, as far as it is kept.
+func (b *Broker) Events(ctx context.Context) ([]event.Event, error) {
+	var all []event.Event
+	err := b.each(ctx, b.events, eventsSubject, func(m *jetstream.RawStreamMsg) error {
+		var e event.Event
+		if err := json.Unmarshal(m.Data, &e); err != nil {
+			return err
+		}
+		all = append(all, e)
+		return nil
+	})
+	return all, err
+}
+
+// DeadLetters gives back what was given up, oldest first, as far as it is kept.
+func (b *Broker) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
+	var all []DeadLetter
+	err := b.each(ctx, b.dead, deadSubject, func(m *jetstream.RawStreamMsg) error {
+		l := DeadLetter{Trigger: m.Header.Get(triggerHeader), Error: m.Header.Get(errorHeader), Time: m.Time}
+		l.Tries, _ = strconv.Atoi(m.Header.Get(triesHeader))
+		if err := json.Unmarshal(m.Data, &l.Event); err != nil {
+			return err
+		}
+		all = append(all, l)
+		return nil
+	})
+	return all, err
+}
+
+// each reads a stream up to what is its end now.
+func (b *Broker) each(ctx context.Context, s jetstream.Stream, subject string, read func(*jetstream.RawStreamMsg) error) error {
+	info, err := s.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("look at stream: %w", err)
+	}
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(subject))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil // the rest has been dropped since
+		}
+		if err != nil {
+			return fmt.Errorf("read event %d: %w", seq, err)
+		}
+		seq = m.Sequence
+		if err := read(m); err != nil {
+			return fmt.Errorf("decode event %d: %w", seq, err)
+		}
+	}
+	return nil
+}
+
+// bury stores a dead letter, once even if a crash repeats it.
+func (b *Broker) bury(e event.Event, trigger string, tries int, cause error) error {
+	m, err := message(deadSubject, e)
+	if err != nil {
+		return err
+	}
+	text := oneLine(cause.Error())
+	m.Header.Set(triggerHeader, trigger)
+	m.Header.Set(errorHeader, text[:min(len(text), 1024)])
+	m.Header.Set(triesHeader, strconv.Itoa(tries))
+	_, err = b.js.PublishMsg(b.running, m, jetstream.WithMsgID(dedupKey(e, trigger)), jetstream.WithExpectStream(deadStream))
+	return err
+}

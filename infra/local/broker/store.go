@@ -1,0 +1,161 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+const (
+	eventsStream, eventsSubject = "EVENTS", "events"
+	deadStream, deadSubject     = "DEAD", "dead"
+
+	// dedupWindow is how long a source+id is remembered.
+	dedupWindow = 2 * time.Minute
+	// deadMaxAge and deadMaxBytes bound the dead letters, which wait for a person.
+	deadMaxAge   = 7 * 24 * time.Hour
+	deadMaxBytes = 64 << 20
+
+	// maxMessage holds the longest body with its attributes: text full of control
+	// characters grows sixfold in JSON.
+	maxMessage = 7 * run.MaxBody
+)
+
+// open starts the server inside this process, without a socket, and makes both
+// streams.
+func (b *Broker) open(ctx context.Context) (err error) {
+	log := &serverLog{log: b.o.Logger}
+	b.server, err = server.NewServer(&server.Options{
+		ServerName:             "nodefence-local",
+		DontListen:             true,
+		NoSigs:                 true,
+		JetStream:              true,
+		DisableJetStreamBanner: true,
+		StoreDir:               b.o.Dir,
+		SyncAlways:             !b.o.NoSync,
+		JetStreamMaxMemory:     16 << 20,
+		JetStreamMaxStore:      b.o.MaxBytes + deadMaxBytes,
+		MaxPayload:             maxMessage,
+	})
+	if err != nil {
+		return fmt.Errorf("make nats server: %w", err)
+	}
+	b.server.SetLoggerV2(log, false, false, false)
+	b.server.Start()
+	if !b.server.ReadyForConnections(10*time.Second) || !b.server.JetStreamEnabled() {
+		return fmt.Errorf("start nats server: %s", log.last())
+	}
+	b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.Name("nodefence-local"),
+		nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ErrorHandler(log.async))
+	if err != nil {
+		return fmt.Errorf("connect to nats server: %w", err)
+	}
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return fmt.Errorf("open jetstream: %w", err)
+	}
+	b.events, err = b.stream(ctx, eventsStream, eventsSubject, b.o.MaxAge, b.o.MaxBytes)
+	if err != nil {
+		return err
+	}
+	b.dead, err = b.stream(ctx, deadStream, deadSubject, deadMaxAge, deadMaxBytes)
+	return err
+}
+
+// stream makes a stream or opens it. A full one drops its oldest: events are
+// wake-ups, and the newest is the one to hear.
+func (b *Broker) stream(ctx context.Context, name, subject string, age time.Duration, bytes int64) (jetstream.Stream, error) {
+	s, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:       name,
+		Subjects:   []string{subject},
+		Storage:    jetstream.FileStorage,
+		Retention:  jetstream.LimitsPolicy,
+		Discard:    jetstream.DiscardOld,
+		MaxAge:     age,
+		MaxBytes:   bytes,
+		MaxMsgSize: maxMessage,
+		Duplicates: min(dedupWindow, age),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open stream %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// consumer opens a Trigger's consumer. A new one starts behind the last event
+// by its number, because "new only" is worked out again after a crash that came
+// before its state was saved, and would then skip what was stored meanwhile.
+func (b *Broker) consumer(ctx context.Context, t *Trigger) (jetstream.Consumer, error) {
+	old, err := b.events.Consumer(ctx, t.durable())
+	var cfg jetstream.ConsumerConfig
+	switch {
+	case err == nil:
+		cfg = old.CachedInfo().Config
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+		info, err := b.events.Info(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look at stream: %w", err)
+		}
+		cfg = jetstream.ConsumerConfig{
+			Durable:       t.durable(),
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+			OptStartSeq:   info.State.LastSeq + 1,
+			AckPolicy:     jetstream.AckExplicitPolicy,
+		}
+	default:
+		return nil, fmt.Errorf("look up consumer %s: %w", t.Name, err)
+	}
+	cfg.AckWait = b.o.AckWait
+	cfg.MaxDeliver = -1 // the Trigger's retries are counted at delivery
+	cfg.MaxAckPending = 4096
+	c, err := b.events.CreateOrUpdateConsumer(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open consumer %s: %w", t.Name, err)
+	}
+	return c, nil
+}
+
+// forget removes the consumers of Triggers that are no more. Left alone, one
+// would deliver a day's old events when its Trigger comes back.
+func (b *Broker) forget(ctx context.Context) error {
+	known := map[string]bool{}
+	for i := range b.o.Triggers {
+		known[b.o.Triggers[i].durable()] = true
+	}
+	var gone []string
+	names := b.events.ConsumerNames(ctx)
+	for name := range names.Name() {
+		if !known[name] {
+			gone = append(gone, name)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("list consumers: %w", err)
+	}
+	for _, name := range gone {
+		b.o.Logger.WarnContext(ctx, "trigger gone, its place in the stream forgotten", "trigger", name)
+		if err := b.events.DeleteConsumer(ctx, name); err != nil {
+			return fmt.Errorf("delete consumer %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Ready says why events can't be taken now.
+func (b *Broker) Ready() error {
+	if b.pulling.Err() != nil {
+		return errClosed
+	}
+	ctx, cancel := context.WithTimeout(b.running, 2*time.Second)
+	defer cancel()
+	if _, err := b.events.Info(ctx); err != nil {
+		return fmt.Errorf("look at stream: %w", err)
+	}
+	return nil
+}

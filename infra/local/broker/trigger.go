@@ -1,0 +1,98 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/rickb777/date/period"
+	duckv1 "knative.dev/eventing/pkg/apis/duck/v1"
+	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
+)
+
+// subscriberPrefix and the function's name are the name of its Service.
+const subscriberPrefix = "nodefence-"
+
+// Trigger sends the events that pass its filter to one function. Only Load and
+// Parse make one, so that whatever runs has been checked.
+type Trigger struct {
+	// Name is the object's.
+	Name string
+	// Function is the subscriber's name without its prefix.
+	Function string
+	// Retries is how often a failed delivery is repeated.
+	Retries int
+
+	backoff    func(retry int) time.Duration
+	pass       filter
+	subscriber position
+}
+
+// Matches tells whether e goes to this Trigger's function.
+func (t *Trigger) Matches(e event.Event) bool {
+	return t.pass(quietContext, e)
+}
+
+// Backoff is the wait before a retry, counted from 0. The numbers are those of
+// Knative's dispatcher, a linear policy's first wait of nothing included.
+func (t *Trigger) Backoff(retry int) time.Duration {
+	return t.backoff(retry)
+}
+
+func retries(d *duckv1.DeliverySpec) int {
+	if d == nil || d.Retry == nil {
+		return 0
+	}
+	return int(*d.Retry)
+}
+
+func backoff(d *duckv1.DeliverySpec) func(int) time.Duration {
+	none := func(int) time.Duration { return 0 }
+	if d == nil || d.BackoffPolicy == nil || d.BackoffDelay == nil {
+		return none
+	}
+	p, err := period.Parse(*d.BackoffDelay)
+	if err != nil {
+		return none // Validate has refused it
+	}
+	delay, _ := p.Duration()
+	if *d.BackoffPolicy == duckv1.BackoffPolicyLinear {
+		return func(retry int) time.Duration { return delay * time.Duration(retry) }
+	}
+	return func(retry int) time.Duration {
+		return delay * time.Duration(math.Exp2(float64(min(retry, 16))))
+	}
+}
+
+// durable is the Trigger's name as JetStream can hold it: a Kubernetes name may
+// have dots, which JetStream refuses, and has no underscores.
+func (t *Trigger) durable() string {
+	return strings.ReplaceAll(t.Name, ".", "_")
+}
+
+// function reads the subscriber. Only a Service by name can be one: a function
+// in this process has no URI.
+func (d *document) function(s eventingv1.TriggerSpec) string {
+	switch ref := s.Subscriber.Ref; {
+	case s.Subscriber.URI != nil:
+		d.add("spec.subscriber.uri", "not served here: name a Service in ref")
+	case ref == nil:
+		d.add("spec.subscriber.ref", "missing")
+	case ref.Kind != "Service" || (ref.APIVersion != "serving.knative.dev/v1" && ref.APIVersion != "v1"):
+		d.add("spec.subscriber.ref", fmt.Sprintf("%s %s is not a Service of serving.knative.dev/v1 or v1",
+			ref.APIVersion, ref.Kind))
+	default:
+		name, ok := strings.CutPrefix(ref.Name, subscriberPrefix)
+		if ok && name != "" {
+			return name
+		}
+		d.add("spec.subscriber.ref.name", fmt.Sprintf("%q is not %s<function>", ref.Name, subscriberPrefix))
+	}
+	return ""
+}
+
+// filter tells whether an event passes.
+type filter func(context.Context, event.Event) bool
