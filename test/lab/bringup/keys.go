@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	admin             = "admin"
 	controllerManager = "controller-manager"
 	scheduler         = "scheduler"
 	machines          = "machines"
@@ -19,16 +18,23 @@ const (
 // user per node, is off.
 const machinesUser = "lab-machines"
 
-var users = []pki.User{
-	{File: admin, Name: "lab-admin", Groups: []string{"system:masters"}},
-	{File: controllerManager, Name: "system:kube-controller-manager"},
-	{File: scheduler, Name: "system:kube-scheduler"},
-	{File: machines, Name: machinesUser, Groups: []string{"system:nodes"}},
-}
-
+// keys is the folder of what package pki makes.
 type keys struct{ dir string }
 
 func keyFolder(dir labdir.Dir) keys { return keys{dir.File("pki")} }
 
 func (k keys) file(name string) string       { return filepath.Join(k.dir, name) }
 func (k keys) kubeconfig(user string) string { return k.file(user + ".kubeconfig") }
+
+// adminKubeconfig is the one for users of the lab, where they look first.
+func adminKubeconfig(dir labdir.Dir) string { return dir.File("kubeconfig") }
+
+func users(dir labdir.Dir) []pki.User {
+	keys := keyFolder(dir)
+	return []pki.User{
+		{Kubeconfig: adminKubeconfig(dir), Name: "lab-admin", Groups: []string{"system:masters"}},
+		{Kubeconfig: keys.kubeconfig(controllerManager), Name: "system:kube-controller-manager"},
+		{Kubeconfig: keys.kubeconfig(scheduler), Name: "system:kube-scheduler"},
+		{Kubeconfig: keys.kubeconfig(machines), Name: machinesUser, Groups: []string{"system:nodes"}},
+	}
+}

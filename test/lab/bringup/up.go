@@ -100,11 +100,10 @@ func (s *starting) startControlPlane(kube string) error {
 	defer socket.Close()
 
 	port := listener.Addr().(*net.TCPAddr).Port
-	keys := keyFolder(s.dir)
 	s.record.Server = fmt.Sprintf("https://127.0.0.1:%d", port)
-	s.record.Kubeconfig = keys.kubeconfig(admin)
+	s.record.Kubeconfig = adminKubeconfig(s.dir)
 	s.record.Nodes = s.options.Nodes
-	if err := pki.Write(keys.dir, s.record.Server, users); err != nil {
+	if err := pki.Write(keyFolder(s.dir).dir, s.record.Server, users(s.dir)); err != nil {
 		return err
 	}
 	config, err := writeControlPlaneConfig(s.dir, s.options, port)

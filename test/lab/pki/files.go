@@ -10,11 +10,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// User is somebody who gets a kubeconfig, <File>.kubeconfig.
+// User is somebody who gets a kubeconfig, at that path.
 type User struct {
-	File   string
-	Name   string
-	Groups []string
+	Kubeconfig string
+	Name       string
+	Groups     []string
 }
 
 // Write makes everything that a control plane and the users need, in dir.
@@ -36,7 +36,7 @@ func Write(dir, server string, users []User) error {
 		return err
 	}
 	for _, user := range users {
-		if err := writeKubeconfig(dir, server, ca, user); err != nil {
+		if err := writeKubeconfig(server, ca, user); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func writeServiceAccountKeys(dir string) error {
 	return write(dir, "service-account.pub", encode("PUBLIC KEY", der))
 }
 
-func writeKubeconfig(dir, server string, ca Authority, user User) error {
+func writeKubeconfig(server string, ca Authority, user User) error {
 	pair, err := ca.Client(user.Name, user.Groups...)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func writeKubeconfig(dir, server string, ca Authority, user User) error {
 	if err != nil {
 		return fmt.Errorf("encode kubeconfig: %w", err)
 	}
-	return write(dir, user.File+".kubeconfig", raw)
+	return write(filepath.Dir(user.Kubeconfig), filepath.Base(user.Kubeconfig), raw)
 }
 
 func writePair(dir, name string, pair Pair) error {
