@@ -48,6 +48,19 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 	return path, build(ctx, source, path)
 }
 
+// Cached says if Ensure would return at once.
+func Cached(ctx context.Context) (bool, error) {
+	source, err := FindSource()
+	if err != nil {
+		return false, err
+	}
+	dir, err := cacheDir(ctx, source)
+	if err != nil {
+		return false, err
+	}
+	return built(filepath.Join(dir, "kube")), nil
+}
+
 func cacheDir(ctx context.Context, source string) (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {

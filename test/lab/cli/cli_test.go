@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/test/lab/labdir"
+)
+
+// result is what a script sees of a command.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func runCLI(t *testing.T, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Run(t.Context(), args, &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// privateRoot gives the test labs of its own. t.TempDir holds the test's name,
+// which makes paths too long for sockets.
+func privateRoot(t *testing.T) string {
+	t.Helper()
+	root, err := os.MkdirTemp("", "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	t.Setenv("XDG_RUNTIME_DIR", root)
+	return root
+}
+
+// serveMachines plays the machines of lab "default" with canned answers, and
+// keeps what it was asked.
+func serveMachines(t *testing.T, answers map[string]string) *[]string {
+	t.Helper()
+	privateRoot(t)
+	dir, _, err := labdir.Claim(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", dir.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := new([]string)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		request := r.Method + " " + r.URL.Path
+		*asked = append(*asked, strings.TrimSpace(request+" "+string(body)))
+		answer, ok := answers[request]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"error":"no such node"}`
+		}
+		_, _ = io.WriteString(w, answer)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return asked
+}
+
+const (
+	clean   = `{"records":[{"volume":"v","machine":"m","node":"node-1","pod":"p","from":"2026-01-01T00:00:00Z","to":null}],"overlaps":[]}`
+	overlap = `{"records":[],"overlaps":[{"volume":"v"}]}`
+	logged  = `[{"time":"2026-01-01T00:00:00Z","command":"off","accepted":true},{"time":"2026-01-01T00:00:01Z","command":"on","accepted":false}]`
+)
+
+func TestCommandsToMachines(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answers map[string]string
+		args    []string
+		asked   []string
+		code    int
+		stdout  string
+		stderr  string
+	}{
+		"power goes": {
+			answers: map[string]string{"POST /v1/nodes/node-1/power-loss": "{}"},
+			args:    []string{"node", "node-1", "power-loss"},
+			asked:   []string{"POST /v1/nodes/node-1/power-loss"},
+		},
+		"an unknown node": {
+			args:   []string{"node", "node-9", "crash"},
+			asked:  []string{"POST /v1/nodes/node-9/crash"},
+			code:   exitFail,
+			stderr: "no such node",
+		},
+		"an unknown verb never leaves": {
+			args:   []string{"node", "node-1", "reboot"},
+			code:   exitFail,
+			stderr: "use one of crash",
+		},
+		"a fault": {
+			answers: map[string]string{"POST /v1/bmc/node-1/fault": ""},
+			args:    []string{"bmc", "node-1", "fault", "slow=6s"},
+			asked:   []string{`POST /v1/bmc/node-1/fault {"fault":"slow=6s"}`},
+		},
+		"a fault without one": {
+			args:   []string{"bmc", "node-1", "fault"},
+			code:   exitFail,
+			stderr: "bmc node-1 fault FAULT",
+		},
+		"a log": {
+			answers: map[string]string{"GET /v1/bmc/node-1/log": logged},
+			args:    []string{"bmc", "node-1", "log"},
+			asked:   []string{"GET /v1/bmc/node-1/log"},
+			stdout:  "2026-01-01T00:00:01Z  on   refused",
+		},
+		"one writer at a time": {
+			answers: map[string]string{"GET /v1/writers": clean},
+			args:    []string{"writers"},
+			asked:   []string{"GET /v1/writers"},
+			stdout:  "no volume ever had two writers",
+		},
+		"two writers": {
+			answers: map[string]string{"GET /v1/writers": overlap},
+			args:    []string{"writers"},
+			asked:   []string{"GET /v1/writers"},
+			code:    exitBad,
+			stdout:  "VOLUMES WITH TWO WRITERS: 1\n{\"volume\":\"v\"}",
+		},
+		"a misspelt format": {
+			args:   []string{"writers", "-o", "yaml"},
+			code:   exitFail,
+			stderr: "the only format is json",
+		},
+		"no such lab": {
+			args:   []string{"writers", "--name", "other"},
+			code:   exitFail,
+			stderr: `no such lab: "other"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := serveMachines(t, tc.answers)
+			got := runCLI(t, tc.args...)
+			if got.code != tc.code || !strings.Contains(got.stdout, tc.stdout) || !strings.Contains(got.stderr, tc.stderr) {
+				t.Errorf("got %+v", got)
+			}
+			if diff := cmp.Diff(tc.asked, *asked); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWritersAsJSONSayNoLessThanTheMachines(t *testing.T) {
+	serveMachines(t, map[string]string{"GET /v1/writers": clean})
+	var got, want any
+	if err := json.Unmarshal([]byte(runCLI(t, "writers", "-o", "json").stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(clean), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		t.Run(cmd.Name(), func(t *testing.T) {
+			if got := runCLI(t, cmd.Name(), "--help"); got.code != exitFine || !strings.Contains(got.stdout, "Usage:") {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestUpRefusesBeforeItStartsAnything(t *testing.T) {
+	root := privateRoot(t)
+	for name, tc := range map[string]struct {
+		args   []string
+		stderr string
+	}{
+		"a bad name":         {[]string{"up", "--name", "../x"}, "bad name"},
+		"a grace too short":  {[]string{"up", "--grace", "1s"}, "bad grace"},
+		"an argument":        {[]string{"up", "demo"}, "unknown command"},
+		"a misspelt command": {[]string{"pu"}, "unknown command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runCLI(t, tc.args...)
+			if got.code != exitFail || got.stdout != "" || !strings.Contains(got.stderr, tc.stderr) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if left, _ := filepath.Glob(filepath.Join(root, "*", "*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}

@@ -1,0 +1,208 @@
+package kubebuild
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nodefence/nodefence/test/lab/process"
+)
+
+// fakeGo takes the place of Go's command. It counts the builds that it does.
+const fakeGo = `#!/bin/sh
+if [ "$1" = env ]; then echo "$FAKE_GO_VERSION"; exit; fi
+echo build >> "$FAKE_GO_LOG"
+[ -z "$FAKE_GO_HANG" ] || { sleep 600 & echo $! > "$FAKE_GO_HANG.new"; mv "$FAKE_GO_HANG.new" "$FAKE_GO_HANG"; wait; }
+[ -z "$FAKE_GO_FAIL" ] || { echo "main.go:1: $FAKE_GO_FAIL"; exit 1; }
+while [ "$1" != -o ]; do shift; done
+echo built > "$2"
+`
+
+func prepare(t *testing.T) (source, log string) {
+	t.Helper()
+	bin, source := t.TempDir(), t.TempDir()
+	log = filepath.Join(bin, "log")
+	write(t, filepath.Join(bin, "go"), fakeGo, 0o700)
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		write(t, filepath.Join(source, name), name, 0o600)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("FAKE_GO_LOG", log)
+	t.Setenv("FAKE_GO_VERSION", "go1")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv(SourceVariable, source)
+	return source, log
+}
+
+func write(t *testing.T, path, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestParallelBuildersBuildOnce(t *testing.T) {
+	_, log := prepare(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			path, err := Ensure(t.Context(), io.Discard)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if raw, err := os.ReadFile(path); err != nil || string(raw) != "built\n" {
+				t.Errorf("got %q, %v", raw, err)
+			}
+		})
+	}
+	wg.Wait()
+	if raw, _ := os.ReadFile(log); string(raw) != "build\n" {
+		t.Errorf("builds: %q", raw)
+	}
+}
+
+func TestAFailedBuildSaysWhyAndLeavesNothingToUse(t *testing.T) {
+	_, log := prepare(t)
+	t.Setenv("FAKE_GO_FAIL", "undefined: x")
+	var progress bytes.Buffer
+	if _, err := Ensure(t.Context(), &progress); err == nil || !strings.Contains(err.Error(), "undefined: x") {
+		t.Fatalf("error: %v", err)
+	}
+	if !strings.Contains(progress.String(), "needed once") {
+		t.Errorf("progress: %q", progress.String())
+	}
+	t.Setenv("FAKE_GO_FAIL", "")
+	if _, err := Ensure(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if raw, _ := os.ReadFile(log); string(raw) != "build\nbuild\n" {
+		t.Errorf("builds: %q", raw)
+	}
+}
+
+func TestAnInterruptedBuildEndsItsCompilersToo(t *testing.T) {
+	source, _ := prepare(t)
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	t.Setenv("FAKE_GO_HANG", pidFile)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := Ensure(ctx, io.Discard)
+		done <- err
+	}()
+	var compiler process.ID
+	waitFor(t, "the compiler", func() bool {
+		raw, err := os.ReadFile(pidFile)
+		if err != nil {
+			return false
+		}
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+		compiler, err = process.Identify(pid)
+		return err == nil
+	})
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error: %v", err)
+	}
+	waitFor(t, "the compiler's end", func() bool { return !compiler.Alive() })
+	dir, err := cacheDir(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "kube*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func waitFor(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(20 * time.Second)
+	for !met() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+func TestWhatGoesIntoTheBuildGoesIntoTheKey(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, source string)
+		differ bool
+	}{
+		"nothing changed": {change: func(*testing.T, string) {}},
+		"a test changed": {change: func(t *testing.T, source string) {
+			write(t, filepath.Join(source, "main_test.go"), "new", 0o600)
+		}},
+		"a file changed": {differ: true, change: func(t *testing.T, source string) {
+			write(t, filepath.Join(source, "main.go"), "new", 0o600)
+		}},
+		"a file was added": {differ: true, change: func(t *testing.T, source string) {
+			write(t, filepath.Join(source, "more.go"), "new", 0o600)
+		}},
+		"a sum changed": {differ: true, change: func(t *testing.T, source string) {
+			write(t, filepath.Join(source, "go.sum"), "new", 0o600)
+		}},
+		"another version of Go": {differ: true, change: func(t *testing.T, _ string) {
+			t.Setenv("FAKE_GO_VERSION", "go2")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, _ := prepare(t)
+			before, err := key(t.Context(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.change(t, source)
+			after, err := key(t.Context(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (before != after) != tc.differ {
+				t.Errorf("before %s, after %s", before, after)
+			}
+		})
+	}
+}
+
+func TestFindSource(t *testing.T) {
+	root := t.TempDir()
+	module := filepath.Join(root, modulePath)
+	if err := os.MkdirAll(module, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(module, "go.mod"), "module x\n", 0o600)
+	for name, tc := range map[string]struct {
+		start string
+		found bool
+	}{
+		"the root itself": {root, true},
+		"deep below":      {filepath.Join(root, "bin", "x"), true},
+		"elsewhere":       {t.TempDir(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, found := findAbove(tc.start)
+			if found != tc.found || (found && got != module) {
+				t.Errorf("got %s, %v", got, found)
+			}
+		})
+	}
+	t.Run("the variable leads nowhere", func(t *testing.T) {
+		t.Setenv(SourceVariable, root)
+		if _, err := FindSource(); err == nil || !strings.Contains(err.Error(), SourceVariable) {
+			t.Errorf("error: %v", err)
+		}
+	})
+}
