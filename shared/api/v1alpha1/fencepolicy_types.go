@@ -125,12 +125,14 @@ type Limits struct {
 	// down), with which a fence may still begin: it begins while unhealthy <=
 	// maxUnhealthy. Unless maxUnhealthy or minHealthy is set: 40%.
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 	// MinHealthy is the fewest healthy nodes, number or percent (rounded up),
 	// with which a fence may still begin.
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
 	// +optional
 	MinHealthy *intstr.IntOrString `json:"minHealthy,omitempty"`

@@ -83,13 +83,15 @@ type ResolvedPolicy struct {
 	// Conflict names the policy of equal priority, if there is one; then
 	// nothing is done.
 	// +optional
-	Conflict   string               `json:"conflict,omitempty"`
+	Conflict string `json:"conflict,omitempty"`
+	// +kubebuilder:validation:MaxItems=32
 	Conditions []UnhealthyCondition `json:"conditions"`
 	Action     FenceAction          `json:"action"`
 	Mode       Mode                 `json:"mode"`
 	Timeouts   Timeouts             `json:"timeouts"`
 	Retries    Retries              `json:"retries"`
 	// Limits are those of every policy that selects the node; all must hold.
+	// +kubebuilder:validation:MaxItems=64
 	Limits []ScopedLimits `json:"limits"`
 }
 
