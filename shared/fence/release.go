@@ -95,7 +95,7 @@ func (d *decision) released() Action {
 		return d.to(api.PoweringOn, api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
 	}
 	d.tell(api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
-	why := "the policy's action is Off"
+	why := "the policy's action is PowerOff"
 	if !d.st.Power.CutByUs {
 		why = "it was not nodefence that switched this machine off"
 	}

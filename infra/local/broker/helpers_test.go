@@ -17,9 +17,14 @@ import (
 
 const clusterFile = "../../knative/triggers.yaml"
 
-func clusterTriggers(t *testing.T) string {
+func clusterTriggers(t *testing.T) string { return read(t, clusterFile) }
+
+// fixture has five Triggers whose lines the tests know.
+func fixture(t *testing.T) string { return read(t, "testdata/triggers.yaml") }
+
+func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(clusterFile)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

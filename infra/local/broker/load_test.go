@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/nodefence/nodefence/events"
 )
 
 func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
@@ -19,18 +21,16 @@ func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, typ := range []string{
-		"node.unhealthy", "node.healthy", "fence.pending", "request.fence", "fence.isolating", "fence.fencing",
-		"fence.poweringon", "fence.releasing", "fence.recovering", "fence.fenced", "fence.failed", "fence.finished",
-	} {
+	for _, full := range append(events.Types(), "io.nodefence.request.fence.v1") {
+		typ := strings.TrimSuffix(strings.TrimPrefix(full, "io.nodefence."), ".v1")
 		for i := range triggers {
-			if triggers[i].Matches(makeEvent("io.nodefence."+typ+".v1", "1")) {
+			if triggers[i].Matches(makeEvent(full, "1")) {
 				got[typ] += triggers[i].Function
 			}
 		}
 	}
 	want := map[string]string{
-		"node.unhealthy": "gate", "node.healthy": "gate", "fence.pending": "gate", "request.fence": "gate",
+		"node.unhealthy": "gate", "node.healthy": "gate", "node.marked": "recover", "fence.pending": "gate", "request.fence": "gate",
 		"fence.isolating": "isolate", "fence.fencing": "power", "fence.poweringon": "power", "fence.releasing": "cleanup",
 		"fence.recovering": "recover", "fence.fenced": "recover", "fence.failed": "recover",
 	}
@@ -104,7 +104,7 @@ func TestBackoffIsThatOfKnative(t *testing.T) {
 }
 
 func TestBadFilesAreRefusedByLineAndField(t *testing.T) {
-	good := clusterTriggers(t)
+	good := fixture(t)
 	swap := func(old, new string) string {
 		if !strings.Contains(good, old) {
 			t.Fatalf("the file has no %q", old)

@@ -166,7 +166,7 @@ func TestOneBrokerAtATimeHasAFolder(t *testing.T) {
 }
 
 func TestStartRefusesATriggerWithoutAHandler(t *testing.T) {
-	_, err := Start(t.Context(), Options{Dir: t.TempDir(), Triggers: parse(t, clusterTriggers(t)),
+	_, err := Start(t.Context(), Options{Dir: t.TempDir(), Triggers: parse(t, fixture(t)),
 		Handlers: map[string]run.Handler{"gate": nothing, "isolate": nothing, "power": nothing, "cleanup": nothing}})
 	want := `start broker: triggers.yaml:161: spec.subscriber.ref.name: no function "recover" here, only cleanup, gate, isolate, power`
 	if err == nil || err.Error() != want {

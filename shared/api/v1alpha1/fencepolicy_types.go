@@ -47,7 +47,7 @@ type FencePolicySpec struct {
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
 	// Action is what becomes of the machine: Reboot switches it on again after
-	// its work is released, Off leaves it off.
+	// its work is released, PowerOff leaves it off.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -67,12 +67,13 @@ type FencePolicySpec struct {
 }
 
 // FenceAction is what becomes of the machine.
-// +kubebuilder:validation:Enum=Off;Reboot
+// +kubebuilder:validation:Enum=PowerOff;Reboot
 type FenceAction string
 
 // The actions.
 const (
-	ActionOff    FenceAction = "Off"
+	// ActionOff leaves the machine off. Not "Off": YAML reads that as a boolean.
+	ActionOff    FenceAction = "PowerOff"
 	ActionReboot FenceAction = "Reboot"
 )
 

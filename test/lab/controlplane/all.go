@@ -63,7 +63,7 @@ func runKubernetes(ctx context.Context, cfg Config) error {
 	}
 	start("kube-apiserver", func(ctx context.Context) error { return runAPIServer(ctx, cfg) })
 	// The others give up soon if there is no API server to talk to.
-	if err := waitReady(ctx, cfg.Kubeconfig); err != nil {
+	if err := waitReady(ctx, cfg.Kubeconfig); err != nil || ctx.Err() != nil {
 		return errors.Join(err, group.Wait())
 	}
 	klog.InfoS("The API server is ready")
@@ -79,6 +79,7 @@ func orUnexpected(err error) error {
 	return err
 }
 
+// waitReady returns nil also when ctx ends: then it is that which matters.
 func waitReady(ctx context.Context, kubeconfig string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
