@@ -147,3 +147,16 @@ func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
 		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "finalizers": rest},
 	})
 }
+
+// SaveConfigMap writes one by compare-and-swap.
+func (c *Client) SaveConfigMap(ctx context.Context, cm *corev1.ConfigMap) error {
+	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+	_, err := put(ctx, c, "/api/v1/namespaces/"+cm.Namespace+"/configmaps/"+cm.Name, cm)
+	return err
+}
+
+// EnrolledLabel marks the ConfigMaps in which machines are enrolled.
+const EnrolledLabel = "nodefence.io/enrolled"
+
+// EnrolledName is the ConfigMap in which a node's machine is enrolled.
+func EnrolledName(node string) string { return "fence-enrolled-" + node }

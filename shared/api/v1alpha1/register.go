@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -35,3 +36,11 @@ const Schema = 1
 
 // Time is a moment of the API server's clock, to the microsecond (S30).
 type Time = metav1.MicroTime
+
+// AddToScheme makes the kinds known to a scheme, for clients that watch them.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion,
+		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

@@ -1,0 +1,58 @@
+# Everything that nodefence can do from here. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export GOTOOLCHAIN ?= local
+GOFILES := $(shell git ls-files -co --exclude-standard '*.go' 2>/dev/null)
+CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LAB ?= default
+NODES ?= 3
+
+.PHONY: help
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/nodefence bin/nodefence-local bin/nodefence-source bin/nodefence-lab ## Build all programs into bin/
+
+bin/nodefence: $(GOFILES) go.mod go.sum
+	@echo "building nodefence"; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
+bin/nodefence-local: $(GOFILES) go.mod go.sum
+	@echo "building nodefence-local (the first time takes some minutes)"; CGO_ENABLED=0 go build -trimpath -o $@ ./infra/local/cmd/nodefence-local
+bin/nodefence-source: $(GOFILES) go.mod go.sum
+	@echo "building nodefence-source"; CGO_ENABLED=0 go build -trimpath -o $@ ./sources/apiserver/cmd/nodefence-source
+bin/nodefence-lab: $(GOFILES) test/lab/go.mod test/lab/go.sum
+	@echo "building nodefence-lab"; cd test/lab && CGO_ENABLED=0 go build -trimpath -o ../../bin/nodefence-lab ./cmd/nodefence-lab
+
+.PHONY: lab-build
+lab-build: bin/nodefence-lab ## Build the lab's Kubernetes into the user's cache (once, about ten minutes)
+	@bin/nodefence-lab build >/dev/null
+
+.PHONY: demo
+demo: build lab-build ## A node dies, its pod comes back elsewhere: the main job, on a real control plane
+	@go run ./test/demo $(DEMO)
+
+.PHONY: test
+test: build lab-build ## All tests
+	@test/run-tests
+
+.PHONY: bench
+bench: build lab-build ## Measure: latencies, API requests, events, memory
+	@go run ./test/bench $(BENCH)
+
+.PHONY: lab-up
+lab-up: build lab-build ## Start a lab: LAB=name NODES=3
+	@bin/nodefence-lab up --name $(LAB) --nodes $(NODES)
+
+.PHONY: lab-down
+lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
+	@bin/nodefence-lab down --name $(LAB)
+
+.PHONY: generate
+generate: ## Write generated files anew: deep copies, CRDs, event schemas, state diagram
+	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
+	@go test ./events ./shared/fence -run 'TestSchemas|TestDiagram' -update >/dev/null
+
+.PHONY: verify
+verify: ## Format, vet, lint, generated files, manifests
+	@test/verify

@@ -1,0 +1,196 @@
+// Package functions is the table of contents: every function, every driver, and
+// the only place where they are wired together.
+//
+// What a reader must not get wrong: a function knows no driver and no other
+// function, and nothing registers itself. What is not in a table here does not run.
+//
+// It is a package rather than a program because three programs serve it: the
+// functions' own (cmd/nodefence), the local runner, and what `func` builds.
+package functions
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/cleanup"
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/power"
+	recovery "github.com/nodefence/nodefence/functions/recover"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// Drivers are the devices that this build can talk to, by name.
+var Drivers = map[string]device.Kind{
+	"ipmi": ipmi.Kind(),
+}
+
+// table names every function and how it is made.
+var table = map[string]func(Parts) run.Handler{
+	gate.Name: func(p Parts) run.Handler {
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log}
+		g.Loop = p.loop(gate.Name, gate.Phases, g)
+		return g.Handle
+	},
+	isolate.Name: func(p Parts) run.Handler {
+		i := &isolate.Isolator{Client: p.Client}
+		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
+		return i.Handle
+	},
+	power.Name: func(p Parts) run.Handler {
+		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Self: p.Self}
+		w.Loop = p.loop(power.Name, power.Phases, w)
+		return w.Handle
+	},
+	cleanup.Name: func(p Parts) run.Handler {
+		c := &cleanup.Cleaner{Client: p.Client}
+		c.Loop = p.loop(cleanup.Name, cleanup.Phases, c)
+		return c.Handle
+	},
+	recovery.Name: func(p Parts) run.Handler {
+		r := &recovery.Recoverer{Client: p.Client, Log: p.Log}
+		r.Loop = p.loop(recovery.Name, recovery.Phases, r)
+		return r.Handle
+	},
+}
+
+// Settings are read once from the environment.
+type Settings struct {
+	// Function is which function this process serves; empty serves all by event type.
+	Function string `envconfig:"NODEFENCE_FUNCTION"`
+	// Namespace holds the fence-config ConfigMaps.
+	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
+	// SecretsNamespace holds the devices' Secrets.
+	SecretsNamespace string `envconfig:"NODEFENCE_SECRETS_NAMESPACE" default:"nodefence-devices"`
+	// Cluster is this cluster's name in events; the UID of kube-system if empty.
+	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
+	// Self is the node that this process runs on, from the downward API (S13).
+	Self string `envconfig:"NODE_NAME"`
+	// Kubeconfig is a file; the pod's own account if empty.
+	Kubeconfig string `envconfig:"KUBECONFIG"`
+	// Port to listen on.
+	Port int `envconfig:"PORT" default:"8080"`
+}
+
+// Parts are what functions are made of.
+type Parts struct {
+	Settings
+	Client  *kube.Client
+	Source  events.Source
+	Log     *slog.Logger
+	Witness step.Witness
+	// Drivers are usually functions.Drivers.
+	Drivers map[string]device.Kind
+}
+
+// NewParts connects to the API server and names the cluster.
+func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (Parts, error) {
+	client, err := kube.New(cfg)
+	if err != nil {
+		return Parts{}, err
+	}
+	if s.Cluster == "" {
+		if s.Cluster, err = client.ClusterID(ctx); err != nil {
+			return Parts{}, err
+		}
+	}
+	return Parts{
+		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
+		Witness: step.NewPublic(log, client, reg), Drivers: Drivers,
+	}, nil
+}
+
+// Handlers makes every function, by name.
+func Handlers(p Parts) map[string]run.Handler {
+	all := make(map[string]run.Handler, len(table))
+	for name, build := range table {
+		all[name] = known(name, p.Log, build(p))
+	}
+	return all
+}
+
+// Handler is the one that the settings name, or all of them by event type.
+func Handler(p Parts) (run.Handler, error) {
+	all := Handlers(p)
+	if p.Function == "" {
+		return func(ctx context.Context, e event.Event) (*event.Event, error) {
+			if h := all[Owner(e.Type())]; h != nil {
+				return h(ctx, e)
+			}
+			p.Log.Info("ignored", "event", e.ID(), "type", e.Type(), "reason", "UnknownType")
+			return nil, nil
+		}, nil
+	}
+	h, ok := all[p.Function]
+	if !ok {
+		return nil, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are cleanup, gate, isolate, power, recover", p.Function)
+	}
+	return h, nil
+}
+
+// Owner is the function that an event type is for; empty if for none. The
+// Triggers say the same, and a test holds the two together.
+func Owner(eventType string) string {
+	switch eventType {
+	case events.NodeUnhealthy, events.NodeHealthy:
+		return gate.Name
+	case events.NodeMarked:
+		return recovery.Name
+	}
+	p, ok := events.PhaseOf(eventType)
+	if !ok {
+		return ""
+	}
+	for name, phases := range owners {
+		for _, q := range phases {
+			if p == q {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+var owners = map[string][]api.Phase{
+	gate.Name: gate.Phases, isolate.Name: isolate.Phases, power.Name: power.Phases,
+	cleanup.Name: cleanup.Phases, recovery.Name: recovery.Phases,
+}
+
+// known acknowledges what the function does not own, so that a wrong Trigger
+// leads to a log line and to no action.
+func known(name string, log *slog.Logger, h run.Handler) run.Handler {
+	return func(ctx context.Context, e event.Event) (*event.Event, error) {
+		if Owner(e.Type()) != name {
+			log.Warn("ignored", "function", name, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", "NotOwned")
+			return nil, nil
+		}
+		return h(ctx, e)
+	}
+}
+
+func (p Parts) loop(name string, owns []api.Phase, w step.World) *step.Loop {
+	return &step.Loop{
+		Function: name, Owns: owns, Store: p.Client, World: w, Witness: p.Witness, Source: p.Source,
+		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict,
+	}
+}
+
+// invocationID tells one invocation from every other, over all replicas.
+func invocationID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails on the systems that Go supports
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,10 @@
+// Package knative carries the Triggers that the cluster's broker is configured
+// with, so that the local broker and the tests route by the very same file.
+package knative
+
+import _ "embed"
+
+// Triggers is triggers.yaml.
+//
+//go:embed triggers.yaml
+var Triggers []byte

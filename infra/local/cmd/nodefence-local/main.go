@@ -1,0 +1,107 @@
+// Command nodefence-local runs all of nodefence in one process against any
+// cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kelseyhightower/envconfig"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/infra/local"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+const usage = `nodefence-local fences failed nodes of a cluster, all in one process.
+
+usage: nodefence-local [flags]
+
+  nodefence-local --kubeconfig ~/.kube/config --data-dir /var/lib/nodefence
+
+It answers POST / with CloudEvents, /healthz, /readyz and /metrics. Its log is
+JSON on standard error, one line a decision. Ctrl-C ends it; what it was doing
+goes on where it stood when it is started again.
+
+flags:
+`
+
+func main() {
+	if err := start(os.Args[1:], os.Stderr); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		fmt.Fprintf(os.Stderr, "nodefence-local: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func start(args []string, out io.Writer) error {
+	var s functions.Settings
+	if err := envconfig.Process("", &s); err != nil {
+		return fmt.Errorf("read the environment: %w", err)
+	}
+	fs := flag.NewFlagSet("nodefence-local", flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
+	fs.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "`file` that says how to reach the cluster (KUBECONFIG; in a pod its own account)")
+	dir := fs.String("data-dir", "nodefence-data", "`folder` for the broker's events")
+	listen := fs.String("listen", "127.0.0.1:8080", "`address` to listen on")
+	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
+	verbose := fs.Bool("v", false, "log more")
+	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
+	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	}
+	level := slog.LevelInfo
+	if *verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+	return serve(s, log, *dir, *listen, *triggers)
+}
+
+func serve(s functions.Settings, log *slog.Logger, dir, listen, triggers string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
+	}
+	l, err := local.New(ctx, local.Options{
+		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s, Log: log, Elect: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }()
+	log.Info("running", "cluster", cfg.Host, "listen", listen, "data", dir)
+	failed := make(chan error, 2)
+	go func() { failed <- run.Serve(ctx, listen, l.HTTP()) }()
+	go func() { failed <- l.Run(ctx) }()
+	err = <-failed
+	stop()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, ignoreCancel(<-failed))
+}
+
+func ignoreCancel(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/infra/knative"
+	"github.com/nodefence/nodefence/infra/local/broker"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/sources/apiserver"
+)
+
+// Options are the choices of Start.
+type Options struct {
+	Config *rest.Config
+	// DataDir is where the broker keeps its events.
+	DataDir string
+	// Triggers is a file of Knative Triggers; the ones that come with nodefence if empty.
+	Triggers string
+	Settings functions.Settings
+	Log      *slog.Logger
+	// Drivers are functions.Drivers if nil.
+	Drivers map[string]device.Kind
+	// Elect lets several local runners share a cluster: one of them sends.
+	Elect bool
+	// NoSync trades the broker's durability for speed, for throw-away runs.
+	NoSync bool
+}
+
+// Local is a running nodefence.
+type Local struct {
+	Client   *kube.Client
+	Broker   *broker.Broker
+	Registry *prometheus.Registry
+	parts    functions.Parts
+	source   *apiserver.Source
+	log      *slog.Logger
+	triggers []broker.Trigger
+}
+
+// New connects to the cluster, opens the broker and puts everything together.
+// Run makes it work; Close gives the broker's folder back.
+func New(ctx context.Context, o Options) (*Local, error) {
+	triggers, err := loadTriggers(o.Triggers)
+	if err != nil {
+		return nil, err
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	parts, err := functions.NewParts(ctx, o.Settings, o.Config, o.Log, reg)
+	if err != nil {
+		return nil, err
+	}
+	if o.Drivers != nil {
+		parts.Drivers = o.Drivers
+	}
+	if err := installed(ctx, parts.Client); err != nil {
+		return nil, err
+	}
+	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
+	l.Broker, err = broker.Start(ctx, broker.Options{
+		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: functions.Handlers(parts),
+		Logger: o.Log, OnDeadLetter: l.deadLetter, Metrics: reg, NoSync: o.NoSync,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the broker: %w", err)
+	}
+	l.source, err = apiserver.New(apiserver.Options{
+		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
+		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: identity(), Elect: o.Elect, Registerer: reg,
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.Broker.Close())
+	}
+	return l, nil
+}
+
+// Run sends and handles events until ctx ends.
+func (l *Local) Run(ctx context.Context) error {
+	go l.wake(ctx)
+	return l.source.Run(ctx)
+}
+
+// Close ends the broker; what it had not delivered is delivered after the next start.
+func (l *Local) Close() error { return l.Broker.Close() }
+
+// HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
+func (l *Local) HTTP() http.Handler {
+	return run.Mux(l.Broker.Ingress(l.log), run.Probes{
+		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
+		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),
+	})
+}
+
+// Ready tells what is missing, if anything is.
+func (l *Local) Ready(ctx context.Context) error {
+	return errors.Join(l.Client.Ready(ctx), l.Broker.Ready(), l.source.Ready())
+}
+
+func (l *Local) deadLetter(e event.Event, trigger string, err error) {
+	l.log.Error("dead letter", "trigger", trigger, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "error", err.Error())
+}
+
+func loadTriggers(path string) ([]broker.Trigger, error) {
+	if path == "" {
+		return broker.Parse("triggers.yaml", knative.Triggers)
+	}
+	return broker.Load(path)
+}
+
+// installed refuses to start where nodefence's kinds are missing, rather than
+// at the first fence.
+func installed(ctx context.Context, c *kube.Client) error {
+	if _, err := c.Policies(ctx); err != nil {
+		return fmt.Errorf("nodefence's kinds can't be read; are they installed (kubectl apply -k infra/crd)? %w", err)
+	}
+	return nil
+}
+
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "local"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+// sender lets the source speak to the broker in this process.
+type sender struct{ *broker.Broker }
+
+func (s sender) Send(ctx context.Context, e event.Event) error { return s.Publish(ctx, e) }

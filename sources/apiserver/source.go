@@ -1,0 +1,261 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Options are the choices of New.
+type Options struct {
+	Config *rest.Config
+	Client *kube.Client
+	Sender Sender
+	Logger *slog.Logger
+	// Source names this cluster in events.
+	Source events.Source
+	// Namespace is nodefence's own: its leader Lease and the enrolments are there.
+	Namespace string
+	// Resync is how often what is unhealthy or overdue is sent again (S19).
+	Resync time.Duration
+	// Identity names this replica; Elect lets one of several be active.
+	Identity string
+	Elect    bool
+	// Registerer, if set, gets the source's metrics.
+	Registerer prometheus.Registerer
+}
+
+// Source watches and sends.
+type Source struct {
+	o      Options
+	now    func() time.Time
+	wake   chan struct{}
+	outbox *outbox
+	enrol  *enrolment
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	nodes   map[string]nodeView
+	due     *dueList
+	picture *picture
+	drawn   api.LeasePicture
+	state   error
+}
+
+var errStarting = errors.New("the source has not listed the cluster yet")
+
+// New prepares a source; Run starts it.
+func New(o Options) (*Source, error) {
+	if o.Config == nil || o.Client == nil || o.Sender == nil {
+		return nil, errors.New("source: Config, Client and Sender are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Resync <= 0 {
+		o.Resync = 30 * time.Second
+	}
+	o.Logger = o.Logger.With("function", "source")
+	s := &Source{
+		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
+		state: errStarting, nodes: map[string]nodeView{},
+	}
+	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length)
+	}
+	return s, nil
+}
+
+// Ready tells what is missing until events are sent. A standby is ready.
+func (s *Source) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+func (s *Source) setState(err error) {
+	s.mu.Lock()
+	s.state = err
+	s.mu.Unlock()
+}
+
+// lead watches and sends until ctx ends.
+func (s *Source) lead(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.wg.Wait()
+	defer cancel()
+	ledger, err := s.o.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.enrol.load(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
+	s.mu.Unlock()
+	s.wg.Go(func() { s.outbox.run(ctx) })
+	s.wg.Go(func() { s.enrol.run(ctx) })
+	if err := s.watches(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.picture.seed(ledger.Status.Leases)
+	s.mu.Unlock()
+	s.setState(nil)
+	s.o.Logger.Info("watching", "nodes", len(s.nodes))
+	s.loop(ctx)
+	return ctx.Err()
+}
+
+// pictureEvery is how often the Leases are looked over; heartbeat is how old
+// the ledger's picture may get while nothing changes.
+const (
+	pictureEvery = 500 * time.Millisecond
+	heartbeat    = 10 * time.Second
+)
+
+func (s *Source) loop(ctx context.Context) {
+	pictures := time.NewTicker(pictureEvery)
+	defer pictures.Stop()
+	resync := time.NewTicker(s.o.Resync)
+	defer resync.Stop()
+	dueTimer := time.NewTimer(0)
+	defer dueTimer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pictures.C:
+			s.draw(ctx)
+		case <-resync.C:
+			s.resync()
+		case <-s.wake:
+		case <-dueTimer.C:
+		}
+		dueTimer.Reset(s.sendDue())
+	}
+}
+
+// sendDue sends what is due and returns how long until the next is.
+func (s *Source) sendDue() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for _, w := range s.due.take(now) {
+		s.sendFence(w.fence, w.at, now)
+	}
+	if next := s.due.next(); !next.IsZero() {
+		return max(0, next.Sub(s.now()))
+	}
+	return s.o.Resync
+}
+
+// sendFence sends a fence's phase; it is stale once the fence has gone on.
+func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
+	node, uid, generation, seen := f.Spec.Node, f.UID, f.Spec.Generation, f.Status.Transitions
+	s.outbox.put(s.o.Source.Phase(f, due, now), func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		x := s.due.byNode[node]
+		return x == nil || x.fence.UID != uid || x.fence.Spec.Generation != generation || x.fence.Status.Transitions != seen
+	})
+}
+
+func (s *Source) fence(f *api.NodeFence) {
+	s.mu.Lock()
+	s.due.put(f, s.now())
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// node sends the transitions of one node, and wakes its fence when Ready changed.
+func (s *Source) node(n *corev1.Node) {
+	v := viewOf(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var old *nodeView
+	if was, ok := s.nodes[n.Name]; ok {
+		old = &was
+	}
+	s.nodes[n.Name] = v
+	now := s.now()
+	for _, c := range transitions(n.Name, old, v) {
+		s.outbox.put(s.o.Source.Condition(c, time.Time{}, now), nil)
+	}
+	if x := s.due.byNode[n.Name]; x != nil && old != nil && old.ready() != v.ready() {
+		s.sendFence(x.fence, now, now)
+	}
+	if v.ready() {
+		s.enrol.put(n.Name, v)
+	}
+}
+
+func (s *Source) nodeGone(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.nodes, name)
+	if x := s.due.byNode[name]; x != nil {
+		now := s.now()
+		s.sendFence(x.fence, now, now)
+	}
+}
+
+// resync sends again what is unhealthy and has no open fence, and marks of ours
+// for which no record stands (S19, S22).
+func (s *Source) resync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	slot := now.Truncate(s.o.Resync)
+	for name, v := range s.nodes {
+		for _, mark := range v.marks {
+			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {
+				s.outbox.put(s.o.Source.Marked(name, v.uid, mark, slot, now), nil)
+			}
+		}
+		if s.due.hasOpen(name) {
+			continue
+		}
+		for _, c := range presentlyUnhealthy(name, v) {
+			s.outbox.put(s.o.Source.Condition(c, slot, now), nil)
+		}
+	}
+}
+
+// draw keeps the ledger's picture of the Leases: at once when it shows something
+// else, and often enough that the gate can trust its age (S15).
+func (s *Source) draw(ctx context.Context) {
+	s.mu.Lock()
+	now := s.now()
+	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
+	old := s.drawn
+	s.mu.Unlock()
+	if same(old, p) && old.ObservedAt != nil && now.Sub(old.ObservedAt.Time) < heartbeat {
+		return
+	}
+	if err := s.o.Client.PatchLeases(ctx, p); err != nil {
+		if ctx.Err() == nil {
+			s.o.Logger.Warn("the picture of the Leases was not kept", "error", err.Error())
+		}
+		return
+	}
+	s.mu.Lock()
+	s.drawn = p
+	s.mu.Unlock()
+}

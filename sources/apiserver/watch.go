@@ -1,0 +1,190 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// leaseNamespace is where kubelets keep their Leases.
+const leaseNamespace = "kube-node-lease"
+
+// watches starts one watch each on Nodes, NodeFences and Leases, and returns
+// when all three have listed once.
+func (s *Source) watches(ctx context.Context) error {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, api.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	var synced []cache.InformerSynced
+	for _, w := range []struct {
+		gv       schema.GroupVersion
+		path     string
+		resource string
+		ns       string
+		of       runtime.Object
+		slim     cache.TransformFunc
+		handler  cache.ResourceEventHandler
+	}{
+		{corev1.SchemeGroupVersion, "/api", "nodes", "", &corev1.Node{}, slimNode, s.nodeHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", "leases", leaseNamespace, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
+		{api.GroupVersion, "/apis", "nodefences", "", &api.NodeFence{}, slimFence, s.fenceHandler()},
+	} {
+		c, err := restFor(s.o.Config, scheme, w.gv, w.path)
+		if err != nil {
+			return err
+		}
+		inf := cache.NewSharedInformer(cache.NewListWatchFromClient(c, w.resource, w.ns, fields.Everything()), w.of, 0)
+		if err := inf.SetTransform(w.slim); err != nil {
+			return err
+		}
+		if err := inf.SetWatchErrorHandlerWithContext(s.watchFailed(w.resource)); err != nil {
+			return err
+		}
+		reg, err := inf.AddEventHandler(w.handler)
+		if err != nil {
+			return err
+		}
+		synced = append(synced, reg.HasSynced)
+		s.wg.Go(func() { inf.RunWithContext(ctx) })
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, path string) (rest.Interface, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.GroupVersion, cfg.APIPath = &gv, path
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	cfg.UserAgent = "nodefence-source"
+	c, err := rest.RESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
+	return c, nil
+}
+
+func (s *Source) watchFailed(resource string) cache.WatchErrorHandlerWithContext {
+	return func(ctx context.Context, _ *cache.Reflector, err error) {
+		if ctx.Err() == nil {
+			s.o.Logger.Warn("watch broken off; it starts again by itself", "resource", resource, "error", err.Error())
+		}
+	}
+}
+
+// The transforms drop what is not needed, before it is kept: on a large cluster
+// it is most of the memory.
+
+func slimNode(obj any) (any, error) {
+	n, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil
+	}
+	slim := &corev1.Node{}
+	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
+	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
+	slim.Status.NodeInfo.SystemUUID = n.Status.NodeInfo.SystemUUID
+	for _, t := range n.Spec.Taints {
+		if t.Key == api.IsolationTaint {
+			slim.Spec.Taints = append(slim.Spec.Taints, t)
+		}
+	}
+	return slim, nil
+}
+
+func slimLease(obj any) (any, error) {
+	l, ok := obj.(*coordinationv1.Lease)
+	if !ok {
+		return obj, nil
+	}
+	slim := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		RenewTime: l.Spec.RenewTime, LeaseDurationSeconds: l.Spec.LeaseDurationSeconds,
+	}}
+	slim.Name, slim.Namespace, slim.ResourceVersion = l.Name, l.Namespace, l.ResourceVersion
+	return slim, nil
+}
+
+func slimFence(obj any) (any, error) {
+	f, ok := obj.(*api.NodeFence)
+	if !ok {
+		return obj, nil
+	}
+	f.ManagedFields, f.Status.History, f.Status.Past = nil, nil, nil
+	return f, nil
+}
+
+func viewOf(n *corev1.Node) nodeView {
+	v := nodeView{
+		uid: string(n.UID), systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
+		conditions: map[string]condition{},
+	}
+	for _, c := range n.Status.Conditions {
+		v.conditions[string(c.Type)] = condition{string(c.Status), c.Reason, c.LastTransitionTime.Time}
+	}
+	for _, t := range n.Spec.Taints {
+		v.marks = append(v.marks, t.Value)
+	}
+	return v
+}
+
+func (s *Source) nodeHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { s.node(obj.(*corev1.Node)) },
+		UpdateFunc: func(_, obj any) { s.node(obj.(*corev1.Node)) },
+		DeleteFunc: func(obj any) { s.nodeGone(nameOf(obj)) },
+	}
+}
+
+func (s *Source) leaseHandler() cache.ResourceEventHandler {
+	seen := func(obj any) {
+		l := obj.(*coordinationv1.Lease)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.picture.observe(l.Name, kube.LeaseMark(l), kube.LeaseRenewal(l), s.now())
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+		DeleteFunc: func(obj any) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.picture.forget(nameOf(obj))
+		},
+	}
+}
+
+func (s *Source) fenceHandler() cache.ResourceEventHandler {
+	seen := func(obj any) { s.fence(obj.(*api.NodeFence)) }
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+		DeleteFunc: func(obj any) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.due.remove(nameOf(obj))
+		},
+	}
+}
+
+// nameOf also knows the tombstone of a deletion that was missed.
+func nameOf(obj any) string {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
+	if err != nil {
+		return ""
+	}
+	_, name, _ := cache.SplitMetaNamespaceKey(key)
+	return name
+}
