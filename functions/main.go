@@ -117,7 +117,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 func Handlers(p Parts) map[string]run.Handler {
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
-		all[name] = known(name, p.Log, build(p))
+		all[name] = p.known(name, build(p))
 	}
 	return all
 }
@@ -170,14 +170,21 @@ var owners = map[string][]api.Phase{
 }
 
 // known acknowledges what the function does not own, so that a wrong Trigger
-// leads to a log line and to no action.
-func known(name string, log *slog.Logger, h run.Handler) run.Handler {
+// leads to a log line and to no action, and what came too late to be carried
+// out: a resync has sent it anew.
+func (p Parts) known(name string, h run.Handler) run.Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
-		if Owner(e.Type()) != name {
-			log.Warn("ignored", "function", name, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", "NotOwned")
-			return nil, nil
+		why := ""
+		switch {
+		case Owner(e.Type()) != name:
+			why = "NotOwned"
+		case events.Expired(e, p.Client.Clock().Now()):
+			why = "Expired"
+		default:
+			return h(ctx, e)
 		}
-		return h(ctx, e)
+		p.Log.Warn("ignored", "function", name, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)
+		return nil, nil
 	}
 }
 

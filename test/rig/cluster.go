@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -172,12 +172,10 @@ func (c *Cluster) BindOne(ctx context.Context, m Machine) error {
 			"config.properties": "node_name=" + m.Name + "\nisolation=mark-unschedulable\npower_management=bmc-off\nrecovery=bmc-on mark-schedulable\n",
 			"fence-method-bmc-off": "agent_name=fence-ipmilan\naction=off\nip=" + host + "\nipport=" + port +
 				"\nlanplus=1\nusername=" + m.Username + "\nsecret=bmc-" + m.Name + "\n",
-			"fence-method-bmc-on": "template=fence-method-bmc-off\naction=on\n",
+			"fence-method-bmc-on": "agent_name=fence-ipmilan\naction=on\nip=" + host + "\nipport=" + port +
+				"\nlanplus=1\nusername=" + m.Username + "\nsecret=bmc-" + m.Name + "\n",
 		},
 	}
-	delete(cm.Data, "fence-method-bmc-on")
-	cm.Data["fence-method-bmc-on"] = "agent_name=fence-ipmilan\naction=on\nip=" + host + "\nipport=" + port +
-		"\nlanplus=1\nusername=" + m.Username + "\nsecret=bmc-" + m.Name + "\n"
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bmc-" + m.Name, Namespace: "nodefence-devices"},
 		StringData: map[string]string{"password": m.Password},
@@ -193,14 +191,12 @@ func (c *Cluster) BindOne(ctx context.Context, m Machine) error {
 
 // ApplyFile applies a file.
 func (c *Cluster) ApplyFile(ctx context.Context, path string) error {
-	text, err := readFile(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if err := c.Apply(ctx, text); err != nil {
+	if err := c.Apply(ctx, string(text)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
-
-var _ = exec.ErrNotFound

@@ -1,0 +1,198 @@
+package events
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write schemas and golden samples anew")
+
+var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
+
+func fenceIn(p api.Phase) *api.NodeFence {
+	return &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "11111111-2222-3333-4444-555555555555"},
+		Spec:       api.NodeFenceSpec{Node: "node-7", NodeUID: "99999999-8888-7777-6666-555555555555", Generation: 2},
+		Status:     api.NodeFenceStatus{Generation: 2, Phase: p, Reason: api.Admitted, Message: "within all limits", Transitions: 5},
+	}
+}
+
+func sample(typ string) event.Event {
+	s := SourceOf("cluster-1")
+	switch typ {
+	case NodeUnhealthy, NodeHealthy:
+		return s.Condition(ConditionChange{
+			Node: "node-7", NodeUID: "99999999-8888-7777-6666-555555555555", Condition: "Ready", Status: "Unknown",
+			Reason: "NodeStatusUnknown", Since: at, Unhealthy: typ == NodeUnhealthy,
+		}, time.Time{}, at)
+	case NodeMarked:
+		return s.Marked("node-7", "99999999-8888-7777-6666-555555555555", "11111111-2222-3333-4444-555555555555", at, at)
+	}
+	p, _ := PhaseOf(typ)
+	return s.Phase(fenceIn(p), at.Add(2*time.Second), at)
+}
+
+// golden compares with a file, or writes it with -update.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s differs (make generate):\n%s", path, d)
+	}
+}
+
+func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
+	for _, typ := range Types() {
+		golden(t, filepath.Join("schemas", typ+".json"), Schema(typ))
+		e := sample(typ)
+		if err := e.Validate(); err != nil {
+			t.Errorf("%s: %v", typ, err)
+		}
+		b, err := json.MarshalIndent(e, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", typ+".json"), append(b, '\n'))
+	}
+}
+
+func TestEverySampleCarriesWhatItsSchemaRequires(t *testing.T) {
+	for _, typ := range Types() {
+		var schema struct {
+			Required   []string
+			Properties map[string]any
+		}
+		if err := json.Unmarshal(Schema(typ), &schema); err != nil {
+			t.Fatal(err)
+		}
+		var data map[string]any
+		e := sample(typ)
+		if err := e.DataAs(&data); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range schema.Required {
+			if _, ok := data[r]; !ok {
+				t.Errorf("%s: sample lacks %s", typ, r)
+			}
+		}
+		for k := range data {
+			if _, ok := schema.Properties[k]; !ok {
+				t.Errorf("%s: sample has %s, which the schema does not know", typ, k)
+			}
+		}
+	}
+}
+
+func TestEveryPhaseHasOneTypeAndBack(t *testing.T) {
+	var seen []string
+	for _, p := range api.Phases {
+		typ := OfPhase(p)
+		if back, ok := PhaseOf(typ); !ok || back != p {
+			t.Errorf("PhaseOf(%s) = %s, %v", typ, back, ok)
+		}
+		if slices.Contains(seen, typ) {
+			t.Errorf("%s stands for two phases", typ)
+		}
+		seen = append(seen, typ)
+	}
+	if _, ok := PhaseOf("io.nodefence.fence.unheardof.v1"); ok {
+		t.Error("a type of no phase was taken for one")
+	}
+}
+
+func TestIDs(t *testing.T) {
+	s, f := SourceOf("c"), fenceIn(api.Fencing)
+	id := func(f *api.NodeFence, due time.Time) string { return s.Phase(f, due, at).ID() }
+	other := fenceIn(api.Fencing)
+	other.Status.Transitions++
+	next := fenceIn(api.Fencing)
+	next.Spec.Generation, next.Status.Generation = 3, 3
+	for name, c := range map[string]struct {
+		a, b string
+		same bool
+	}{
+		"the same state and due time is the same event":       {id(f, at), s.Phase(f, at, at.Add(time.Hour)).ID(), true},
+		"another due time is another event":                   {id(f, at), id(f, at.Add(time.Second)), false},
+		"the phase reached again is another event":            {id(f, at), id(other, at), false},
+		"the next fence of the node has events of its own":    {id(f, at), id(next, at), false},
+		"a resync of a condition is not the transition again": {s.Condition(ConditionChange{Node: "n", Since: at}, time.Time{}, at).ID(), s.Condition(ConditionChange{Node: "n", Since: at}, at, at).ID(), false},
+	} {
+		if (c.a == c.b) != c.same {
+			t.Errorf("%s: %s, %s", name, c.a, c.b)
+		}
+	}
+}
+
+func TestNode(t *testing.T) {
+	for name, c := range map[string]struct{ subject, err string }{
+		"a node's name":          {"node-7.example.com", ""},
+		"no subject":             {"", "attribute subject: missing, it must name the node"},
+		"a path is not a name":   {"nodes/node-7", `attribute subject: "nodes/node-7" is not a node's name`},
+		"white space is no name": {"node 7", `attribute subject: "node 7" is not a node's name`},
+	} {
+		e := event.New()
+		if c.subject != "" {
+			e.SetSubject(c.subject)
+		}
+		got, err := Node(e)
+		if msg := errText(err); msg != c.err || (err == nil && got != c.subject) {
+			t.Errorf("%s: got %q, %q", name, got, msg)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestExpired(t *testing.T) {
+	plain, dated := sample(NodeUnhealthy), sample(OfPhase(api.Fencing))
+	broken := sample(NodeUnhealthy)
+	broken.SetExtension(ExpiryTime, "soon")
+	for name, c := range map[string]struct {
+		e    event.Event
+		now  time.Time
+		want bool
+	}{
+		"no expiry never expires":             {plain, at.Add(time.Hour), false},
+		"before its time":                     {dated, at.Add(DecisionValidity), false},
+		"after its time":                      {dated, at.Add(DecisionValidity + time.Second), true},
+		"an expiry that can't be read counts": {broken, at, true},
+	} {
+		if got := Expired(c.e, c.now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestCausedByCarriesCauseAndTrace(t *testing.T) {
+	cause, e := sample(NodeUnhealthy), sample(OfPhase(api.Isolating))
+	cause.SetExtension(TraceParent, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	CausedBy(&e, cause)
+	if e.Extensions()[CausationID] != cause.ID() || e.Extensions()[TraceParent] != cause.Extensions()[TraceParent] {
+		t.Errorf("got %v", e.Extensions())
+	}
+}

@@ -1,0 +1,88 @@
+// Package layout holds the project to its shape: dependencies point one way.
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/nodefence/nodefence"
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string][]string{}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		all[name] = p.Imports
+	}
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	all := packages(t)
+	functions := []string{"cleanup", "gate", "isolate", "power", "recover"}
+	for name, imports := range all {
+		for _, imp := range imports {
+			own, isOwn := strings.CutPrefix(imp, module+"/")
+			switch {
+			case name == "shared/fence" && isOwn && own != "shared/api/v1alpha1":
+				t.Errorf("fence imports only api, not %s", own)
+			case name == "events" && isOwn && own != "shared/api/v1alpha1":
+				t.Errorf("events imports only api, not %s", own)
+			case strings.HasPrefix(name, "shared/device") && strings.HasPrefix(imp, "k8s.io/"):
+				t.Errorf("drivers know no Kubernetes: %s imports %s", name, imp)
+			case strings.HasPrefix(name, "functions/") && slices.Contains(functions, strings.TrimPrefix(name, "functions/")) && isOwn &&
+				(strings.HasPrefix(own, "functions/") || strings.HasPrefix(own, "shared/device/")):
+				t.Errorf("%s knows a driver or another function: %s", name, own)
+			case strings.HasPrefix(name, "shared/") && isOwn && !strings.HasPrefix(own, "shared/") && own != "events":
+				t.Errorf("%s depends on %s", name, own)
+			case !strings.HasPrefix(name, "test/") && isOwn && strings.HasPrefix(own, "test/"):
+				t.Errorf("%s depends on the tests: %s", name, own)
+			}
+		}
+	}
+}
+
+func TestNoDrawers(t *testing.T) {
+	for name := range packages(t) {
+		last := name[strings.LastIndex(name, "/")+1:]
+		if slices.Contains([]string{"util", "utils", "common", "helpers", "misc"}, last) {
+			t.Errorf("%s says nothing about what is in it", name)
+		}
+	}
+}
+
+func TestTheFunctionsBinaryStaysSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/functions/cmd/nodefence").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for l := range strings.Lines(string(out)) {
+		for _, heavy := range []string{"knative.dev/", "github.com/nats-io/", "k8s.io/client-go/kubernetes"} {
+			if strings.HasPrefix(l, heavy) {
+				t.Errorf("the functions' program must stay small, and depends on %s", strings.TrimSpace(l))
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/infra/local"
+)
+
+// InProcess is nodefence running in the test's own process.
+type InProcess struct {
+	*local.Local
+	cancel context.CancelFunc
+	done   chan error
+	once   sync.Once
+}
+
+// Settings are nodefence's defaults.
+func Settings() functions.Settings {
+	return functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices"}
+}
+
+// Start runs nodefence in this process. Change, if set, alters the options first.
+func (c *Cluster) Start(ctx context.Context, dir string, log io.Writer, change func(*local.Options)) (*InProcess, error) {
+	o := local.Options{
+		Config: rest.CopyConfig(c.Config), DataDir: dir, Settings: Settings(), NoSync: true,
+		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if change != nil {
+		change(&o)
+	}
+	l, err := local.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &InProcess{Local: l, cancel: cancel, done: make(chan error, 1)}
+	go func() { p.done <- l.Run(ctx) }()
+	return p, nil
+}
+
+// Stop ends it and waits until it has.
+func (p *InProcess) Stop() {
+	p.once.Do(func() {
+		p.cancel()
+		<-p.done
+		_ = p.Close()
+	})
+}
+
+// Process is bin/nodefence-local as a process of its own.
+type Process struct {
+	Addr string
+	cmd  *exec.Cmd
+	done chan error
+}
+
+// StartProcess runs bin/nodefence-local against the cluster and waits until it is ready.
+func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, args ...string) (*Process, error) {
+	bin, err := Bin("nodefence-local")
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{"--kubeconfig", c.Lab.Kubeconfig, "--data-dir", dir, "--listen", addr}, args...)
+	cmd := exec.Command(bin, args...)
+	cmd.Stderr, cmd.Stdout = log, log
+	cmd.Env = append(os.Environ(), "KUBECONFIG=")
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{Addr: addr, cmd: cmd, done: make(chan error, 1)}
+	go func() { p.done <- cmd.Wait() }()
+	err = Until(ctx, "nodefence-local to be ready", func() (bool, error) {
+		select {
+		case err := <-p.done:
+			p.done <- err
+			return false, fmt.Errorf("it ended: %w", err)
+		default:
+		}
+		r, err := http.Get("http://" + addr + "/readyz")
+		if err != nil {
+			return false, nil
+		}
+		_ = r.Body.Close()
+		return r.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// PID of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Kill ends it with SIGKILL, as a failing machine would.
+func (p *Process) Kill() { p.end(os.Kill) }
+
+// Stop ends it with SIGINT, as Ctrl-C does.
+func (p *Process) Stop() { p.end(os.Interrupt) }
+
+func (p *Process) end(sig os.Signal) {
+	if p.cmd.Process != nil {
+		_ = p.cmd.Process.Signal(sig)
+		err := <-p.done
+		p.done <- err
+	}
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
