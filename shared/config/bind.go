@@ -1,0 +1,185 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// The keys of a method that are not parameters of its device.
+var controls = []string{"action", "agent_name", "must_success", "namespace", "secret", "template"}
+
+// What agents take and drivers have no use for: how long to wait, how much to
+// say, and the one way in which nodefence switches anyhow.
+var ignored = []string{
+	"debug", "delay", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
+	"shell_timeout", "stonith_status_sleep", "timeout", "verbose",
+}
+
+var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+
+// bound is a device with, for comparison only, what each parameter is; it may
+// hold secrets and does not leave this package (S29).
+type bound struct {
+	method string
+	api.Binding
+	values map[string]string
+}
+
+// kind is the driver of a method, or a built-in's name.
+func (r *resolver) kind(m *method) (device.Kind, string, error) {
+	e, ok := m.values["agent_name"]
+	if !ok {
+		return device.Kind{}, "", m.at.errorf("agent_name is missing; known are %s", r.agents())
+	}
+	n := norm(e.value)
+	if b, ok := builtin(n); ok {
+		return device.Kind{}, b, nil
+	}
+	driver, ok := r.s.Agents[n]
+	if !ok {
+		driver = e.value
+	}
+	k, ok := r.s.Kinds[driver]
+	if !ok {
+		return k, "", e.at.errorf("unknown agent %q; known are %s", e.value, r.agents())
+	}
+	return k, "", nil
+}
+
+func (r *resolver) agents() string {
+	return strings.Join(slices.Sorted(maps.Keys(r.s.Agents)), ", ")
+}
+
+// bind makes a binding of a method's values.
+func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
+	b := &bound{method: m.name, values: map[string]string{}}
+	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
+	b.Params, b.Secrets = map[string]string{}, map[string]api.SecretRef{}
+	var script *entry
+	for _, e := range inOrder(m.values) {
+		if strings.HasSuffix(e.name, "_script") {
+			script = &e
+			continue
+		}
+		if err := r.take(b, m, k, e); err != nil {
+			return nil, err
+		}
+	}
+	if err := fill(b, m, k); err != nil {
+		return nil, err
+	}
+	if script != nil {
+		return nil, script.at.errorf("%s is refused: nodefence runs no programs that a ConfigMap names; put the value into a Secret and write secret=<its name>", shown(script.written))
+	}
+	var err error
+	if b.Address, err = k.Address(maps.Clone(b.Params)); err != nil {
+		return nil, m.at.errorf("%v", err)
+	}
+	if b.Address == "" {
+		return nil, m.at.errorf("the parameters choose no machine")
+	}
+	return b, nil
+}
+
+// take puts one line into the binding.
+func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
+	p, ok := param(k, e.name)
+	if !ok {
+		return r.other(k, e)
+	}
+	if err := check(e, p.Secret); err != nil {
+		return err
+	}
+	if p.Machine && !e.own {
+		return e.at.errorf("%s says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap %s%s or %s%s-%s",
+			shown(e.written), nodePrefix, r.node.Name, methodPrefix, m.name, r.node.Name)
+	}
+	b.values[p.Name] = "literal " + e.value
+	if p.Secret {
+		b.Secrets[p.Name] = api.SecretRef{ConfigMap: e.at.cm, Key: e.at.key + "/" + e.written}
+		return nil
+	}
+	b.Params[p.Name] = e.value
+	return nil
+}
+
+// other judges a line that is no parameter of the driver.
+func (r *resolver) other(k device.Kind, e entry) error {
+	switch {
+	case e.name == "secret" && !secretName.MatchString(e.value):
+		// The value is not shown: it may be the secret itself.
+		return e.at.errorf("secret= takes the name of a Secret, and this is not one")
+	case slices.Contains(controls, e.name):
+		return nil
+	case e.name == "method" && e.value == "cycle":
+		return e.at.errorf("method=cycle is refused: a machine that was never seen off proves nothing; leave it out or write method=onoff")
+	case e.name == "method" && e.value == "onoff":
+		return nil
+	case e.name == "method":
+		return e.at.errorf("method takes onoff")
+	case slices.Contains(ignored, e.name):
+		return check(e, false)
+	}
+	known := slices.Clone(controls)
+	for _, p := range k.Params {
+		known = append(known, p.Name)
+	}
+	slices.Sort(known)
+	return e.at.errorf("unknown parameter %s for driver %s; known are %s", shown(e.written), k.Name, strings.Join(known, ", "))
+}
+
+// fill completes a binding from the Secret and the defaults.
+func fill(b *bound, m *method, k device.Kind) error {
+	secret, from := m.values["secret"]
+	var missing []string
+	for _, p := range k.Params {
+		_, given := b.values[p.Name]
+		switch {
+		case given && p.Secret && from:
+			return m.values[secretLine(m, k, p)].at.errorf("%s is given here and by secret=%s; delete one of them", p.Name, secret.value)
+		case given:
+		case from && (p.Secret || p.Required && !p.Machine):
+			b.Secrets[p.Name] = api.SecretRef{Secret: secret.value, Key: p.Name}
+			b.values[p.Name] = "secret " + secret.value
+		case p.Default != "":
+			b.Params[p.Name], b.values[p.Name] = p.Default, "literal "+p.Default
+		case p.Required:
+			missing = append(missing, p.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return m.at.errorf("missing %s for driver %s", strings.Join(missing, ", "), k.Name)
+	}
+	if len(b.Secrets) == 0 {
+		b.Secrets = nil
+	}
+	return nil
+}
+
+// secretLine is the name under which a parameter was given.
+func secretLine(m *method, k device.Kind, p device.Param) string {
+	for n := range m.values {
+		if q, ok := param(k, n); ok && q.Name == p.Name {
+			return n
+		}
+	}
+	return p.Name
+}
+
+// param finds a driver's parameter by its canonical name.
+func param(k device.Kind, name string) (device.Param, bool) {
+	for _, p := range k.Params {
+		n := norm(p.Name)
+		if n == name || n == "port" && name == "plug" {
+			return p, true
+		}
+	}
+	return device.Param{}, false
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// ConfigMap is what of a ConfigMap matters here.
+type ConfigMap struct {
+	Name, ResourceVersion string
+	Data                  map[string]string
+}
+
+// Node is what of a node may choose its configuration. Labels and annotations
+// other than the type may not: the node itself can write them (S11).
+type Node struct {
+	Name string
+	// Type is the value of the label "type".
+	Type string
+	// Identity is the system UUID that was enrolled; empty if none was.
+	Identity string
+}
+
+// Settings are what this build can do.
+type Settings struct {
+	// Kinds are the drivers by name.
+	Kinds map[string]device.Kind
+	// Agents are the drivers by agent name, with "_" in it and no "-".
+	Agents map[string]string
+	// Aliases are a driver's parameters by the names that agents have for them.
+	Aliases map[string]string
+}
+
+// Do is what a step does.
+type Do string
+
+// What steps do. There is no reboot: it is an off, a look, and an on (S4).
+const (
+	Off               Do = "off"
+	On                Do = "on"
+	Status            Do = "status"
+	MarkUnschedulable Do = "mark-unschedulable"
+	MarkSchedulable   Do = "mark-schedulable"
+	CleanPods         Do = "clean-pods"
+	OutOfService      Do = "out-of-service"
+)
+
+// Step is one method of a plan.
+type Step struct {
+	// Method is the name that the ConfigMap has for it.
+	Method string `json:"method"`
+	Do     Do     `json:"do"`
+	// MustSucceed ends the flow if the step fails.
+	MustSucceed bool `json:"mustSucceed,omitempty"`
+}
+
+// Plan is how a node is fenced. No secret is in it (S29).
+type Plan struct {
+	Isolation []Step `json:"isolation,omitempty"`
+	Power     []Step `json:"power,omitempty"`
+	// Recovery begins with the power-on, if power_management asked for one.
+	Recovery []Step `json:"recovery,omitempty"`
+	// Kdump waits for a dump before the power is cut.
+	Kdump   bool        `json:"kdump,omitempty"`
+	Binding api.Binding `json:"binding"`
+}
+
+// Error says what is wrong and where.
+type Error struct {
+	ConfigMap, Key string
+	Line           int
+	Msg            string
+}
+
+// Error is one line for an event or a condition.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.ConfigMap != "" {
+		b.WriteString("ConfigMap " + e.ConfigMap)
+	}
+	if e.Key != "" {
+		b.WriteString(", key " + e.Key)
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", e.Line)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	return b.String() + e.Msg
+}
+
+// The data keys.
+const (
+	configKey   = "config.properties"
+	methodKey   = "method.properties"
+	templateKey = "template.properties"
+)
+
+// resolver is one resolution.
+type resolver struct {
+	maps map[string]ConfigMap
+	node Node
+	s    Settings
+	// sources are the ConfigMaps that were read, in the order of reading.
+	sources []string
+}
+
+func newResolver(maps []ConfigMap, n Node, s Settings) (*resolver, error) {
+	r := &resolver{maps: make(map[string]ConfigMap, len(maps)), node: n, s: s}
+	for _, m := range maps {
+		if _, twice := r.maps[m.Name]; twice {
+			return nil, &Error{ConfigMap: m.Name, Msg: "given twice"}
+		}
+		r.maps[m.Name] = m
+	}
+	return r, nil
+}
+
+// use notes that m was read.
+func (r *resolver) use(m ConfigMap) {
+	name := m.Name + "@" + m.ResourceVersion
+	for _, s := range r.sources {
+		if s == name {
+			return
+		}
+	}
+	r.sources = append(r.sources, name)
+}
+
+// Resolve reads the plan of a node from the ConfigMaps of the namespace.
+func Resolve(maps []ConfigMap, n Node, s Settings) (Plan, error) {
+	r, err := newResolver(maps, n, s)
+	if err != nil {
+		return Plan{}, err
+	}
+	from, err := r.choose()
+	if err != nil {
+		return Plan{}, err
+	}
+	return r.plan(from)
+}

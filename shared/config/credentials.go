@@ -1,0 +1,59 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Credentials are the parameters with their secrets, for the one call that is
+// about to be made. They are not stored or shown (S29).
+func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[string]string, error) {
+	out := maps.Clone(b.Params)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for _, p := range slices.Sorted(maps.Keys(b.Secrets)) {
+		ref := b.Secrets[p]
+		v, err := get(ref)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", where(ref), err)
+		case v == "":
+			return nil, fmt.Errorf("%s: empty", where(ref))
+		case dirty(v):
+			// Most often the line break of an echo, and then no password at all.
+			return nil, fmt.Errorf("%s: the value has control characters, or a line break at its end", where(ref))
+		}
+		out[p] = v
+	}
+	return out, nil
+}
+
+func where(ref api.SecretRef) string {
+	if ref.Secret != "" {
+		return "Secret " + ref.Secret + ", key " + ref.Key
+	}
+	return "ConfigMap " + ref.ConfigMap + ", key " + ref.Key
+}
+
+// Literal reads a secret that was left in a ConfigMap, by the key of its SecretRef.
+func Literal(m ConfigMap, key string) (string, error) {
+	data, name, ok := strings.Cut(key, "/")
+	text, there := m.Data[data]
+	if !ok || !there {
+		return "", &Error{ConfigMap: m.Name, Key: data, Msg: "missing"}
+	}
+	lines, err := parse(place{cm: m.Name, key: data}, text, norm)
+	if err != nil {
+		return "", err
+	}
+	e, ok := lines[norm(name)]
+	if !ok {
+		return "", &Error{ConfigMap: m.Name, Key: data, Msg: shown(norm(name)) + " is missing"}
+	}
+	return e.value, nil
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// claim is another node's word about a machine.
+type claim struct {
+	node string
+	// config names the methods; cm is about that node.
+	config source
+	cm     string
+	names  []string
+}
+
+// Duplicates refuses a device that another node has as well: one of the two is
+// wrong, and nothing here says which (S11). The other's configuration counts as
+// far as it can be read, even if the other node is refused for something else.
+func Duplicates(all []ConfigMap, s Settings, n Node, mine api.Binding) error {
+	base, err := newResolver(all, n, s)
+	if err != nil {
+		return err
+	}
+	var read []string
+	for _, src := range mine.Sources {
+		name, _, _ := strings.Cut(src, "@")
+		read = append(read, name)
+	}
+	for _, c := range base.claims() {
+		if c.node == n.Name {
+			continue
+		}
+		r := &resolver{maps: base.maps, node: Node{Name: c.node}, s: s}
+		if slices.Contains(read, c.cm) && !r.whole(c) {
+			continue
+		}
+		for _, a := range r.addresses(c) {
+			if a == mine.Address {
+				return &Error{ConfigMap: c.cm, Msg: "node " + c.node + " has the same device address " + a + " as node " + n.Name +
+					"; neither of them is fenced before one is mended"}
+			}
+		}
+	}
+	return nil
+}
+
+// claims are all nodes that the ConfigMaps speak of, in the order of the names.
+func (r *resolver) claims() []claim {
+	var own, shared []claim
+	for _, name := range slices.Sorted(maps.Keys(r.maps)) {
+		if !strings.HasPrefix(name, configPrefix) {
+			continue
+		}
+		m := r.maps[name]
+		lines, err := parse(place{}, m.Data[configKey], norm)
+		if err != nil {
+			lines = nil
+		}
+		node := owner(name, lines["node_name"].value)
+		c := claim{node: node, cm: name, config: source{cm: m, own: node != "", lines: lines}, names: methods(m, lines)}
+		if node != "" {
+			own = append(own, c)
+		} else {
+			shared = append(shared, c)
+		}
+	}
+	return append(own, r.perNode(shared)...)
+}
+
+// owner is the node of a ConfigMap; empty if it is for many.
+func owner(cm, named string) string {
+	if named != "" && (cm == nodePrefix+named || cm == configPrefix+named) {
+		return named
+	}
+	if x, ok := strings.CutPrefix(cm, nodePrefix); ok {
+		return x
+	}
+	if strings.HasPrefix(cm, typePrefix) || cm == defaultConfig {
+		return ""
+	}
+	return strings.TrimPrefix(cm, configPrefix)
+}
+
+// methods are those that a ConfigMap names or holds.
+func methods(m ConfigMap, lines map[string]entry) []string {
+	var out []string
+	for _, k := range []string{isolation, power, recovery} {
+		out = append(out, strings.Fields(lines[k].value)...)
+	}
+	for k := range m.Data {
+		if x, ok := strings.CutPrefix(k, methodPrefix); ok {
+			out = append(out, x)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// perNode finds the nodes of a type or of the default by their own methods.
+func (r *resolver) perNode(shared []claim) []claim {
+	var out []claim
+	names := slices.Sorted(maps.Keys(r.maps))
+	for _, c := range shared {
+		for _, method := range c.names {
+			prefix := methodPrefix + strings.ReplaceAll(method, "_", "-") + "-"
+			for _, cm := range names {
+				if node, ok := strings.CutPrefix(cm, prefix); ok && node != "" {
+					out = append(out, claim{node: node, cm: cm, config: c.config, names: []string{method}})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// whole tells whether a node has all of its plan. A ConfigMap that node 7 reads
+// for its method ipmi-on, fence-method-ipmi-on-7, looks like method ipmi of a
+// node on-7; there is such a node only if the rest of it is there.
+func (r *resolver) whole(c claim) bool {
+	_, err := r.plan(c.config)
+	return err == nil
+}
+
+// addresses are those of a node's methods that can be read.
+func (r *resolver) addresses(c claim) []string {
+	var out []string
+	for _, name := range c.names {
+		m, err := r.method(name, c.config, place{})
+		if m == nil || err != nil {
+			continue
+		}
+		k, b, err := r.kind(m)
+		if err != nil || b != "" {
+			continue
+		}
+		if a, err := r.bind(m, k); err == nil {
+			out = append(out, a.Address)
+		}
+	}
+	return out
+}

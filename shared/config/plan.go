@@ -1,0 +1,122 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// builtins are the methods that every flow has.
+var builtins = map[string]Do{
+	"mark_unschedulable": MarkUnschedulable, "cordon": MarkUnschedulable,
+	"mark_schedulable": MarkSchedulable, "uncordon": MarkSchedulable,
+	"clean_pods": CleanPods, "out_of_service": OutOfService,
+}
+
+// unbuilt are the proposal's methods that this build does not have. They are
+// refused and not skipped: whoever wrote them counts on them.
+var unbuilt = []string{
+	"delete_machine", "detach_volumes", "kdump_wait", "network_isolate", "restart_instance",
+	"start_instance", "stop_instance", "storage_isolate",
+}
+
+// builtin is the built-in's name of a normalised one.
+func builtin(name string) (string, bool) {
+	_, ok := builtins[name]
+	return name, ok || slices.Contains(unbuilt, name)
+}
+
+// The stages, by their keys.
+const (
+	isolation = "isolation"
+	power     = "power_management"
+	recovery  = "recovery"
+)
+
+// stage is what one line of config.properties comes to.
+type stage struct {
+	steps []Step
+	// on are power-ons that are kept for recovery (S4).
+	on      []Step
+	devices []*bound
+}
+
+// plan reads the steps and holds them to one device.
+func (r *resolver) plan(from source) (Plan, error) {
+	p := Plan{}
+	var err error
+	if p.Kdump, err = kdump(from); err != nil {
+		return Plan{}, err
+	}
+	var stages [3]stage
+	for i, key := range []string{isolation, power, recovery} {
+		if stages[i], err = r.stage(from, key); err != nil {
+			return Plan{}, err
+		}
+	}
+	if !has(stages[1].steps, Off) {
+		at := from.at()
+		if e, ok := from.lines[power]; ok {
+			at = e.at
+		}
+		return Plan{}, at.errorf("nothing in power_management can prove the machine off: it has no method that switches a device off")
+	}
+	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
+	if on := stages[1].on; len(on) > 0 && !has(p.Recovery, On) {
+		p.Recovery = append([]Step{on[0]}, p.Recovery...)
+	}
+	b, err := one(from, slices.Concat(stages[0].devices, stages[1].devices, stages[2].devices))
+	if err != nil {
+		return Plan{}, err
+	}
+	p.Binding = b.Binding
+	p.Binding.Sources = r.sources
+	return p, nil
+}
+
+func has(steps []Step, do Do) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Do == do })
+}
+
+func kdump(from source) (bool, error) {
+	e, ok := from.lines["kdump"]
+	switch {
+	case !ok, e.value == "disabled":
+		return false, nil
+	case e.value == "enabled":
+		return true, nil
+	}
+	return false, e.at.errorf("kdump is %q; it takes enabled or disabled", e.value)
+}
+
+// stage reads one line's methods.
+func (r *resolver) stage(from source, key string) (stage, error) {
+	var out stage
+	e := from.lines[key]
+	for _, name := range strings.Fields(e.value) {
+		if err := r.step(&out, from, e.at, key, name); err != nil {
+			return stage{}, err
+		}
+	}
+	return out, nil
+}
+
+// one holds all steps to one device, spoken to in one way.
+func one(from source, all []*bound) (*bound, error) {
+	first := all[0]
+	for _, b := range all[1:] {
+		if b.Driver != first.Driver || b.Address != first.Address {
+			return nil, from.at().errorf("methods %s and %s are different devices, %s %s and %s %s: one device a node; sets and levels are not available in this build",
+				first.method, b.method, first.Driver, first.Address, b.Driver, b.Address)
+		}
+		for _, p := range slices.Sorted(maps.Keys(first.values)) {
+			if b.values[p] != first.values[p] {
+				return nil, from.at().errorf("methods %s and %s give different values of %s for one device", first.method, b.method, p)
+			}
+		}
+		if len(b.values) != len(first.values) {
+			return nil, from.at().errorf("methods %s and %s give different parameters for one device", first.method, b.method)
+		}
+	}
+	return first, nil
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestReadme holds the user's page to what is built: its examples resolve, and
+// no two of its nodes are one.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var maps []ConfigMap
+	for i, block := range strings.Split(string(page), "```") {
+		if i%2 == 0 || !strings.HasPrefix(block, "yaml") {
+			continue
+		}
+		for _, doc := range strings.Split(strings.TrimPrefix(block, "yaml"), "\n---\n") {
+			var o struct {
+				Kind     string
+				Metadata struct{ Name string }
+				Data     map[string]string
+			}
+			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+				t.Fatal(err)
+			}
+			if o.Kind == "ConfigMap" {
+				maps = append(maps, ConfigMap{Name: o.Metadata.Name, Data: o.Data})
+			}
+		}
+	}
+	s := settings()
+	s.Agents["fence_ipmilan"] = "bmc"
+	for _, n := range []Node{{Name: "worker-7"}, {Name: "worker-8", Type: "rack"}} {
+		p, err := Resolve(maps, n, s)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !has(p.Power, Off) || !has(p.Recovery, On) {
+			t.Error(n.Name, "is not off and on:", p)
+		}
+		if err := Duplicates(maps, s, n, p.Binding); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRefuse(t *testing.T) {
+	const (
+		inConfig = "ConfigMap fence-config-node-7, key config.properties"
+		inMethod = "ConfigMap fence-config-node-7, key fence-method-ipmi"
+		builtIn  = "clean-pods, cordon, ipmi, mark-schedulable, mark-unschedulable, out-of-service, uncordon"
+		params   = "action, agent_name, cipher, ip, ipport, must_success, namespace, password, secret, template, username"
+	)
+	for name, tc := range map[string]struct {
+		maps []ConfigMap
+		node *Node
+		want string
+	}{
+		"no ConfigMap at all: the names are listed": {
+			want: "no binding: there is no ConfigMap fence-config-node-7, fence-config-7, fence-config-type-rack, fence-config-default",
+		},
+		"a node without a name has nothing": {node: &Node{}, want: "the node has no name"},
+		"the newer and the older name are two readings (S11)": {
+			maps: []ConfigMap{own(config, good), configMap("fence-config-7")},
+			want: "ConfigMap fence-config-node-7: ConfigMap fence-config-7 is for node 7 as well; two readings are refused: delete one of them",
+		},
+		"one name twice":                    {maps: []ConfigMap{own(config, good), own(config, good)}, want: "ConfigMap fence-config-node-7: given twice"},
+		"no config.properties":              {maps: []ConfigMap{configMap("fence-config-node-7")}, want: inConfig + ": missing"},
+		"no node_name":                      {maps: []ConfigMap{own("power_management=ipmi", good)}, want: inConfig + ": node_name is missing; it must be 7"},
+		"another node's node_name":          {maps: []ConfigMap{own("#\nnode_name=8", good)}, want: inConfig + `, line 2: node_name is "8", but the ConfigMap is read for node 7`},
+		"a node_name for a whole type":      {maps: []ConfigMap{configMap("fence-config-type-rack", "config.properties", config)}, want: "ConfigMap fence-config-type-rack, key config.properties, line 1: node_name stands in a ConfigMap for many nodes; it belongs in fence-config-node-7"},
+		"an unknown key":                    {maps: []ConfigMap{own(config+"\nisolate=cordon", good)}, want: inConfig + `, line 3: unknown key "isolate"; known are isolation, kdump, node_name, power_management, recovery`},
+		"a key twice, with - and _":         {maps: []ConfigMap{own(config+"\npower-management=", good)}, want: inConfig + `, line 3: "power_management" is given twice; it stands in line 2 already`},
+		"a line without =":                  {maps: []ConfigMap{own(config+"\ncordon", good)}, want: inConfig + ", line 3: not a key=value line"},
+		"a line without a key":              {maps: []ConfigMap{own(config+"\n=x", good)}, want: inConfig + ", line 3: not a key=value line"},
+		"kdump takes two words":             {maps: []ConfigMap{own(config+"\nkdump=yes", good)}, want: inConfig + `, line 3: kdump is "yes"; it takes enabled or disabled`},
+		"an unknown method":                 {maps: []ConfigMap{own("node_name=7\n\npower_management=ipmi foo", good)}, want: inConfig + `, line 3: unknown method "foo"; known are ` + builtIn + "; there is no ConfigMap fence-method-foo-7 or fence-method-foo either"},
+		"an empty power_management":         {maps: []ConfigMap{own("node_name=7\npower_management=", good)}, want: inConfig + ", line 2: nothing in power_management can prove the machine off: it has no method that switches a device off"},
+		"no power_management":               {maps: []ConfigMap{own("node_name=7", good)}, want: inConfig + ": nothing in power_management can prove the machine off: it has no method that switches a device off"},
+		"built-ins alone prove nothing":     {maps: []ConfigMap{own("node_name=7\npower_management=cordon", good)}, want: inConfig + ", line 2: nothing in power_management can prove the machine off: it has no method that switches a device off"},
+		"a look alone proves nothing":       {maps: []ConfigMap{own(config, "agent_name=fence_bmc\naction=status\nip=a\nusername=b\nsecret=c")}, want: inConfig + ", line 2: nothing in power_management can prove the machine off: it has no method that switches a device off"},
+		"an on alone proves nothing":        {maps: []ConfigMap{own(config, "agent_name=fence_bmc\naction=on\nip=a\nusername=b\nsecret=c")}, want: inConfig + ", line 2: nothing in power_management can prove the machine off: it has no method that switches a device off"},
+		"the undoing belongs in recovery":   {maps: []ConfigMap{own(config+"\nisolation=uncordon", good)}, want: inConfig + `, line 3: method "uncordon" undoes the isolation; it belongs in recovery`},
+		"power is not switched before time": {maps: []ConfigMap{own(config+"\nisolation=ipmi", good)}, want: inMethod + `, line 2: method "ipmi" switches power in isolation; it belongs in power_management`},
+		"recovery never switches off":       {maps: []ConfigMap{own(config+"\nrecovery=ipmi", good)}, want: inMethod + `, line 2: method "ipmi" switches off in recovery, which takes action=on; without action= it is a reboot`},
+		"a method with a built-in's name":   {maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=cordon", "fence-method-cordon", good)}, want: `ConfigMap fence-config-node-7, key fence-method-cordon: method "cordon" has the name of a built-in; two readings are refused: rename it`},
+		"a parameter of a built-in":         {maps: []ConfigMap{own(config, "agent_name=cordon\nip=x")}, want: inMethod + `, line 2: "ip" has no meaning for a built-in`},
+		"a method in two places (S11)": {
+			maps: []ConfigMap{with(), configMap("fence-method-ipmi-7", "method.properties", good)},
+			want: inConfig + `, line 2: method "ipmi" is both key fence-method-ipmi of ConfigMap fence-config-node-7 and key method.properties of ConfigMap fence-method-ipmi-7; two readings are refused: delete one of them`,
+		},
+		"a method's ConfigMap without its key": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", config), configMap("fence-method-ipmi")},
+			want: "ConfigMap fence-method-ipmi, key method.properties: missing",
+		},
+		"an unknown template": {
+			maps: []ConfigMap{with("template=fence-method-template-x")},
+			want: inMethod + `, line 6: unknown template "fence-method-template-x"; looked for key template.properties or method.properties in ConfigMap fence-method-template-x, fence-template-x`,
+		},
+		"a template in two places": {
+			maps: []ConfigMap{with("template=x"), configMap("x", "template.properties", "", "method.properties", "")},
+			want: inMethod + `, line 6: template "x" is both key template.properties of ConfigMap x and key method.properties of ConfigMap x; two readings are refused: delete one of them`,
+		},
+		"a template cycle": {
+			maps: []ConfigMap{with("template=a"), configMap("a", "template.properties", "template=b"), configMap("b", "template.properties", "\ntemplate=a")},
+			want: "ConfigMap b, key template.properties, line 2: template cycle: a, b, a",
+		},
+		"a method that is its own template": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", config), configMap("fence-method-ipmi", "method.properties", "template=fence-method-ipmi")},
+			want: "ConfigMap fence-method-ipmi, key method.properties, line 1: template cycle: fence-method-ipmi, fence-method-ipmi",
+		},
+		"no agent":                             {maps: []ConfigMap{without("agent_name=fence_bmc")}, want: inMethod + ": agent_name is missing; known are fence_bmc, fence_gone, fence_pdu"},
+		"an unknown agent":                     {maps: []ConfigMap{own(config, "agent_name=fence-foo")}, want: inMethod + `, line 1: unknown agent "fence-foo"; known are fence_bmc, fence_gone, fence_pdu`},
+		"an agent whose driver is not built":   {maps: []ConfigMap{own(config, "agent_name=fence_gone")}, want: inMethod + `, line 1: unknown agent "fence_gone"; known are fence_bmc, fence_gone, fence_pdu`},
+		"an unknown action":                    {maps: []ConfigMap{own(config, "agent_name=fence_bmc\naction=kill")}, want: inMethod + `, line 2: unknown action "kill"; known are on, off, reboot, cycle, status`},
+		"must_success takes two words":         {maps: []ConfigMap{with("must_sucess=maybe")}, want: inMethod + `, line 6: "must_sucess" takes yes or no`},
+		"an unknown parameter":                 {maps: []ConfigMap{with("ipadress=x")}, want: inMethod + `, line 6: unknown parameter "ipadress" for driver bmc; known are ` + params},
+		"an outlet of a device without any":    {maps: []ConfigMap{with("plug=3")}, want: inMethod + `, line 6: unknown parameter "plug" for driver bmc; known are ` + params},
+		"a torn line is not shown (S29)":       {maps: []ConfigMap{with("RestOf/Secret==")}, want: inMethod + ", line 6: unknown parameter this key for driver bmc; known are " + params},
+		"a parameter twice, by two names":      {maps: []ConfigMap{with("ipaddr=10.0.0.8")}, want: inMethod + `, line 6: "ipaddr" is given twice; it stands in line 3 already as "ip"`},
+		"a reset in disguise (S4)":             {maps: []ConfigMap{with("method=cycle")}, want: inMethod + ", line 6: method=cycle is refused: a machine that was never seen off proves nothing; leave it out or write method=onoff"},
+		"a way to switch that is not known":    {maps: []ConfigMap{with("method=foo")}, want: inMethod + ", line 6: method takes onoff"},
+		"a password in place of a Secret":      {maps: []ConfigMap{own(config, "agent_name=fence_bmc\nip=a\nusername=b\nsecret=Hunter2!")}, want: inMethod + ", line 4: secret= takes the name of a Secret, and this is not one"},
+		"a password here and in the Secret":    {maps: []ConfigMap{with("passwd=x")}, want: inMethod + ", line 6: password is given here and by secret=bmc-7; delete one of them"},
+		"a program":                            {maps: []ConfigMap{with("passwd-script=/bin/x")}, want: inMethod + `, line 6: "passwd_script" is refused: nodefence runs no programs that a ConfigMap names; put the value into a Secret and write secret=<its name>`},
+		"what is missing is named":             {maps: []ConfigMap{own(config, "agent_name=fence_bmc")}, want: inMethod + ": missing ip, username, password for driver bmc"},
+		"a Secret never says which machine":    {maps: []ConfigMap{without("ip=10.0.0.7")}, want: inMethod + ": missing ip for driver bmc"},
+		"no value":                             {maps: []ConfigMap{with("cipher=")}, want: inMethod + `, line 6: "cipher" has no value`},
+		"control characters":                   {maps: []ConfigMap{with("cipher=3\x1b[0m")}, want: inMethod + `, line 6: the value of "cipher" has control characters or is not UTF-8`},
+		"control characters in what is unused": {maps: []ConfigMap{with("lanplus=\x00")}, want: inMethod + `, line 6: the value of "lanplus" has control characters or is not UTF-8`},
+		"a comment behind a value":             {maps: []ConfigMap{with("cipher=3 # old")}, want: inMethod + `, line 6: the value of "cipher" has a # in it; put a comment on a line of its own`},
+		"an address that the driver refuses":   {maps: []ConfigMap{own(config, "agent_name=fence_bmc\nip=10.0.0.0/8\nusername=b\nsecret=c")}, want: inMethod + ": ip is not an address"},
+		"which machine, from a type (S11)": {
+			maps: []ConfigMap{configMap("fence-config-type-rack", "config.properties", "power_management=ipmi", "fence-method-ipmi", good)},
+			want: `ConfigMap fence-config-type-rack, key fence-method-ipmi, line 3: "ip" says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap fence-config-node-7 or fence-method-ipmi-7`,
+		},
+		"which machine, from a general method (S11)": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", config), configMap("fence-method-ipmi", "method.properties", good)},
+			want: `ConfigMap fence-method-ipmi, key method.properties, line 3: "ip" says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap fence-config-node-7 or fence-method-ipmi-7`,
+		},
+		"which machine, from a template, be it another node's method (S11)": {
+			maps: []ConfigMap{own(config, "template=fence-method-ipmi-8"), configMap("fence-method-ipmi-8", "method.properties", good)},
+			want: `ConfigMap fence-method-ipmi-8, key method.properties, line 3: "ip" says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap fence-config-node-7 or fence-method-ipmi-7`,
+		},
+		"two devices": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", "agent_name=fence_pdu\nip=p\nplug=1")},
+			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and pdu p#1: one device a node; sets and levels are not available in this build",
+		},
+		"one device in two ways": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", good+"\ncipher=17")},
+			want: inConfig + ": methods ipmi and b give different values of cipher for one device",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := node7
+			if tc.node != nil {
+				n = *tc.node
+			}
+			got, err := Resolve(tc.maps, n, settings())
+			if d := cmp.Diff(tc.want, words(err)); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(Plan{}, got); d != "" {
+				t.Error("a plan beside an error:", d)
+			}
+		})
+	}
+}
+
+func TestUnbuilt(t *testing.T) {
+	for _, m := range []string{"restart-instance", "stop-instance", "start-instance", "detach-volumes", "delete-machine", "kdump-wait", "network-isolate", "storage-isolate"} {
+		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + m + "\" is not available in this build"
+		_, err := Resolve([]ConfigMap{own("node_name=7\npower_management="+m, good)}, node7, settings())
+		if d := cmp.Diff(want, words(err)); d != "" {
+			t.Error(d)
+		}
+	}
+}

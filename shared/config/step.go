@@ -1,0 +1,158 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// step adds one method to a stage.
+func (r *resolver) step(out *stage, from source, at place, key, name string) error {
+	m, err := r.method(name, from, at)
+	if err != nil {
+		return err
+	}
+	b, isBuiltin := builtin(norm(name))
+	switch {
+	case m == nil && !isBuiltin:
+		return r.unknown(from, at, name)
+	case m != nil && isBuiltin:
+		return m.at.errorf("method %q has the name of a built-in; two readings are refused: rename it", name)
+	case m == nil:
+		return builtinStep(out, at, key, b, Step{Method: name})
+	}
+	k, b, err := r.kind(m)
+	if err != nil {
+		return err
+	}
+	s := Step{Method: name}
+	if s.MustSucceed, err = must(m); err != nil {
+		return err
+	}
+	if b != "" {
+		if err := r.bare(m); err != nil {
+			return err
+		}
+		return builtinStep(out, m.values["agent_name"].at, key, b, s)
+	}
+	return r.deviceStep(out, key, m, k, s)
+}
+
+// bare refuses parameters of a built-in, which takes none.
+func (r *resolver) bare(m *method) error {
+	for _, e := range inOrder(m.values) {
+		if !slices.Contains(controls, e.name) || e.name == "secret" || e.name == "action" {
+			return e.at.errorf("%s has no meaning for a built-in", shown(e.written))
+		}
+	}
+	return nil
+}
+
+func (r *resolver) unknown(from source, at place, name string) error {
+	var known []string
+	for k := range from.cm.Data {
+		if x, ok := strings.CutPrefix(k, methodPrefix); ok {
+			known = append(known, x)
+		}
+	}
+	for n := range maps.Keys(builtins) {
+		known = append(known, strings.ReplaceAll(n, "_", "-"))
+	}
+	slices.Sort(known)
+	cm := methodPrefix + strings.ReplaceAll(name, "_", "-")
+	return at.errorf("unknown method %q; known are %s; there is no ConfigMap %s-%s or %s either",
+		name, strings.Join(known, ", "), cm, r.node.Name, cm)
+}
+
+// builtinStep adds a built-in.
+func builtinStep(out *stage, at place, key, name string, s Step) error {
+	do, ok := builtins[name]
+	if !ok {
+		return at.errorf("method %q is not available in this build", s.Method)
+	}
+	switch {
+	case do == MarkUnschedulable && key == recovery:
+		// The proposal's recovery names the mark that it undoes.
+		do = MarkSchedulable
+	case do == MarkSchedulable && key != recovery:
+		return at.errorf("method %q undoes the isolation; it belongs in recovery", s.Method)
+	}
+	s.Do = do
+	out.steps = append(out.steps, s)
+	return nil
+}
+
+// deviceStep adds a word with a device.
+func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, s Step) error {
+	off, on, err := action(m)
+	if err != nil {
+		return err
+	}
+	at := m.at
+	if e, ok := m.values["action"]; ok {
+		at = e.at
+	}
+	switch {
+	case key == isolation && (off || on):
+		return at.errorf("method %q switches power in isolation; it belongs in power_management", m.name)
+	case key == recovery && off:
+		return at.errorf("method %q switches off in recovery, which takes action=on; without action= it is a reboot", m.name)
+	}
+	b, err := r.bind(m, k)
+	if err != nil {
+		return err
+	}
+	out.devices = append(out.devices, b)
+	out.add(s, off, on, key == power)
+	return nil
+}
+
+// add puts the words with a device where they belong.
+func (g *stage) add(s Step, off, on, keepOn bool) {
+	do := func(d Do) Step { s.Do = d; return s }
+	if !off && !on {
+		g.steps = append(g.steps, do(Status))
+	}
+	if off {
+		g.steps = append(g.steps, do(Off))
+	}
+	switch {
+	case on && keepOn:
+		g.on = append(g.on, do(On))
+	case on:
+		g.steps = append(g.steps, do(On))
+	}
+}
+
+// action says what is switched. Without one it is a reboot, as agents have it,
+// and a reboot is an off that is seen and then an on, never a reset (S4).
+func action(m *method) (off, on bool, err error) {
+	e, ok := m.values["action"]
+	if !ok {
+		return true, true, nil
+	}
+	switch strings.ToLower(e.value) {
+	case "off":
+		return true, false, nil
+	case "on":
+		return false, true, nil
+	case "reboot", "cycle":
+		return true, true, nil
+	case "status":
+		return false, false, nil
+	}
+	return false, false, e.at.errorf("unknown action %q; known are on, off, reboot, cycle, status", e.value)
+}
+
+func must(m *method) (bool, error) {
+	e, ok := m.values["must_success"]
+	switch {
+	case !ok, e.value == "no":
+		return false, nil
+	case e.value == "yes":
+		return true, nil
+	}
+	return false, e.at.errorf("%s takes yes or no", shown(e.written))
+}
