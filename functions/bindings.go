@@ -2,7 +2,6 @@ package functions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -104,9 +103,5 @@ func (b bindings) literal(ctx context.Context, ref api.SecretRef) (string, error
 	if cm == nil {
 		return "", fmt.Errorf("ConfigMap %s/%s does not exist", b.Namespace, ref.ConfigMap)
 	}
-	v, ok := config.Literal(cm.Data, ref.Key)
-	if !ok {
-		return "", errors.New("ConfigMap " + ref.ConfigMap + " has lost its key " + ref.Key)
-	}
-	return v, nil
+	return config.Literal(config.ConfigMap{Name: cm.Name, Data: cm.Data}, ref.Key)
 }

@@ -145,3 +145,17 @@ func (c *Cluster) Marks(ctx context.Context, node string) (fence.Node, []string,
 
 // Timeout bounds a whole story on a busy machine; nothing is asserted by it.
 const Timeout = 5 * time.Minute
+
+// SetCondition sets a node condition as node-problem-detector does.
+func (c *Cluster) SetCondition(ctx context.Context, node, typ, status string) error {
+	n, err := c.Kube.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
+		Type: corev1.NodeConditionType(typ), Status: corev1.ConditionStatus(status), Reason: "Test",
+		LastTransitionTime: metav1.Now(), LastHeartbeatTime: metav1.Now(),
+	})
+	_, err = c.Kube.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
+	return err
+}

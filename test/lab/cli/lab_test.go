@@ -104,7 +104,7 @@ func TestLabUpDown(t *testing.T) {
 	kubeconfigs := make([]string, 2)
 	for i, name := range []string{"one", "two"} {
 		wg.Go(func() {
-			out, err := labCommand(t, "up", "--nodes", "0", "--name", name).Output()
+			out, err := labCommand(t, "up", "--nodes", "2", "--name", name).Output()
 			if err != nil {
 				t.Errorf("up: %v", err)
 			}
@@ -117,7 +117,7 @@ func TestLabUpDown(t *testing.T) {
 			t.Fatalf("stdout isn't just the path of a kubeconfig: %q", path)
 		}
 	}
-	if status := lab(t, "status", "--name", "one"); !strings.Contains(status, "control-plane") {
+	if status := lab(t, "status", "--name", "one"); !strings.Contains(status, "node-1") {
 		t.Errorf("status:\n%s", status)
 	}
 	again, _ := labCommand(t, "up", "--name", "one").CombinedOutput()

@@ -1,9 +1,15 @@
 package cli
 
 import (
-	"errors"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodefence/nodefence/test/lab/bringup"
+	"github.com/nodefence/nodefence/test/lab/fleet"
 )
 
 // newMachines is what "up" starts in the background. It isn't for users.
@@ -13,8 +19,41 @@ func newMachines() *cobra.Command {
 		Short:  "Run the simulated machines (\"up\" does this)",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("run machines: not built in yet; start the lab with --nodes 0")
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, err := readMachinesConfig(args[0])
+			if err != nil {
+				return err
+			}
+			return fleet.Run(cmd.Context(), config)
 		},
 	}
+}
+
+func readMachinesConfig(path string) (fleet.Config, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fleet.Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	var c bringup.MachinesConfig
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return fleet.Config{}, fmt.Errorf("parse configuration %s: %w", path, err)
+	}
+	lease, err := time.ParseDuration(c.LeasePeriod)
+	if err != nil {
+		return fleet.Config{}, fmt.Errorf("parse lease period: %w", err)
+	}
+	status, err := time.ParseDuration(c.StatusPeriod)
+	if err != nil {
+		return fleet.Config{}, fmt.Errorf("parse status period: %w", err)
+	}
+	return fleet.Config{
+		Kubeconfig:   c.Kubeconfig,
+		Nodes:        c.Nodes,
+		NodePrefix:   "node-",
+		LeasePeriod:  lease,
+		StatusPeriod: status,
+		Zones:        c.Zones,
+		StateDir:     c.StateDir,
+		Socket:       c.Socket,
+	}, nil
 }

@@ -1,0 +1,195 @@
+// Package e2e tells whole stories on a real control plane with simulated
+// machines: what a user would do, and what they would look at afterwards.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// quick makes a fence's own waits short; what is proven stays the same.
+const quick = `
+timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 1s, boot: 2m}
+retries: {interval: 1s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
+`
+
+// world is a lab with nodefence's kinds, bindings and a policy.
+type world struct {
+	*rig.Cluster
+	t   *testing.T
+	ctx context.Context
+	log *lockedBuffer
+}
+
+func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
+	t.Helper()
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
+	t.Cleanup(cancel)
+	name := fmt.Sprintf("e2e-%d-%s", os.Getpid(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(t.Name(), "Test"))))
+	if len(name) > 40 {
+		name = name[:40]
+	}
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: name, Nodes: nodes, Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Errorf("lab left something behind: %v", err)
+		}
+	})
+	c, err := rig.Connect(lab)
+	must(t, err)
+	w := &world{Cluster: c, t: t, ctx: ctx, log: &lockedBuffer{}}
+	must(t, c.Install(ctx))
+	machines, err := lab.Machines()
+	must(t, err)
+	must(t, c.Bind(ctx, machines))
+	must(t, c.Apply(ctx, rig.Policy("default", policy)))
+	t.Cleanup(w.tell)
+	return w
+}
+
+// tell prints what happened when a test has failed.
+func (w *world) tell() {
+	if !w.t.Failed() {
+		return
+	}
+	fences, err := w.Fences.Fences(context.Background())
+	if err != nil {
+		w.t.Logf("fences: %v", err)
+	}
+	for i := range fences {
+		words, _ := w.Lab.Words(fences[i].Name)
+		w.t.Logf("%s is %s; its BMC was told: %q\n%s", fences[i].Name, fences[i].Status.Phase, words, rig.Story(&fences[i]))
+	}
+	path := filepath.Join(os.TempDir(), "nodefence-"+strings.ReplaceAll(w.t.Name(), "/", "-")+".log")
+	if os.WriteFile(path, w.log.Bytes(), 0o600) == nil {
+		w.t.Logf("nodefence's log: %s", path)
+	}
+}
+
+// start runs nodefence in process until the test ends.
+func (w *world) start(change func(*local.Options)) *rig.InProcess {
+	w.t.Helper()
+	p, err := w.Start(w.ctx, w.t.TempDir(), w.log, change)
+	must(w.t, err)
+	w.t.Cleanup(p.Stop)
+	return p
+}
+
+// database runs a StatefulSet and returns the node of its first pod.
+func (w *world) database(replicas int) string {
+	w.t.Helper()
+	must(w.t, w.Apply(w.ctx, rig.StatefulSet("db", replicas)))
+	var first string
+	for i := range replicas {
+		node, err := w.PodRunning(w.ctx, fmt.Sprintf("db-%d", i), "")
+		must(w.t, err)
+		if i == 0 {
+			first = node
+		}
+	}
+	return first
+}
+
+func (w *world) node(node, verb string) {
+	w.t.Helper()
+	must(w.t, w.Lab.Node(node, verb))
+}
+
+func (w *world) phase(node string, want ...api.Phase) *api.NodeFence {
+	w.t.Helper()
+	f, err := w.Phase(w.ctx, node, want...)
+	must(w.t, err)
+	return f
+}
+
+func (w *world) moved(pod, from string) string {
+	w.t.Helper()
+	node, err := w.PodRunning(w.ctx, pod, from)
+	must(w.t, err)
+	return node
+}
+
+// words checks the commands that a BMC accepted.
+func (w *world) words(node, want string) {
+	w.t.Helper()
+	got, err := w.Lab.Words(node)
+	must(w.t, err)
+	if got != want {
+		w.t.Errorf("the BMC of %s was told %q, want %q", node, got, want)
+	}
+}
+
+// oneWriter checks that no volume ever had two.
+func (w *world) oneWriter() {
+	w.t.Helper()
+	got, err := w.Lab.Writers()
+	must(w.t, err)
+	for _, o := range got.Overlaps {
+		w.t.Errorf("two writers on one volume: %s", o)
+	}
+	if len(got.Records) == 0 {
+		w.t.Error("nobody ever wrote: the check has seen nothing")
+	}
+}
+
+// unmarked checks that nothing of ours is left on a node.
+func (w *world) unmarked(node string) {
+	w.t.Helper()
+	n, taints, err := w.Marks(w.ctx, node)
+	must(w.t, err)
+	if n.Cordoned || len(taints) > 0 {
+		w.t.Errorf("left on %s: cordoned=%v taints=%v", node, n.Cordoned, taints)
+	}
+}
+
+func (w *world) unready(node string) {
+	w.t.Helper()
+	must(w.t, w.Ready(w.ctx, node, corev1.ConditionUnknown))
+}
+
+func (w *world) until(what string, ok func() (bool, error)) {
+	w.t.Helper()
+	must(w.t, rig.Until(w.ctx, what, ok))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockedBuffer takes a log from many goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) Bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b.Bytes())
+}

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+func quiet() *slog.Logger                 { return slog.New(slog.DiscardHandler) }
+func freshRegistry() *prometheus.Registry { return prometheus.NewRegistry() }
+
+func get(t *testing.T, url string) []byte {
+	t.Helper()
+	r, err := http.Get(url)
+	must(t, err)
+	defer func() { _ = r.Body.Close() }()
+	b, err := io.ReadAll(r.Body)
+	must(t, err)
+	return b
+}
+
+// TestBadInput: what is wrong is refused whole, in words, and no device is touched.
+func TestBadInput(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	p := w.start(nil)
+	server := httptest.NewServer(p.HTTP())
+	defer server.Close()
+	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
+	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
+	t.Run("bindings", func(t *testing.T) { badBinding(t, w) })
+}
+
+func badEvents(t *testing.T, w *world, url string) {
+	for name, c := range map[string]struct {
+		header map[string]string
+		status int
+		says   string
+	}{
+		"an event without a type is refused": {
+			map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/x"}, 400, "type"},
+		"an event without a version is refused": {
+			map[string]string{"ce-type": "x", "ce-id": "1", "ce-source": "/x"}, 400, "specversion"},
+		"an unknown type is acknowledged": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.x", "ce-id": "1", "ce-source": "/x", "ce-subject": "node-1"}, 202, ""},
+		"a node that does not exist is acknowledged": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.node.unhealthy.v1", "ce-id": "2", "ce-source": "/x", "ce-subject": "node-99"}, 202, ""},
+		"a forged report of a healthy node is acknowledged": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.node.unhealthy.v1", "ce-id": "3", "ce-source": "/x", "ce-subject": "node-1"}, 202, ""},
+		"a forged phase is acknowledged": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.fence.fencing.v1", "ce-id": "4", "ce-source": "/x", "ce-subject": "node-1"}, 202, ""},
+	} {
+		req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(nil))
+		must(t, err)
+		for k, v := range c.header {
+			req.Header.Set(k, v)
+		}
+		r, err := http.DefaultClient.Do(req)
+		must(t, err)
+		body, _ := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if r.StatusCode != c.status || !strings.Contains(string(body), c.says) {
+			t.Errorf("%s: %s %s", name, r.Status, body)
+		}
+	}
+	w.until("the forged events to be handled", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("NoSuchNode")) && bytes.Contains(w.log.Bytes(), []byte(`"reason":"Healthy"`)), nil
+	})
+	if f, err := w.Fences.Fence(w.ctx, "node-1"); err != nil || f != nil {
+		t.Errorf("a forged event opened a record: %v %v", f, err)
+	}
+	w.words("node-1", "")
+}
+
+func badPolicies(t *testing.T, w *world) {
+	for name, c := range map[string]struct{ spec, says string }{
+		"both limits":                 {`limits: {maxUnhealthy: 1, minHealthy: 1}`, "maxUnhealthy and minHealthy exclude each other"},
+		"more than all":               {`limits: {maxUnhealthy: "101%"}`, "from 0% to 100%"},
+		"a call longer than allowed":  {`timeouts: {deviceCall: 21s}`, "deviceCall must be between 1s and 20s"},
+		"healthy counts as unhealthy": {`unhealthy: {conditions: [{type: Ready, status: "True"}]}`, "Ready=True is what healthy means"},
+		"an unknown action":           {`action: Explode`, "action"},
+		"nothing at once":             {`limits: {maxConcurrent: 0}`, "maxConcurrent"},
+	} {
+		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// badBinding: two nodes that name one BMC are both refused (S11).
+func badBinding(t *testing.T, w *world) {
+	ctx := context.Background()
+	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")
+	one, err := maps.Get(ctx, "fence-config-node-node-1", metav1.GetOptions{})
+	must(t, err)
+	two, err := maps.Get(ctx, "fence-config-node-node-2", metav1.GetOptions{})
+	must(t, err)
+	for k, v := range one.Data {
+		two.Data[k] = strings.ReplaceAll(v, "node_name=node-1", "node_name=node-2")
+	}
+	_, err = maps.Update(ctx, two, metav1.UpdateOptions{})
+	must(t, err)
+	w.node("node-1", "crash")
+	f := w.phase("node-1", api.Failed)
+	if f.Status.Reason != api.BindingInvalid || f.Status.Status != "Error" || !strings.Contains(f.Status.Message, "node-2") {
+		t.Errorf("%s %s: %s", f.Status.Status, f.Status.Reason, f.Status.Message)
+	}
+	w.words("node-1", "")
+	w.words("node-2", "")
+}
