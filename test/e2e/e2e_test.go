@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,9 @@ retries: {interval: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
 `
 
+// labs numbers the labs of this process.
+var labs atomic.Int64
+
 // world is a lab with nodefence's kinds, bindings and a policy.
 type world struct {
 	*rig.Cluster
@@ -39,10 +43,7 @@ func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	t.Cleanup(cancel)
-	name := fmt.Sprintf("e2e-%d-%s", os.Getpid(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(t.Name(), "Test"))))
-	if len(name) > 40 {
-		name = name[:40]
-	}
+	name := fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1))
 	lab, err := rig.Up(ctx, rig.LabOptions{Name: name, Nodes: nodes, Flags: flags})
 	if err != nil {
 		t.Fatal(err)
