@@ -1,0 +1,132 @@
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/nodefence/nodefence/test/lab/machine/writers"
+)
+
+// nodeStatus is what the control API says of one machine.
+type nodeStatus struct {
+	Name       string `json:"name"`
+	Power      string `json:"power"`
+	State      string `json:"state"`
+	BootID     string `json:"bootID"`
+	SystemUUID string `json:"systemUUID"`
+	BMC        string `json:"bmc"`
+	Username   string `json:"username"`
+	Password   string `json:"password"`
+	Fault      string `json:"fault"`
+}
+
+// serve answers on the socket until ctx ends. Its permissions keep others out:
+// the passwords are in the answers.
+func (l *lab) serve(ctx context.Context) error {
+	if err := os.Remove(l.config.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove old socket: %w", err)
+	}
+	listener, err := net.Listen("unix", l.config.Socket)
+	if err != nil {
+		return fmt.Errorf("open control socket: %w", err)
+	}
+	if err := os.Chmod(l.config.Socket, 0o600); err != nil {
+		listener.Close()
+		return fmt.Errorf("protect control socket: %w", err)
+	}
+	server := &http.Server{Handler: l.handler(), ReadHeaderTimeout: 5 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	slog.Info("machines run", "nodes", len(l.names), "socket", l.config.Socket)
+	if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve control socket: %w", err)
+	}
+	return nil
+}
+
+func (l *lab) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"nodes": l.status()})
+	})
+	mux.HandleFunc("POST /v1/nodes/{node}/{verb}", l.withNode(func(n *node, r *http.Request) (any, error) {
+		return struct{}{}, n.do(r.PathValue("verb"))
+	}))
+	mux.HandleFunc("POST /v1/bmc/{node}/fault", l.withNode(setFault))
+	mux.HandleFunc("GET /v1/bmc/{node}/log", l.withNode(func(n *node, _ *http.Request) (any, error) {
+		return n.bmc.Log(), nil
+	}))
+	mux.HandleFunc("GET /v1/writers", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, struct {
+			Records  []writers.Record  `json:"records"`
+			Overlaps []writers.Overlap `json:"overlaps"`
+		}{l.ledger.Records(), l.ledger.Overlaps()})
+	})
+	return mux
+}
+
+func (l *lab) status() []nodeStatus {
+	all := make([]nodeStatus, 0, len(l.names))
+	for _, name := range l.names {
+		n := l.nodes[name]
+		seen := n.look()
+		power := "off"
+		if seen.power {
+			power = "on"
+		}
+		all = append(all, nodeStatus{
+			Name: name, Power: power, State: seen.state, BootID: seen.bootID, SystemUUID: n.uuid.String(),
+			BMC: n.bmc.Addr(), Username: n.username, Password: n.password, Fault: n.bmc.Fault(),
+		})
+	}
+	return all
+}
+
+func setFault(n *node, r *http.Request) (any, error) {
+	var body struct {
+		Fault string `json:"fault"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, fmt.Errorf("parse request: %w", err)
+	}
+	return struct{}{}, n.bmc.SetFault(body.Fault)
+}
+
+// withNode finds the machine; whatever do refuses is the caller's mistake.
+func (l *lab) withNode(do func(*node, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		n := l.nodes[r.PathValue("node")]
+		if n == nil {
+			refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
+			return
+		}
+		result, err := do(n, r)
+		switch {
+		case err == nil:
+			answer(w, http.StatusOK, result)
+		case errors.Is(err, errState):
+			refuse(w, http.StatusConflict, err)
+		default:
+			refuse(w, http.StatusBadRequest, err)
+		}
+	}
+}
+
+func refuse(w http.ResponseWriter, code int, err error) {
+	answer(w, code, map[string]string{"error": err.Error()})
+}
+
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		slog.Warn("answer not sent", "error", err)
+	}
+}

@@ -1,0 +1,173 @@
+package machine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/nodefence/nodefence/test/lab/machine/bmc"
+	"github.com/nodefence/nodefence/test/lab/machine/writers"
+)
+
+// Config says what to simulate.
+type Config struct {
+	Kubeconfig string
+	Nodes      int
+	// NodePrefix and a number from 0 on are the nodes' names; "node-" if empty.
+	NodePrefix string
+	// LeasePeriod is how often a Lease is renewed, 2s if zero. It lasts for
+	// four of them.
+	LeasePeriod time.Duration
+	// StatusPeriod is how often a node reports its status though nothing has
+	// changed, 10s if zero.
+	StatusPeriod time.Duration
+	// Zones is over how many zones the nodes are spread, 1 if zero.
+	Zones int
+	// BootTime is how long a machine takes from power-on to its kubelet, 1s if
+	// zero.
+	BootTime time.Duration
+	// StateDir gets the journal of the writers.
+	StateDir string
+	// Socket is the control API's.
+	Socket string
+}
+
+func (c Config) withDefaults() Config {
+	c.NodePrefix = orElse(c.NodePrefix, "node-")
+	c.LeasePeriod = orElse(c.LeasePeriod, 2*time.Second)
+	c.StatusPeriod = orElse(c.StatusPeriod, 10*time.Second)
+	c.BootTime = orElse(c.BootTime, time.Second)
+	c.Zones = orElse(c.Zones, 1)
+	return c
+}
+
+func orElse[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// lab is all machines and what they share.
+type lab struct {
+	config  Config
+	cluster *cluster
+	ledger  *writers.Ledger
+	names   []string
+	nodes   map[string]*node
+	wg      sync.WaitGroup
+}
+
+// node is a machine with its BMC.
+type node struct {
+	*hardware
+	bmc      *bmc.BMC
+	username string
+	password string
+}
+
+// Run simulates the machines until ctx ends or they can't go on.
+func Run(ctx context.Context, config Config) error {
+	client, err := connect(config.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	journal, err := os.OpenFile(filepath.Join(config.StateDir, "writers.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open journal: %w", err)
+	}
+	defer journal.Close()
+	if err := registerStorage(ctx, client); err != nil {
+		return err
+	}
+	l := &lab{config: config.withDefaults(), ledger: writers.New(journal, time.Now), nodes: map[string]*node{}}
+	if l.cluster, err = newCluster(client); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	err = l.run(ctx)
+	cancel()
+	l.wg.Wait()
+	return errors.Join(err, l.ledger.Err())
+}
+
+func (l *lab) run(ctx context.Context) error {
+	for i := range l.config.Nodes {
+		if err := l.build(ctx, i); err != nil {
+			return err
+		}
+	}
+	if err := l.watch(ctx); err != nil {
+		return err
+	}
+	for _, name := range l.names {
+		n := l.nodes[name]
+		l.wg.Go(func() {
+			if err := n.bmc.Serve(ctx); err != nil {
+				slog.Error("BMC failed", "node", n.name, "error", err)
+			}
+		})
+		n.firstBoot()
+	}
+	return l.serve(ctx)
+}
+
+func (l *lab) watch(ctx context.Context) error {
+	attachments, err1 := newQueue("attachments", l.cluster.shared.Storage().V1().VolumeAttachments().Informer(), l.cluster.handleAttachment)
+	claims, err2 := newQueue("claims", l.cluster.shared.Core().V1().PersistentVolumeClaims().Informer(), l.cluster.handleClaim)
+	volumes, err3 := newQueue("volumes", l.cluster.shared.Core().V1().PersistentVolumes().Informer(), l.cluster.handleVolume)
+	err4 := l.cluster.onChange(func(name string) {
+		if n := l.nodes[name]; n != nil {
+			n.wake()
+		}
+	})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return fmt.Errorf("watch cluster: %w", err)
+	}
+	if err := l.cluster.start(ctx); err != nil {
+		return err
+	}
+	for _, q := range []*queue{attachments, claims, volumes} {
+		l.wg.Go(func() { q.run(ctx, l.wg.Go) })
+	}
+	return nil
+}
+
+// build makes a machine, switched off.
+func (l *lab) build(ctx context.Context, index int) error {
+	name := fmt.Sprintf("%s%d", l.config.NodePrefix, index)
+	h := &hardware{
+		name: name, uuid: uuid.New(), boot: l.config.BootTime, ledger: l.ledger, ctx: ctx, wg: &l.wg,
+		ready: func() bool { return l.cluster.ready(name) },
+	}
+	zone := fmt.Sprintf("zone-%d", index%l.config.Zones)
+	h.start = func(k *kernel) {
+		(&kubelet{machine: h, kernel: k, cluster: l.cluster, config: l.config, index: index, zone: zone}).run()
+	}
+	n := &node{hardware: h, username: fmt.Sprintf("operator-%d", index), password: rand.Text()[:16]}
+	var err error
+	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: h.uuid, Username: n.username, Password: n.password})
+	if err != nil {
+		return fmt.Errorf("build %s: %w", name, err)
+	}
+	l.names = append(l.names, name)
+	l.nodes[name] = n
+	return nil
+}
+
+// firstBoot takes no time: nobody waits for machines that were always on.
+func (h *hardware) firstBoot() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.power = true
+	h.booted()
+}
