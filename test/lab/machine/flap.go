@@ -13,8 +13,9 @@ const (
 	flapPoll  = 100 * time.Millisecond
 )
 
-// flapping is a network that comes and goes, each time for as long as it takes
-// the cluster to notice. Any verb or change of power ends it.
+// flapping is a network that comes and goes, each time until the cluster has
+// noticed and a Lease period longer, so that others notice too. Any verb or
+// change of power ends it.
 type flapping struct{ cancel context.CancelFunc }
 
 func (h *hardware) startFlap() error {
@@ -66,6 +67,7 @@ func (h *hardware) flapTo(f *flapping, cut bool) bool {
 }
 
 func (h *hardware) awaitReady(ctx context.Context, want bool) {
+	defer pause(ctx, h.dwell)
 	ctx, cancel := context.WithTimeout(ctx, flapLimit)
 	defer cancel()
 	tick := time.NewTicker(flapPoll)
@@ -76,5 +78,14 @@ func (h *hardware) awaitReady(ctx context.Context, want bool) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

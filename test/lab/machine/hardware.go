@@ -23,9 +23,11 @@ const (
 // hardware is the machine itself, which the BMC and the verbs act on. Its
 // methods are what bmc.Machine wants.
 type hardware struct {
-	name   string
-	uuid   uuid.UUID
-	boot   time.Duration
+	name string
+	uuid uuid.UUID
+	boot time.Duration
+	// dwell is how long a flapping network stays as it is at least.
+	dwell  time.Duration
 	ledger *writers.Ledger
 	// start runs what a kernel runs, until the kernel's context ends.
 	start func(*kernel)

@@ -28,7 +28,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{}
 	wg := &sync.WaitGroup{}
 	r.hardware = &hardware{
-		name: "node-0", uuid: uuid.New(), boot: time.Millisecond, ctx: ctx, wg: wg,
+		name: "node-0", uuid: uuid.New(), boot: time.Millisecond, dwell: time.Millisecond, ctx: ctx, wg: wg,
 		ledger: writers.New(&bytes.Buffer{}, time.Now),
 		ready:  r.ready.Load,
 		start: func(k *kernel) {

@@ -146,7 +146,8 @@ func (l *lab) watch(ctx context.Context) error {
 func (l *lab) build(ctx context.Context, index int) error {
 	name := fmt.Sprintf("%s%d", l.config.NodePrefix, index)
 	h := &hardware{
-		name: name, uuid: uuid.New(), boot: l.config.BootTime, ledger: l.ledger, ctx: ctx, wg: &l.wg,
+		name: name, uuid: uuid.New(), boot: l.config.BootTime, dwell: l.config.LeasePeriod,
+		ledger: l.ledger, ctx: ctx, wg: &l.wg,
 		ready: func() bool { return l.cluster.ready(name) },
 	}
 	zone := fmt.Sprintf("zone-%d", index%l.config.Zones)

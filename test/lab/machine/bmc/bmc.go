@@ -144,7 +144,7 @@ func (b *BMC) dropSession(next handlers.Handler) handlers.Handler {
 }
 
 func device() ipmi.DeviceInfo {
-	return ipmi.DeviceInfo{DeviceID: 0x20, DeviceRevision: 1, FirmwareMajor: 1, IPMIVersion: 0x20, AdditionalDeviceSupport: 0x80}
+	return ipmi.DeviceInfo{DeviceID: 0x20, DeviceRevision: 1, FirmwareMajor: 1, IPMIVersion: 0x02, AdditionalDeviceSupport: 0x80}
 }
 
 // wire is the SMBIOS order, see the package's comment.
