@@ -10,17 +10,24 @@ import (
 // compared as bytes and in each of the orders in which firmware is known to
 // write them: as printed, with the first three fields little-endian (SMBIOS),
 // and wholly reversed (IPMI 2.0, 20.8). Anything else is compared as text
-// without regard to case. Empty is the same as nothing.
+// without regard to case. Empty is the same as nothing, and so is a UUID of
+// which all bytes are 0 or all are ff: firmware writes those for one not set.
 func SameIdentity(a, b string) bool {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	if a == "" || b == "" {
 		return false
 	}
 	x, xok := uuidBytes(a)
 	y, yok := uuidBytes(b)
 	if !xok || !yok {
-		return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
+		return strings.EqualFold(a, b)
 	}
-	for _, v := range [][]byte{y, smbios(y), reversed(y), smbios(reversed(y))} {
+	if unset(x) {
+		return false
+	}
+	// The last two are each other's inverse: with one of them alone the answer
+	// would depend on which of the two identities comes first.
+	for _, v := range [][]byte{y, smbios(y), reversed(y), smbios(reversed(y)), reversed(smbios(y))} {
 		if slices.Equal(x, v) {
 			return true
 		}
@@ -29,8 +36,12 @@ func SameIdentity(a, b string) bool {
 }
 
 func uuidBytes(s string) ([]byte, bool) {
-	raw, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(s), "-", ""))
+	raw, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
 	return raw, err == nil && len(raw) == 16
+}
+
+func unset(u []byte) bool {
+	return !slices.ContainsFunc(u, func(b byte) bool { return b != u[0] }) && (u[0] == 0 || u[0] == 0xff)
 }
 
 func smbios(u []byte) []byte {
