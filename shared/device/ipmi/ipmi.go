@@ -38,18 +38,27 @@ func Kind() device.Kind {
 
 // address is host:port with the port always there, in lower case.
 func address(p map[string]string) (string, error) {
-	host := strings.ToLower(strings.TrimSpace(p["ip"]))
-	if host == "" {
-		return "", errors.New("ip is missing")
+	host, err := hostOf(p)
+	if err != nil {
+		return "", err
 	}
 	port, err := portOf(p)
 	if err != nil {
 		return "", err
 	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// hostOf never is empty: that would be this machine's own BMC.
+func hostOf(p map[string]string) (string, error) {
+	host := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(p["ip"])), ".")
+	if host == "" {
+		return "", errors.New("ip is missing")
+	}
 	if addr := net.ParseIP(host); addr != nil {
 		host = addr.String()
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+	return host, nil
 }
 
 func portOf(p map[string]string) (int, error) {
@@ -65,11 +74,20 @@ func portOf(p map[string]string) (int, error) {
 }
 
 func open(p map[string]string) (device.Driver, error) {
+	host, err := hostOf(p)
+	if err != nil {
+		return nil, err
+	}
 	port, err := portOf(p)
 	if err != nil {
 		return nil, err
 	}
-	b := &bmc{host: p["ip"], port: port, user: p["username"], password: p["password"], privilege: types.PrivilegeLevelOperator}
+	for _, name := range []string{"username", "password"} {
+		if p[name] == "" {
+			return nil, errors.New(name + " is missing")
+		}
+	}
+	b := &bmc{host: host, port: port, user: p["username"], password: p["password"], privilege: types.PrivilegeLevelOperator}
 	switch p["privilege"] {
 	case "", "operator":
 	case "administrator":
