@@ -1,0 +1,191 @@
+package devicetest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+var checks = []struct {
+	sentence, fault string
+	run             func(*bench)
+}{
+	{"a state read tells on and off", None, tellsOnAndOff},
+	{"off cuts the power and on switches it on", None, switches},
+	{"off when off and on when on are no errors", None, twice},
+	{"a state read switches nothing", None, readsOnly},
+	{"the machine's identity is its own", None, identity},
+	{"a call whose time is over sends nothing", None, tooLate},
+	{"a driver leaves nothing running", None, leavesNothing},
+	{"a device that hangs costs the caller's time and no more", Hang, hangs},
+	{"a device that hangs leaves nothing running", Hang, leavesNothing},
+	{"a device that has hung tells the truth again", Hang, recovers},
+	{"a device that refuses is no success", Refuse, refuses},
+	{"off is no error on a device that refuses it when off", ConflictWhenOff, twice},
+	{"an off that the device ignores is not believed", AcceptAndIgnore, ignored},
+	{"a wrong password is denied access", WrongPassword, denied},
+	{"a wrong password leaves nothing running", WrongPassword, leavesNothing},
+	{"a device that isn't there is unreachable", Unreachable, unreachable},
+	{"a device that isn't there leaves nothing running", Unreachable, leavesNothing},
+	{"after a lost answer the next state read tells the truth", ResetConnection, lostAnswer},
+}
+
+func tellsOnAndOff(b *bench) {
+	b.says(device.On)
+	must(b, b.off)
+	b.says(device.Off)
+	must(b, b.on)
+	b.says(device.On)
+}
+
+func switches(b *bench) {
+	must(b, b.off)
+	b.really(false)
+	must(b, b.on)
+	b.really(true)
+}
+
+func twice(b *bench) {
+	must(b, b.on)
+	b.really(true)
+	must(b, b.off)
+	must(b, b.off)
+	b.really(false)
+	b.says(device.Off)
+	must(b, b.on)
+	must(b, b.on)
+	b.really(true)
+}
+
+func readsOnly(b *bench) {
+	b.says(device.On)
+	b.says(device.On)
+	if got := b.Commands(); len(got) > 0 {
+		b.Errorf("state reads sent %q", got)
+	}
+}
+
+func identity(b *bench) {
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	r, err := b.state(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if b.h.Identity != r.Identity && !device.SameIdentity(b.h.Identity, r.Identity) {
+		b.Errorf("the identity is %q, want %q", r.Identity, b.h.Identity)
+	}
+}
+
+func tooLate(b *bench) {
+	ctx, cancel := context.WithCancel(b.Context())
+	cancel()
+	for name, call := range b.calls() {
+		if err := call(ctx); err == nil {
+			b.Errorf("%s has no error", name)
+		}
+	}
+	if got := b.Commands(); len(got) > 0 {
+		b.Errorf("the device was told %q", got)
+	}
+	b.really(true)
+}
+
+// leavesNothing calls more than once, so that the count is sure to grow even if
+// something of the harness was ending when it was taken.
+func leavesNothing(b *bench) {
+	round := func() {
+		for _, call := range b.calls() {
+			ctx, cancel := b.within(brief)
+			_ = call(ctx) // what comes of it is another check's
+			cancel()
+		}
+	}
+	round()
+	before := runtime.NumGoroutine()
+	for range 3 {
+		round()
+	}
+	b.returnsTo(before)
+}
+
+// hangs compares with a call that has all the time: the short one has to come
+// back while the long one still waits, or it was the driver's limit and not the
+// caller's that ended it.
+func hangs(b *bench) {
+	for name, call := range b.calls() {
+		other := newBench(b.T, b.h, Hang)
+		long, end := context.WithCancel(b.Context())
+		waits := make(chan error, 1)
+		go func() { waits <- other.calls()[name](long) }()
+		short, cancel := b.within(brief)
+		if err := call(short); !errors.Is(err, device.ErrUnreachable) {
+			b.Errorf("%s gives %v, want %v", name, err, device.ErrUnreachable)
+		}
+		cancel()
+		select {
+		case err := <-waits:
+			b.Errorf("%s: the call with all the time came back first: %v", name, err)
+		default:
+			end()
+			<-waits
+		}
+		end()
+	}
+	b.really(true)
+}
+
+func recovers(b *bench) {
+	b.each(brief, device.ErrUnreachable)
+	b.SetFault(None)
+	b.says(b.truth())
+}
+
+func refuses(b *bench) {
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	if err := b.off(ctx); err == nil {
+		b.Error("off has no error")
+	}
+	b.really(true)
+	b.says(device.On)
+}
+
+func ignored(b *bench) {
+	must(b, b.off)
+	b.really(true)
+	b.says(device.On)
+}
+
+func denied(b *bench) {
+	b.each(patience, device.ErrDenied)
+	b.really(true)
+}
+
+func unreachable(b *bench) {
+	b.each(brief, device.ErrUnreachable)
+	b.really(true)
+}
+
+func lostAnswer(b *bench) {
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	_ = b.off(ctx) // nobody can know
+	b.SetFault(None)
+	b.says(b.truth())
+	if err := b.on(ctx); err != nil {
+		b.Error(err)
+	}
+	b.says(device.On)
+}
+
+func must(b *bench, call func(context.Context) error) {
+	b.Helper()
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	if err := call(ctx); err != nil {
+		b.Fatal(err)
+	}
+}
