@@ -1,0 +1,122 @@
+package ipmi_test
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/shared/device/ipmi"
+)
+
+func TestConformance(t *testing.T) {
+	devicetest.Run(t, devicetest.Harness{
+		Faults: []string{
+			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
+			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection,
+		},
+		Secrets:  []string{password, changed},
+		Identity: guid,
+		New: func(t *testing.T, fault string) devicetest.Machine {
+			s := serve(t, fault)
+			port := s.LocalAddr().(*net.UDPAddr).Port
+			if fault == devicetest.Unreachable {
+				port = nobody(t)
+			}
+			return devicetest.Machine{
+				Driver:   dial(t, port, password, nil),
+				On:       s.on,
+				Commands: s.told,
+				SetFault: func(fault string) { s.setFault(t, fault) },
+			}
+		},
+	})
+}
+
+// TestCipherSuites are the two that the parameter takes.
+func TestCipherSuites(t *testing.T) {
+	for _, suite := range []string{"3", "17"} {
+		s := serve(t, devicetest.None)
+		d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, map[string]string{"cipher": suite})
+		if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
+			t.Errorf("cipher suite %s: %+v, %v", suite, r, err)
+		}
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for _, tc := range []struct{ ip, port, want, err string }{
+		{ip: "10.0.0.7", want: "10.0.0.7:623"},
+		{ip: "10.0.0.7", port: "623", want: "10.0.0.7:623"},
+		{ip: " 10.0.0.7 ", port: "0623", want: "10.0.0.7:623"},
+		{ip: "10.0.0.7", port: "6230", want: "10.0.0.7:6230"},
+		{ip: "BMC-7.Example.", port: "623", want: "bmc-7.example:623"},
+		{ip: "bmc-7.example", want: "bmc-7.example:623"},
+		{ip: "FD00:0:0::7", want: "[fd00::7]:623"},
+		{ip: "::ffff:10.0.0.7", want: "10.0.0.7:623"},
+		{ip: "", err: "ip is missing"},
+		{ip: "  ", err: "ip is missing"},
+		{ip: "10.0.0.7", port: "0", err: `ipport "0" is not a port`},
+		{ip: "10.0.0.7", port: "65536", err: `ipport "65536" is not a port`},
+		{ip: "10.0.0.7", port: "x\n", err: `ipport "x\n" is not a port`},
+	} {
+		got, err := ipmi.Kind().Address(map[string]string{"ip": tc.ip, "ipport": tc.port})
+		if got != tc.want || message(err) != tc.err {
+			t.Errorf("address of %q and %q: %q, %v, want %q, %s", tc.ip, tc.port, got, err, tc.want, tc.err)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	for change, want := range map[[2]string]string{
+		{}:                             "",
+		{"ip", " "}:                    "ip is missing",
+		{"ipport", "ipmi"}:             `ipport "ipmi" is not a port`,
+		{"username", ""}:               "username is missing",
+		{"password", ""}:               "password is missing",
+		{"cipher", "17"}:               "",
+		{"cipher", "0"}:                `cipher "0" is not 3 or 17`,
+		{"privilege", "administrator"}: "",
+		{"privilege", "operator"}:      "",
+		{"privilege", "callback"}:      `privilege "callback" is not operator or administrator`,
+	} {
+		p := map[string]string{"ip": "10.0.0.7", "username": user, "password": password}
+		p[change[0]] = change[1]
+		if d, err := ipmi.Kind().Open(p); message(err) != want || (d == nil) != (want != "") {
+			t.Errorf("open with %q: %v, %v, want %q", change, d, err, want)
+		}
+	}
+}
+
+// nobody is a port of the loopback on which nobody listens.
+func nobody(t *testing.T) int {
+	t.Helper()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = udp.Close() }()
+	return udp.LocalAddr().(*net.UDPAddr).Port
+}
+
+func dial(t *testing.T, port int, password string, more map[string]string) device.Driver {
+	t.Helper()
+	p := map[string]string{"ip": "127.0.0.1", "ipport": strconv.Itoa(port), "username": user, "password": password}
+	for k, v := range more {
+		p[k] = v
+	}
+	d, err := ipmi.Kind().Open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprint(err)
+}

@@ -1,0 +1,175 @@
+package ipmi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+)
+
+// TestSimConformance is the same suite against a BMC that nobody wrote who had
+// a hand in the driver or in its library.
+func TestSimConformance(t *testing.T) {
+	path, err := exec.LookPath("ipmi_sim")
+	if err != nil {
+		t.Skip("ipmi_sim is missing: apt-get install openipmi")
+	}
+	devicetest.Run(t, devicetest.Harness{
+		Faults: []string{
+			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
+			devicetest.WrongPassword, devicetest.Unreachable,
+		},
+		Secrets:  []string{password, changed},
+		Identity: guid,
+		New: func(t *testing.T, fault string) devicetest.Machine {
+			s := startSim(t, path)
+			s.setFault(fault)
+			return devicetest.Machine{Driver: s, On: s.on, Commands: s.told, SetFault: s.setFault}
+		},
+	})
+}
+
+// sim is a running ipmi_sim, and the driver in use for it. Its machine is two
+// files that a script of ours reads and writes for it.
+type sim struct {
+	device.Driver
+	t    *testing.T
+	dir  string
+	port int
+	pid  int
+}
+
+// lan is for one address, one user, and the machine's script.
+const lan = `name "seven"
+startlan 1
+addr 127.0.0.1 %d
+priv_limit admin
+guid %s
+endlan
+chassis_control "%s"
+user 2 true "%s" "%s" admin 10
+`
+
+// emu has the controller itself and nothing on it.
+const emu = `mc_setbmc 0x20
+mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
+mc_enable 0x20
+`
+
+// script answers "get power" and obeys "set power 0", or does as the fault says.
+const script = `#!/bin/sh
+cd "${0%/*}" || exit 1
+read -r power <power
+read -r fault <fault
+if [ "$1 $2" = "get power" ]; then
+	echo "power:$power"
+	exit
+fi
+[ "$1" = set ] || exit 1
+[ "$fault" = refuse ] && exit 1
+[ "$fault $2 $3" = "conflict-when-off power $power" ] && exit 1
+echo "$2 $3" >>told
+[ "$fault" = accept-and-ignore ] || echo "$3" >power
+`
+
+// startSim gives it a port that was free just now, and ends it with t.
+func startSim(t *testing.T, path string) *sim {
+	t.Helper()
+	s := &sim{t: t, dir: t.TempDir(), port: nobody(t)}
+	s.write("chassis", script)
+	s.write("lan.conf", fmt.Sprintf(lan, s.port, strings.ReplaceAll(guid, "-", ""), filepath.Join(s.dir, "chassis"), user, password))
+	s.write("emu", emu)
+	s.write("power", "1\n")
+	s.write("fault", "none\n")
+	s.write("told", "")
+	cmd := exec.Command(path, "-n", "-c", filepath.Join(s.dir, "lan.conf"), "-f", filepath.Join(s.dir, "emu"), "-s", s.dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it says that it was killed
+	})
+	s.pid = cmd.Process.Pid
+	s.Driver = dial(t, s.port, password, nil)
+	s.await()
+	return s
+}
+
+// await is until it answers. A datagram to a port that is not open yet is
+// refused at once, so that this asks again without a pause.
+func (s *sim) await() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		_, err := s.State(ctx)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			s.t.Fatal("ipmi_sim does not answer: ", err)
+		}
+	}
+}
+
+// setFault turns to the script for what the machine does, to the process for
+// silence, and to the driver's own parameters for the rest.
+func (s *sim) setFault(fault string) {
+	s.t.Helper()
+	s.write("fault", fault+"\n")
+	word, port, sig := password, s.port, syscall.SIGCONT
+	switch fault {
+	case devicetest.Hang:
+		sig = syscall.SIGSTOP
+	case devicetest.WrongPassword:
+		word = changed
+	case devicetest.Unreachable:
+		port = nobody(s.t)
+	}
+	s.Driver = dial(s.t, port, word, nil)
+	if err := syscall.Kill(s.pid, sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *sim) on() bool { return s.read("power") == "1\n" }
+
+// told is in the suite's words; anything but power is in the script's.
+func (s *sim) told() []string {
+	var words []string
+	for line := range strings.Lines(s.read("told")) {
+		switch line {
+		case "power 0\n":
+			line = "off"
+		case "power 1\n":
+			line = "on"
+		}
+		words = append(words, line)
+	}
+	return words
+}
+
+func (s *sim) read(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (s *sim) write(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+}
