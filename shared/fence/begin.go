@@ -22,7 +22,7 @@ func (d *decision) pending() Action {
 		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must fence it", Handover) // S13
 	case due.After(d.now):
 		d.hold(api.Waiting, "until "+due.UTC().Format(time.RFC3339), 0)
-		d.nextAt(due)
+		d.awaken(due)
 		return None
 	case d.spec.Binding == nil && !d.confirmAsked():
 		return d.unbound()

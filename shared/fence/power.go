@@ -168,7 +168,7 @@ func (d *decision) poweringOn() Action {
 		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
-		d.nextAt(u.Time)
+		d.awaken(u.Time)
 		return None
 	}
 	if c := d.seen.Call; c != nil && c.Wrong {
@@ -271,7 +271,7 @@ func (d *decision) early() bool {
 	if nb == nil || !d.now.Before(nb.Time) {
 		return false
 	}
-	d.nextAt(nb.Time)
+	d.awaken(nb.Time)
 	return true
 }
 

@@ -63,6 +63,15 @@ func (d *decision) nextAt(t time.Time) {
 	d.st.NextCheck = d.stamp(t)
 }
 
+// awaken asks to be looked at again at t. Who was woken shortly before t has a
+// clock that runs behind its waker's: it asks for as much later.
+func (d *decision) awaken(t time.Time) {
+	if early := t.Sub(d.now); early < time.Second {
+		t = t.Add(early + 20*time.Millisecond)
+	}
+	d.nextAt(t)
+}
+
 func (d *decision) at(after time.Duration) *api.Time { return d.stamp(d.now.Add(after)) }
 
 func (d *decision) time() api.Time { return *d.at(0) }

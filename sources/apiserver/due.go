@@ -36,9 +36,17 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	at := now
 	if f.Status.NextCheck != nil && f.Status.Generation == f.Spec.Generation && !asked(old, f) {
 		at = f.Status.NextCheck.Time
+		if !at.After(now) && known {
+			// Whoever wrote this has answered with the event that goes on: only
+			// if that is lost is it ours to send.
+			at = now.Add(replyGrace)
+		}
 	}
 	d.byNode[f.Spec.Node] = &due{fence: f, at: at}
 }
+
+// replyGrace is how long a function's own reply may take to arrive.
+const replyGrace = time.Second
 
 // asked: a person has just asked for something, which is looked at at once.
 func asked(old *due, f *api.NodeFence) bool {

@@ -174,7 +174,7 @@ func (b *bmc) control(ctx context.Context, word chassis.ChassisControl, goal dev
 // talk opens a session, does one thing in it, and leaves nothing behind: no
 // socket, no goroutine (S10).
 func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client) error) error {
-	ctx, cancel := shorter(ctx)
+	short, cancel := shorter(ctx)
 	defer cancel()
 	c, err := client.NewClient(b.host, b.port, b.user, b.password)
 	if err != nil {
@@ -182,12 +182,12 @@ func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client)
 	}
 	c.WithInterface(client.InterfaceLanplus).WithTimeout(packet).WithRetry(resend).
 		WithCipherSuiteID(b.cipher).WithMaxPrivilegeLevel(b.privilege)
-	err = c.Connect(ctx)
+	err = c.Connect(short)
 	defer hangUp(ctx, c)
 	if err != nil {
-		return b.noSession(ctx, err)
+		return b.noSession(short, err)
 	}
-	return do(ctx, c)
+	return do(short, c)
 }
 
 // shorter keeps back time to hang up, so that the call ends within the caller's.
@@ -200,9 +200,15 @@ func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(goodbye, left/4)))
 }
 
+// hangUp takes no longer than the caller has, but does not end with a cancelled
+// call: the BMC has few sessions.
 func hangUp(ctx context.Context, c *client.Client) {
 	c.WithRetry(0)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	until := time.Now().Add(goodbye)
+	if end, ok := ctx.Deadline(); ok && end.Before(until) {
+		until = end
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	_ = c.Close(ctx) // the BMC ends an abandoned session by itself
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodefence/nodefence/test/lab/bringup"
-	"github.com/nodefence/nodefence/test/lab/fleet"
+	"github.com/nodefence/nodefence/test/lab/machine"
 )
 
 // newMachines is what "up" starts in the background. It isn't for users.
@@ -24,29 +24,29 @@ func newMachines() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return fleet.Run(cmd.Context(), config)
+			return machine.Run(cmd.Context(), config)
 		},
 	}
 }
 
-func readMachinesConfig(path string) (fleet.Config, error) {
+func readMachinesConfig(path string) (machine.Config, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return fleet.Config{}, fmt.Errorf("read configuration: %w", err)
+		return machine.Config{}, fmt.Errorf("read configuration: %w", err)
 	}
 	var c bringup.MachinesConfig
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return fleet.Config{}, fmt.Errorf("parse configuration %s: %w", path, err)
+		return machine.Config{}, fmt.Errorf("parse configuration %s: %w", path, err)
 	}
 	lease, err := time.ParseDuration(c.LeasePeriod)
 	if err != nil {
-		return fleet.Config{}, fmt.Errorf("parse lease period: %w", err)
+		return machine.Config{}, fmt.Errorf("parse lease period: %w", err)
 	}
 	status, err := time.ParseDuration(c.StatusPeriod)
 	if err != nil {
-		return fleet.Config{}, fmt.Errorf("parse status period: %w", err)
+		return machine.Config{}, fmt.Errorf("parse status period: %w", err)
 	}
-	return fleet.Config{
+	return machine.Config{
 		Kubeconfig:   c.Kubeconfig,
 		Nodes:        c.Nodes,
 		NodePrefix:   "node-",

@@ -1,0 +1,3 @@
+// Package chaos ends nodefence at every point at which it can end, and sees
+// that the fence goes on all the same.
+package chaos
