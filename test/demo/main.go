@@ -1,0 +1,203 @@
+// Command demo shows nodefence's main job on a real control plane: a node dies
+// with its kernel silent and its power on, and its StatefulSet pod comes back on
+// another node. It ends with a verdict that it has checked.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const policy = `
+unhealthy: {conditions: [{type: Ready, status: Unknown}]}
+limits: {maxUnhealthy: "40%"}
+timeouts: {healthyFor: 3s}
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	err := show(ctx)
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted; nothing is left running")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func show(ctx context.Context) (err error) {
+	say("a Kubernetes control plane and three simulated machines, each with a BMC, on loopback")
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid())})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lab.Down()) }()
+	c, err := rig.Connect(lab)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nodefence-demo")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := prepare(ctx, c); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	p, err := c.StartProcess(ctx, filepath.Join(dir, "data"), log)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	say("nodefence-local runs: source, broker, functions")
+	return fence(ctx, c)
+}
+
+func prepare(ctx context.Context, c *rig.Cluster) error {
+	machines, err := c.Lab.Machines()
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return c.Install(ctx) },
+		func() error { return c.Bind(ctx, machines) },
+		func() error { return c.Apply(ctx, rig.Policy("default", policy)) },
+		func() error { return c.Apply(ctx, rig.StatefulSet("db", 1)) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// story is what is measured on the way.
+type story struct {
+	victim, target                        string
+	crashed, unready, proof, running, end time.Time
+}
+
+func fence(ctx context.Context, c *rig.Cluster) error {
+	var s story
+	var err error
+	if s.victim, err = c.PodRunning(ctx, "db-0", ""); err != nil {
+		return err
+	}
+	say("pod db-0 runs on %s and writes to its volume", s.victim)
+	s.crashed = time.Now()
+	if err := c.Lab.Node(s.victim, "crash"); err != nil {
+		return err
+	}
+	say("%s: the kernel dies. The machine has power, and says nothing any more", s.victim)
+	told := follow(ctx, c, s.victim)
+	if err := c.Ready(ctx, s.victim, corev1.ConditionUnknown); err != nil {
+		return err
+	}
+	s.unready = time.Now()
+	if s.target, err = c.PodRunning(ctx, "db-0", s.victim); err != nil {
+		return err
+	}
+	s.running = time.Now()
+	say("pod db-0 runs on %s", s.target)
+	f, err := c.Phase(ctx, s.victim, api.Finished)
+	if err != nil {
+		return err
+	}
+	s.end = time.Now()
+	<-told
+	if f.Status.Proof == nil {
+		return errors.New("the record has no proof")
+	}
+	s.proof = f.Status.Proof.At.Time
+	return s.verdict(ctx, c, f)
+}
+
+// follow prints the fence's story as it grows, until it ends.
+func follow(ctx context.Context, c *rig.Cluster, node string) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		told := 0
+		_ = rig.Until(ctx, "the fence to end", func() (bool, error) {
+			f, err := c.Fences.Fence(ctx, node)
+			if err != nil || f == nil {
+				return false, nil
+			}
+			for ; told < len(f.Status.History); told++ {
+				h := f.Status.History[told]
+				line(h.At.Time, "  %-10s %-18s %s", h.Phase, h.Reason, h.Message)
+			}
+			return f.Status.Phase == api.Finished, nil
+		})
+	}()
+	return done
+}
+
+// verdict checks what has happened, and says it.
+func (s *story) verdict(ctx context.Context, c *rig.Cluster, f *api.NodeFence) error {
+	words, err := c.Lab.Commands(s.victim)
+	if err != nil {
+		return err
+	}
+	if len(words) != 2 || words[0].Command != "off" || words[1].Command != "on" {
+		return fmt.Errorf("the BMC was told %v, not one off and one on", words)
+	}
+	if words[1].Time.Before(f.Status.Release.DoneAt.Time) {
+		return errors.New("the machine was switched on before its work was released")
+	}
+	w, err := c.Lab.Writers()
+	if err != nil {
+		return err
+	}
+	if len(w.Overlaps) > 0 {
+		return fmt.Errorf("two writers on one volume: %s", w.Overlaps[0])
+	}
+	all, err := c.Kube.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, a := range all.Items {
+		if a.Spec.NodeName != s.target {
+			return fmt.Errorf("the volume is attached to %s", a.Spec.NodeName)
+		}
+	}
+	after := func(t time.Time) string { return fmt.Sprintf("%5.1f s", t.Sub(s.crashed).Seconds()) }
+	fmt.Printf(`
+after the crash
+  %s  Kubernetes counts the node as lost (Ready=Unknown; this lab's grace is 8 s)
+  %s  the machine is proven off: read twice, %s apart
+  %s  pod db-0 runs on %s, its volume attached there
+  %s  the node is back, and nothing of nodefence is left on it
+the BMC's own log: one power-off (%s), one power-on (%s) after the release
+writers on the volume at one time: never two
+`, after(s.unready), after(s.proof), f.Status.Proof.Reads[1].At.Sub(f.Status.Proof.Reads[0].At.Time).Round(100*time.Millisecond),
+		after(s.running), s.target, after(s.end), words[0].Time.Local().Format("15:04:05.0"), words[1].Time.Local().Format("15:04:05.0"))
+	return nil
+}
+
+func say(format string, args ...any) { line(time.Now(), format, args...) }
+
+func line(t time.Time, format string, args ...any) {
+	fmt.Printf("%s  %s\n", t.Local().Format("15:04:05.000"), fmt.Sprintf(format, args...))
+}
