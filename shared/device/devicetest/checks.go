@@ -30,6 +30,11 @@ var checks = []struct {
 	{"a device that isn't there is unreachable", Unreachable, unreachable},
 	{"a device that isn't there leaves nothing running", Unreachable, leavesNothing},
 	{"after a lost answer the next state read tells the truth", ResetConnection, lostAnswer},
+	{"a device that does not say is not off, nor was it switched", Mute, mute},
+	{"a slow off is seen when it is so", Slow, slow},
+	{"an off that is told too soon is sent once all the same", Early, early},
+	{"a lie is not remembered when it ends", Lie, lie},
+	{"another machine's identity is told as it is", Other, other},
 }
 
 func tellsOnAndOff(b *bench) {
@@ -181,6 +186,60 @@ func lostAnswer(b *bench) {
 		b.Error(err)
 	}
 	b.says(device.On)
+}
+
+// mute is let in and learns nothing: a driver that takes a missing answer, or a
+// refusal that it can't settle by reading, for an off ends here (S2).
+func mute(b *bench) {
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	for name, call := range b.calls() {
+		if err := call(ctx); err == nil {
+			b.Errorf("%s has no error", name)
+		}
+	}
+	b.really(true)
+}
+
+func slow(b *bench) {
+	must(b, b.off)
+	b.really(true)
+	b.says(device.On)
+	b.Settle()
+	b.really(false)
+	b.says(device.Off)
+}
+
+// early can't be seen by any driver, which is why a Kind declares EffectDelay.
+func early(b *bench) {
+	must(b, b.off)
+	b.really(true)
+	b.says(device.Off)
+	b.Settle()
+	b.really(false)
+	b.says(device.Off)
+}
+
+func lie(b *bench) {
+	must(b, b.off)
+	b.really(true)
+	b.says(device.Off)
+	b.SetFault(None)
+	b.says(device.On)
+}
+
+// other is for the caller to refuse (S11): a driver that puts in what it was
+// told instead of what it hears would hide it.
+func other(b *bench) {
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	r, err := b.state(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if r.Identity == "" || r.Identity == b.h.Identity || device.SameIdentity(r.Identity, b.h.Identity) {
+		b.Errorf("the identity is %q, and must not be %q", r.Identity, b.h.Identity)
+	}
 }
 
 func must(b *bench, call func(context.Context) error) {

@@ -23,6 +23,16 @@ const (
 	Unreachable     = "unreachable"
 	// ResetConnection has the effect and loses the answer.
 	ResetConnection = "reset-connection"
+	// Mute lets the caller in, and then neither tells the power nor switches it.
+	Mute = "mute"
+	// Slow accepts an off and has it done by Settle; it says what is.
+	Slow = "slow"
+	// Early is slow and says that it is done at once.
+	Early = "early"
+	// Lie says that the power is off and leaves it on.
+	Lie = "lie"
+	// Other answers for another machine.
+	Other = "other"
 )
 
 // Machine is one with a device, as it really is.
@@ -34,6 +44,8 @@ type Machine struct {
 	Commands func() []string
 	// SetFault makes the device misbehave from now on, or behave again.
 	SetFault func(fault string)
+	// Settle lets happen what a slow or early device still has to do.
+	Settle func()
 }
 
 // Harness makes machines for a driver.

@@ -1,10 +1,13 @@
 package ipmi_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"testing"
+
+	"github.com/bougou/go-ipmi/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
@@ -15,7 +18,8 @@ func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
 		Faults: []string{
 			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection,
+			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
+			devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other,
 		},
 		Secrets:  []string{password, changed},
 		Identity: guid,
@@ -30,6 +34,7 @@ func TestConformance(t *testing.T) {
 				On:       s.on,
 				Commands: s.told,
 				SetFault: func(fault string) { s.setFault(t, fault) },
+				Settle:   s.settle,
 			}
 		},
 	})
@@ -42,6 +47,24 @@ func TestCipherSuites(t *testing.T) {
 		d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, map[string]string{"cipher": suite})
 		if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
 			t.Errorf("cipher suite %s: %+v, %v", suite, r, err)
+		}
+	}
+}
+
+// TestRefusals are in words that say what to mend.
+func TestRefusals(t *testing.T) {
+	for code, want := range map[types.CompletionCode]error{
+		types.CodeInsufficientPrivilege: device.ErrDenied,
+		types.CodeInvalidCommand:        device.ErrUnsupported,
+		types.CodeSubFnDisabled:         device.ErrUnsupported,
+		types.CodeNotSupported:          device.ErrConflict,
+		types.CodeNodeBusy:              device.ErrConflict,
+	} {
+		s := serve(t, devicetest.None)
+		s.refusal = code
+		d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, nil)
+		if err := d.Off(t.Context()); !errors.Is(err, want) {
+			t.Errorf("off refused with %#02x: %v, want %v", uint8(code), err, want)
 		}
 	}
 }

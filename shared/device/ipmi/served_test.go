@@ -26,16 +26,24 @@ const (
 // guid is as printed, and as the server sends it.
 const guid = "00112233-4455-6677-8899-aabbccddeeff"
 
+var anotherGUID = [16]byte{0x0f, 0x1e, 0x2d}
+
 var rawGUID = [16]byte{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 
 // served is a machine whose BMC go-ipmi serves in this process.
 type served struct {
 	net.PacketConn
 	controller *bmc.BMC
+	// ready is closed when the server has started all that it runs.
+	ready     chan struct{}
+	readyOnce sync.Once
 
-	mu       sync.Mutex
-	fault    string
+	mu    sync.Mutex
+	fault string
+	// refusal is the code with which commands are refused.
+	refusal  types.CompletionCode
 	isOff    bool
+	pretends bool
 	cut      bool
 	commands []string
 }
@@ -47,25 +55,29 @@ func serve(t *testing.T, fault string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{PacketConn: udp}
+	s := &served{PacketConn: udp, ready: make(chan struct{})}
 	s.controller = bmc.New(bmc.DeviceInfo{DeviceID: 1, IPMIVersion: 0x20}, rawGUID, &power{HAL: mock.New(), s: s})
 	s.setFault(t, fault)
 	ctx, cancel := context.WithCancel(context.Background())
-	srv, done := server.NewServer(s.controller, s, server.WithHandlerRegistry(withGUID())), make(chan struct{})
+	srv, done := server.NewServer(s.controller, s, server.WithHandlerRegistry(s.withGUID())), make(chan struct{})
 	go func() { defer close(done); _ = srv.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		_ = srv.Close()
 		<-done
 	})
+	<-s.ready
 	return s
 }
 
 // withGUID has the one command that the driver uses and the server lacks.
-func withGUID() *handlers.Registry {
+func (s *served) withGUID() *handlers.Registry {
 	r := handlers.NewRegistry()
 	handlers.RegisterAllHandlers(r)
 	r.RegisterFunc(types.CommandGetSystemGUID, func(context.Context, *handlers.HandlerContext, []byte) ([]byte, types.CompletionCode, error) {
+		if s.is(devicetest.Other) {
+			return anotherGUID[:], types.CodeOK, nil
+		}
 		return rawGUID[:], types.CodeOK, nil
 	})
 	return r
@@ -88,7 +100,27 @@ func (s *served) setFault(t *testing.T, fault string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fault, s.cut = fault, false
+	s.fault, s.cut, s.pretends = fault, false, false
+}
+
+func (s *served) is(fault string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault == fault
+}
+
+// settle does what a slow or early off still has to do.
+func (s *served) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isOff, s.pretends = true, false
+}
+
+// ReadFrom tells that the server is up: a goroutine of its own that started
+// later would count as one that the driver left.
+func (s *served) ReadFrom(data []byte) (int, net.Addr, error) {
+	s.readyOnce.Do(func() { close(s.ready) })
+	return s.PacketConn.ReadFrom(data)
 }
 
 func (s *served) on() bool {
@@ -117,15 +149,32 @@ func (s *served) WriteTo(data []byte, to net.Addr) (int, error) {
 func (s *served) control(word string, on bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fault == devicetest.Refuse || (s.fault == devicetest.ConflictWhenOff && on == !s.isOff) {
+	if s.refusal != types.CodeOK {
+		return s.refusal
+	}
+	if s.fault == devicetest.Refuse || s.fault == devicetest.Mute || (s.fault == devicetest.ConflictWhenOff && on == !s.isOff) {
 		return types.CodeNotSupported
 	}
 	s.commands = append(s.commands, word)
 	s.cut = s.fault == devicetest.ResetConnection
-	if s.fault != devicetest.AcceptAndIgnore {
+	switch s.fault {
+	case devicetest.AcceptAndIgnore, devicetest.Slow:
+	case devicetest.Early, devicetest.Lie:
+		s.pretends = !on
+	default:
 		s.isOff = !on
 	}
 	return nil
+}
+
+// says is what a state read is told.
+func (s *served) says() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == devicetest.Mute {
+		return false, types.CodeNotSupported
+	}
+	return !s.isOff && !s.pretends, nil
 }
 
 // power is the hardware behind the controller.
@@ -141,7 +190,7 @@ type chassisHAL struct {
 	s *served
 }
 
-func (c chassisHAL) PowerState(context.Context) (bool, error) { return c.s.on(), nil }
+func (c chassisHAL) PowerState(context.Context) (bool, error) { return c.s.says() }
 func (c chassisHAL) PowerCycle(context.Context) error         { return c.s.control("cycle", true) }
 func (c chassisHAL) ColdReset(context.Context) error          { return c.s.control("reset", true) }
 func (c chassisHAL) WarmReset(context.Context) error          { return c.s.control("soft", true) }

@@ -25,14 +25,14 @@ func TestSimConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
 		Faults: []string{
 			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable,
+			devicetest.WrongPassword, devicetest.Unreachable, devicetest.Mute, devicetest.Slow,
 		},
 		Secrets:  []string{password, changed},
 		Identity: guid,
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			s := startSim(t, path)
 			s.setFault(fault)
-			return devicetest.Machine{Driver: s, On: s.on, Commands: s.told, SetFault: s.setFault}
+			return devicetest.Machine{Driver: s, On: s.on, Commands: s.told, SetFault: s.setFault, Settle: s.settle}
 		},
 	})
 }
@@ -69,6 +69,7 @@ const script = `#!/bin/sh
 cd "${0%/*}" || exit 1
 read -r power <power
 read -r fault <fault
+[ "$fault" = mute ] && exit 1
 if [ "$1 $2" = "get power" ]; then
 	echo "power:$power"
 	exit
@@ -77,7 +78,10 @@ fi
 [ "$fault" = refuse ] && exit 1
 [ "$fault $2 $3" = "conflict-when-off power $power" ] && exit 1
 echo "$2 $3" >>told
-[ "$fault" = accept-and-ignore ] || echo "$3" >power
+case $fault in
+accept-and-ignore | slow) ;;
+*) echo "$3" >power ;;
+esac
 `
 
 // startSim gives it a port that was free just now, and ends it with t.
@@ -140,6 +144,9 @@ func (s *sim) setFault(fault string) {
 		s.t.Fatal(err)
 	}
 }
+
+// settle does what a slow off still has to do.
+func (s *sim) settle() { s.write("power", "0\n") }
 
 func (s *sim) on() bool { return s.read("power") == "1\n" }
 

@@ -54,8 +54,13 @@ func (d *driver) talk(ctx context.Context, do func(*machine, time.Time) error) e
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %s: %w", device.ErrUnreachable, d.name, err)
 	}
-	if m.fault == "denied" {
+	switch m.fault {
+	case "wrongpassword":
 		return fmt.Errorf("%w: %s", device.ErrDenied, d.name)
+	case "unreachable":
+		return fmt.Errorf("%w: %s", device.ErrUnreachable, d.name)
+	case "mute":
+		return fmt.Errorf("%w: %s does not say", device.ErrConflict, d.name)
 	}
 	return do(m, d.rack.now())
 }

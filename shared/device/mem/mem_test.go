@@ -21,8 +21,14 @@ var names = map[string]string{
 	devicetest.Refuse:          "refuse",
 	devicetest.ConflictWhenOff: "conflict",
 	devicetest.AcceptAndIgnore: "ignore",
-	devicetest.WrongPassword:   "denied",
+	devicetest.WrongPassword:   "wrongpassword",
+	devicetest.Unreachable:     "unreachable",
 	devicetest.ResetConnection: "reset",
+	devicetest.Mute:            "mute",
+	devicetest.Slow:            "slow",
+	devicetest.Early:           "early",
+	devicetest.Lie:             "lie",
+	devicetest.Other:           "other",
 }
 
 func TestConformance(t *testing.T) {
@@ -31,12 +37,14 @@ func TestConformance(t *testing.T) {
 		h.Faults = append(h.Faults, fault)
 	}
 	h.New = func(t *testing.T, fault string) devicetest.Machine {
-		rack, name := mem.NewRack(time.Now), names[fault]+"-1"
+		now := time.Unix(0, 0)
+		rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-1"
 		return devicetest.Machine{
 			Driver:   open(t, rack, name),
 			On:       func() bool { return rack.On(name) },
 			Commands: func() []string { return rack.Commands(name) },
 			SetFault: func(fault string) { rack.SetFault(name, names[fault]) },
+			Settle:   func() { now = now.Add(rack.Kind().EffectDelay) },
 		}
 	}
 	devicetest.Run(t, h)

@@ -18,16 +18,18 @@ const Delay = 5 * time.Second
 
 // faults are the ways to misbehave, as the names of machines begin.
 var faults = []string{
-	"hang",     // never answers
-	"refuse",   // switches nothing
-	"slow",     // cuts the power after Delay
-	"ignore",   // accepts an off, to no effect
-	"conflict", // refuses what is so already
-	"early",    // says off at once and is off after Delay
-	"lie",      // says off and never is
-	"denied",   // lets nobody in
-	"reset",    // has every other effect without an answer
-	"other",    // tells another machine's identity
+	"hang",          // never answers
+	"refuse",        // switches nothing
+	"mute",          // switches nothing and does not tell the power
+	"slow",          // cuts the power after Delay
+	"ignore",        // accepts an off, to no effect
+	"conflict",      // refuses what is so already
+	"early",         // says off at once and is off after Delay
+	"lie",           // says off and never is
+	"wrongpassword", // lets nobody in
+	"unreachable",   // isn't there
+	"reset",         // has every other effect without an answer
+	"other",         // tells another machine's identity
 }
 
 // Rack is some machines. Each is there, and on, as soon as it is named.
