@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,95 +14,6 @@ import (
 
 	"github.com/nodefence/nodefence/shared/device"
 )
-
-// Kind declares the driver.
-func Kind() device.Kind {
-	return device.Kind{
-		Name: "ipmi",
-		Params: []device.Param{
-			{Name: "ip", Required: true, Machine: true, Doc: "address of the BMC"},
-			{Name: "ipport", Machine: true, Default: "623", Doc: "UDP port of the BMC"},
-			{Name: "username", Required: true, Doc: "user of the BMC"},
-			{Name: "password", Required: true, Secret: true, Doc: "the user's password"},
-			{Name: "cipher", Default: "3", Doc: "cipher suite: 3 or 17"},
-			{Name: "privilege", Default: "operator", Doc: "operator or administrator"},
-		},
-		// BMCs answer at once and take up to some seconds to cut the power.
-		EffectDelay: 10 * time.Second,
-		Address:     address,
-		Open:        open,
-	}
-}
-
-// address is host:port with the port always there, in lower case.
-func address(p map[string]string) (string, error) {
-	host, err := hostOf(p)
-	if err != nil {
-		return "", err
-	}
-	port, err := portOf(p)
-	if err != nil {
-		return "", err
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
-}
-
-// hostOf never is empty: that would be this machine's own BMC.
-func hostOf(p map[string]string) (string, error) {
-	host := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(p["ip"])), ".")
-	if host == "" {
-		return "", errors.New("ip is missing")
-	}
-	if addr := net.ParseIP(host); addr != nil {
-		host = addr.String()
-	}
-	return host, nil
-}
-
-func portOf(p map[string]string) (int, error) {
-	s := p["ipport"]
-	if s == "" {
-		return 623, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 65535 {
-		return 0, fmt.Errorf("ipport %q is not a port", s)
-	}
-	return n, nil
-}
-
-func open(p map[string]string) (device.Driver, error) {
-	host, err := hostOf(p)
-	if err != nil {
-		return nil, err
-	}
-	port, err := portOf(p)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"username", "password"} {
-		if p[name] == "" {
-			return nil, errors.New(name + " is missing")
-		}
-	}
-	b := &bmc{host: host, port: port, user: p["username"], password: p["password"], privilege: types.PrivilegeLevelOperator}
-	switch p["privilege"] {
-	case "", "operator":
-	case "administrator":
-		b.privilege = types.PrivilegeLevelAdministrator
-	default:
-		return nil, fmt.Errorf("privilege %q is not operator or administrator", p["privilege"])
-	}
-	switch p["cipher"] {
-	case "", "3":
-		b.cipher = types.CipherSuiteID3
-	case "17":
-		b.cipher = types.CipherSuiteID17
-	default:
-		return nil, fmt.Errorf("cipher %q is not 3 or 17", p["cipher"])
-	}
-	return b, nil
-}
 
 // bmc is one machine's.
 type bmc struct {
@@ -176,9 +85,14 @@ func (b *bmc) control(ctx context.Context, word chassis.ChassisControl, goal dev
 func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client) error) error {
 	short, cancel := shorter(ctx)
 	defer cancel()
-	c, err := client.NewClient(b.host, b.port, b.user, b.password)
+	// The library puts host and port together with nothing but a colon.
+	host := b.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	c, err := client.NewClient(host, b.port, b.user, b.password)
 	if err != nil {
-		return fmt.Errorf("%w: open session with %s:%d: %w", device.ErrDenied, b.host, b.port, err)
+		return fmt.Errorf("%w: open session with %s: %w", device.ErrDenied, b.address(), err)
 	}
 	c.WithInterface(client.InterfaceLanplus).WithTimeout(packet).WithRetry(resend).
 		WithCipherSuiteID(b.cipher).WithMaxPrivilegeLevel(b.privilege)
@@ -222,7 +136,7 @@ func (b *bmc) noSession(ctx context.Context, err error) error {
 	if ctx.Err() == nil && (errors.Unwrap(err) == nil || errors.As(err, &code)) {
 		kind = device.ErrDenied
 	}
-	return fmt.Errorf("%w: open session with %s:%d: %s", kind, b.host, b.port, plain(err))
+	return fmt.Errorf("%w: open session with %s: %s", kind, b.address(), plain(err))
 }
 
 func readPower(ctx context.Context, c *client.Client) (device.Power, error) {

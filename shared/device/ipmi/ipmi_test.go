@@ -51,6 +51,19 @@ func TestCipherSuites(t *testing.T) {
 	}
 }
 
+// TestIPv6 is about a colon: the library puts host and port together itself.
+func TestIPv6(t *testing.T) {
+	udp, err := net.ListenPacket("udp6", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 on the loopback: ", err)
+	}
+	s := serveOn(t, udp, devicetest.None)
+	d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, map[string]string{"ip": "::1"})
+	if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestRefusals are in words that say what to mend.
 func TestRefusals(t *testing.T) {
 	for code, want := range map[types.CompletionCode]error{
@@ -79,6 +92,18 @@ func TestAddress(t *testing.T) {
 		{ip: "bmc-7.example", want: "bmc-7.example:623"},
 		{ip: "FD00:0:0::7", want: "[fd00::7]:623"},
 		{ip: "::ffff:10.0.0.7", want: "10.0.0.7:623"},
+		{ip: "[fd00::7]", want: "[fd00::7]:623"},
+		{ip: "fe80::7%eth0", want: "[fe80::7%eth0]:623"},
+		{ip: "10.0.0.7:623", err: `ip "10.0.0.7:623" is neither an address nor a host's name`},
+		{ip: "010.0.0.7", err: `ip "010.0.0.7" is neither an address nor a host's name`},
+		{ip: "10.7", err: `ip "10.7" is neither an address nor a host's name`},
+		{ip: "0x0a000007", err: `ip "0x0a000007" is neither an address nor a host's name`},
+		{ip: "ipmi://bmc-7", err: `ip "ipmi://bmc-7" is neither an address nor a host's name`},
+		{ip: "0.0.0.0", err: `ip "0.0.0.0" is not one machine's`},
+		{ip: "::", err: `ip "::" is not one machine's`},
+		{ip: "::ffff:0.0.0.0", err: `ip "::ffff:0.0.0.0" is not one machine's`},
+		{ip: "255.255.255.255", err: `ip "255.255.255.255" is not one machine's`},
+		{ip: "ff02::1", err: `ip "ff02::1" is not one machine's`},
 		{ip: "", err: "ip is missing"},
 		{ip: "  ", err: "ip is missing"},
 		{ip: "10.0.0.7", port: "0", err: `ipport "0" is not a port`},
@@ -88,6 +113,23 @@ func TestAddress(t *testing.T) {
 		got, err := ipmi.Kind().Address(map[string]string{"ip": tc.ip, "ipport": tc.port})
 		if got != tc.want || message(err) != tc.err {
 			t.Errorf("address of %q and %q: %q, %v, want %q, %s", tc.ip, tc.port, got, err, tc.want, tc.err)
+		}
+	}
+}
+
+// TestAddressChecks is about the time: what is wrong has to be told when the
+// configuration is read, which asks for the address only.
+func TestAddressChecks(t *testing.T) {
+	for change, want := range map[[2]string]string{
+		{"cipher", "0"}:                   `cipher "0" is not 3 or 17`,
+		{"privilege", "callback"}:         `privilege "callback" is not operator or administrator`,
+		{"privilege", "ADMINISTRATOR"}:    "",
+		{"username", "sixteen-bytes-16"}:  "",
+		{"username", "seventeen-bytes-1"}: "username is longer than the 16 bytes that IPMI has for it",
+	} {
+		_, err := ipmi.Kind().Address(map[string]string{"ip": "10.0.0.7", change[0]: change[1]})
+		if message(err) != want {
+			t.Errorf("address with %q: %v, want %q", change, err, want)
 		}
 	}
 }

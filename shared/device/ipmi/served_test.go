@@ -55,6 +55,11 @@ func serve(t *testing.T, fault string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveOn(t, udp, fault)
+}
+
+func serveOn(t *testing.T, udp net.PacketConn, fault string) *served {
+	t.Helper()
 	s := &served{PacketConn: udp, ready: make(chan struct{})}
 	s.controller = bmc.New(bmc.DeviceInfo{DeviceID: 1, IPMIVersion: 0x20}, rawGUID, &power{HAL: mock.New(), s: s})
 	s.setFault(t, fault)
