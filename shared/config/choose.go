@@ -51,7 +51,7 @@ func (r *resolver) choose() (source, error) {
 			return r.open(m, false)
 		}
 	}
-	return source{}, &Error{Msg: "no binding: there is no ConfigMap " + strings.Join(looked, ", ")}
+	return source{}, &Error{Msg: "no binding: there is no ConfigMap " + strings.Join(looked, ", "), kind: ErrNoBinding}
 }
 
 // meant tells whether a ConfigMap with the older name is this node's. Some names

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -73,7 +74,16 @@ type Error struct {
 	ConfigMap, Key string
 	Line           int
 	Msg            string
+	// kind is for errors.Is; nil for what stands wrong in a ConfigMap.
+	kind error
 }
+
+// ErrNoBinding is that no ConfigMap is about the node, as opposed to one that is
+// wrong: only then may a default of the platform's take its place.
+var ErrNoBinding = errors.New("no binding")
+
+// Unwrap tells the kinds apart.
+func (e *Error) Unwrap() error { return e.kind }
 
 // Error is one line for an event or a condition.
 func (e *Error) Error() string {

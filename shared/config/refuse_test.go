@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +110,10 @@ func TestRefuse(t *testing.T) {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", "agent_name=fence_pdu\nip=p\nplug=1")},
 			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and pdu p#1: one device a node; sets and levels are not available in this build",
 		},
+		"two machines of one kind (S11)": {
+			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", strings.Replace(good, "10.0.0.7", "10.0.0.8", 1))},
+			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and bmc 10.0.0.8:623: one device a node; sets and levels are not available in this build",
+		},
 		"one device in two ways": {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", good+"\ncipher=17")},
 			want: inConfig + ": methods ipmi and b give different values of cipher for one device",
@@ -121,6 +127,9 @@ func TestRefuse(t *testing.T) {
 			got, err := Resolve(tc.maps, n, settings())
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
+			}
+			if got, want := errors.Is(err, ErrNoBinding), strings.HasPrefix(tc.want, "no binding"); got != want {
+				t.Errorf("is no binding: %v, want %v", got, want)
 			}
 			if d := cmp.Diff(Plan{}, got); d != "" {
 				t.Error("a plan beside an error:", d)
