@@ -159,6 +159,9 @@ func (d *decision) noteCall() {
 	d.st.Power.LastError = c.Err
 	switch c.Call {
 	case api.CallRead:
+		if c.Power != "Off" {
+			d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
+		}
 		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
 		// It has come back: from here its effect may be late by the device's own delay.

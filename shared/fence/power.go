@@ -39,10 +39,8 @@ func (d *decision) judge() Action {
 	case "Off":
 		return d.seenOff(r)
 	case "On":
-		d.st.Power.FirstOff = nil
 		return d.seenOnInFencing()
 	}
-	d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
 	return d.retry(api.DeviceFailed, d.st.Power.LastError)
 }
 

@@ -1,0 +1,97 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// bound is how many looks a fence may need to end in a world that means well.
+const bound = 400
+
+// liveness follows a state into two worlds: one in which everything works, where
+// it must end or stay fenced; and one in which the device is dead for ever and a
+// person deletes the record, which must end too (S27).
+func (w *walker) liveness(s state) {
+	for _, world := range []struct {
+		name string
+		dead bool
+	}{{"a world in which everything works", false}, {"a world whose device is dead, after a person has ended it", true}} {
+		if p := w.follow(s, world.dead); p != api.Finished && (world.dead || p != api.Fenced && p != api.Failed) {
+			promise := "S27: it ends in " + world.name
+			if w.broken[promise] == "" {
+				w.broken[promise] = fmt.Sprintf("from %s (%s) it came to %s", s.st.Phase, key(s), p)
+			}
+		}
+	}
+}
+
+func (w *walker) follow(s state, dead bool) api.Phase {
+	st, now := s.st, s.now
+	on, boot, beats := true, "a", 0
+	for range bound {
+		if st.NextCheck != nil && st.NextCheck.After(now) {
+			now = st.NextCheck.Time
+		}
+		now = now.Add(time.Millisecond)
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
+		seen := usual(s, now, "Unknown", false, boot)
+		seen.Me, seen.Deleting = "me", dead
+		seen.Node.Taint, seen.Node.OutOfService = st.Placed.Taint, st.Placed.OutOfService
+		seen.Node.Cordoned, seen.Node.CordonOurs = st.Placed.Cordon, st.Placed.Cordon
+		seen.Lease.Renewed = fmt.Sprint("f", beats)
+		if on && boot != "a" {
+			beats++
+			seen.Node.Conditions[0].Status = "True"
+			seen.Lease.Renewed = fmt.Sprint("f", beats)
+		}
+		var act Action
+		st, act = w.decide(f, seen, now)
+		for i := 0; act != None && i < bound; i++ {
+			f.Status = st
+			switch {
+			case act.Device():
+				c := &CallResult{Call: api.Call(act), At: now}
+				switch {
+				case dead:
+					c.Err = "unreachable"
+				case act == Off:
+					on = false
+				case act == On:
+					on, boot = true, "b"
+				case on:
+					c.Power = "On"
+				default:
+					c.Power = "Off"
+				}
+				seen.Call = c
+			case act == Undo:
+				seen.Node.Taint, seen.Node.Cordoned = false, false
+			case act == DropFinalizer:
+				seen.Finalizer = false
+			case act == ClearOutOfService:
+				seen.Node.OutOfService = false
+			case act == Isolate:
+				seen.Node.Taint = true
+			case act == Release:
+				seen.Node.OutOfService = true
+			}
+			was := act
+			st, act = w.decide(f, seen, now)
+			if was.Device() {
+				break
+			}
+		}
+		seen.Call = nil
+		if st.Phase == api.Finished {
+			return st.Phase
+		}
+		if !dead && (st.Phase == api.Fenced || st.Phase == api.Failed) {
+			return st.Phase
+		}
+	}
+	return st.Phase
+}

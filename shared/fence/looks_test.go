@@ -1,0 +1,172 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// looks are all that can be seen next from a state. Dimensions that the phase
+// does not read are not varied; everything else is, in every combination.
+func looks(s state) []look {
+	var all []look
+	for _, dt := range waits(s) {
+		now := s.now.Add(dt)
+		for _, base := range bases(s, now) {
+			for _, who := range callers(s, now) {
+				seen := base
+				seen.Me, seen.Call = who.me, who.call
+				all = append(all, look{dt: dt, seen: seen})
+			}
+		}
+		all = append(all, asking(s, dt, now)...)
+	}
+	return all
+}
+
+// waits are the times at which the next look can come: at once, when it is due,
+// and past each limit that this phase has.
+func waits(s state) []time.Duration {
+	all := []time.Duration{0}
+	if n := s.st.NextCheck; n != nil && n.After(s.now) {
+		all = append(all, n.Sub(s.now))
+	}
+	switch s.st.Phase {
+	case api.Releasing:
+		return append(all, 31*time.Second, 51*time.Second)
+	case api.Recovering:
+		return append(all, 71*time.Second)
+	case api.Failed, api.Fenced:
+		return all
+	case api.Fencing:
+		return append(all, 11*time.Second, 61*time.Second)
+	}
+	return append(all, 61*time.Second)
+}
+
+// bases vary node, Lease and boot, and what else the phase looks at.
+func bases(s state, now time.Time) []Seen {
+	var all []Seen
+	boots := []string{"a", "b"}
+	if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering {
+		boots = boots[:1] // the boot is not read here
+	}
+	for _, ready := range []string{"True", "Unknown"} {
+		for _, moved := range []bool{false, true} {
+			for _, boot := range boots {
+				all = append(all, vary(s, now, usual(s, now, ready, moved, boot))...)
+			}
+		}
+	}
+	for _, uid := range []string{"uid-2", ""} {
+		x := usual(s, now, "Unknown", false, "a")
+		x.Node.UID, x.Node.Exists = "uid-2", uid != ""
+		all = append(all, x)
+	}
+	for _, brake := range []Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+		x := usual(s, now, "Unknown", false, "a")
+		x.Brakes = brake
+		all = append(all, x)
+	}
+	return all
+}
+
+// usual is a look at a world in which marks are as they were placed.
+func usual(s state, now time.Time, ready string, moved bool, boot string) Seen {
+	renewed := s.sh.renewed
+	if moved {
+		renewed += "'"
+		if len(renewed) > 6 {
+			renewed = "r0"
+		}
+	}
+	return Seen{
+		Me: "me",
+		Node: Node{
+			Exists: true, UID: "uid-1", BootID: boot,
+			Conditions: []Condition{{Type: "Ready", Status: ready, Since: walkStart}},
+			Taint:      s.st.Placed.Taint, Cordoned: s.st.Placed.Cordon, CordonOurs: s.st.Placed.Cordon,
+			OutOfService: s.st.Placed.OutOfService,
+		},
+		Lease:  Lease{Exists: true, Renewed: renewed, Renewal: walkRenewal},
+		Brakes: Brakes{Looked: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
+	}
+}
+
+// vary adds what only some phases look at.
+func vary(s state, now time.Time, x Seen) []Seen {
+	all := []Seen{x}
+	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
+	switch s.st.Phase {
+	case "", api.Pending:
+		old := now.Add(-2 * DecisionValidity)
+		with(func(y *Seen) { y.Reserved = nil })
+		with(func(y *Seen) { y.Reserved = &old })
+		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
+	case api.Isolating:
+		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
+		with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
+	case api.Releasing:
+		pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
+		with(func(y *Seen) { y.Left = pods })
+		with(func(y *Seen) { y.Left = &Left{Attachments: 1} })
+		with(func(y *Seen) { y.Left = nil })
+		with(func(y *Seen) { y.Left, y.Node.OutOfService = pods, false })
+		with(func(y *Seen) { y.Node.OutOfService = false })
+	case api.Recovering:
+		with(func(y *Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
+		with(func(y *Seen) {
+			y.Finalizer, y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false, false
+		})
+	case api.Fencing, api.PoweringOn:
+		with(func(y *Seen) { y.Lease.Exists = false })
+	}
+	return all
+}
+
+type caller struct {
+	me   string
+	call *CallResult
+}
+
+// callers: whoever made the call that is claimed reports each of its ends;
+// anybody else comes by with empty hands.
+func callers(s state, now time.Time) []caller {
+	all := []caller{{me: "another"}}
+	c := s.st.Claim
+	if c == nil {
+		return []caller{{me: "me"}}
+	}
+	at := s.now
+	end := func(r CallResult) { r.Call, r.At = c.Call, at; all = append(all, caller{c.Holder, &r}) }
+	if c.Call == api.CallRead {
+		end(CallResult{Power: "On"})
+		end(CallResult{Power: "Off"})
+		end(CallResult{Err: "unreachable"})
+		end(CallResult{Err: "another machine", Wrong: true})
+	} else {
+		end(CallResult{})
+		end(CallResult{Err: "unreachable"})
+	}
+	// A late end, of a call whose claim is not there any more.
+	all = append(all, caller{"late", &CallResult{Call: api.CallRead, Power: "Off", At: at}})
+	return all
+}
+
+// asking is what people ask, each wish in a world that is otherwise as usual.
+func asking(s state, dt time.Duration, now time.Time) []look {
+	var all []look
+	for _, ready := range []string{"True", "Unknown"} {
+		for _, moved := range []bool{false, true} {
+			x := usual(s, now, ready, moved, "a")
+			if s.st.Claim != nil {
+				x.Me = "another"
+			}
+			del := x
+			del.Deleting = true
+			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
+				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
+		}
+	}
+	return all
+}

@@ -1,0 +1,123 @@
+package fence
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// check holds one step against the promises. What really happened comes from
+// the look and the shadow, never from what Decide wrote.
+func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time) {
+	b := s.st
+	say := func(ok bool, promise string) {
+		if !ok && w.broken[promise] == "" {
+			w.broken[promise] = fmt.Sprintf("from %s, %s at +%s: to %s (%s: %s), action %q, node %+v, asked %+v", b.Phase, seen.Me,
+				now.Sub(walkStart), a.Phase, a.Reason, a.Message, act, seen.Node, f.Spec.Requests)
+		}
+	}
+	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
+	w.checkRelease(s, sh, f, seen, a, act, now, say)
+	w.checkPower(s, sh, f, seen, a, act, now, say)
+	if !mine {
+		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
+	}
+	if a.Phase == api.Finished && b.Phase != api.Finished {
+		say(!mine || (!seen.Node.Taint && !(b.Placed.Cordon && seen.Node.Cordoned && seen.Node.CordonOurs)), "S22: nothing of ours is left")
+		say(!seen.Finalizer, "S27: the finalizer is off before the record is closed")
+	}
+	entered := a.Phase != b.Phase && (a.Phase == api.PoweringOn || a.Phase == api.Fenced || a.Phase == api.Finished)
+	if entered && mine {
+		say(!(b.Placed.OutOfService && seen.Node.OutOfService), "S23: the out-of-service taint is off before the machine may be on")
+	}
+	if a.Phase != api.Finished {
+		say(a.NextCheck != nil && !a.NextCheck.Time.Before(now.Truncate(time.Microsecond)) || reflect.DeepEqual(a, b), "S19: an open record says when to look next")
+	}
+}
+
+func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	b := s.st
+	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.NodeUID && seen.Node.Exists {
+		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
+		say(late || b.Release.DoneAt != nil || (seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0), "S4: no power-on before its work is gone")
+	}
+	if a.Proof != nil && a.Proof.Kind == api.ProofConfirmed && b.Phase == api.Fencing && a.Phase == api.Releasing {
+		say(f.Spec.Requests.ConfirmOff != nil, "S1: a confirmation comes from a person")
+		say(!seen.Lease.Exists || now.Sub(sh.moved) >= 2*walkRenewal, "S3: a confirmation against a moving Lease is not believed")
+	}
+	if a.Proof != nil && a.Proof.Kind == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
+		r := a.Proof.Reads
+		ok := len(r) == 2 && len(sh.reads) == 2 && sh.reads[0].Power == "Off" && !sh.wrong &&
+			!r[0].At.Time.Before(sh.reads[0].At.Time) && r[1].At.Time.Equal(sh.reads[1].At.Time)
+		say(ok, "S1: a proof is two reads of off, with nothing else between them")
+		if ok {
+			apart := r[1].At.Sub(r[0].At.Time)
+			say(apart >= Settle, "S1: the reads are a settle apart")
+			say(!b.Power.LeaseFresh || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
+		}
+	}
+	if act != Release {
+		return
+	}
+	p := a.Proof
+	say(p != nil, "S1: no release without a proof")
+	if p == nil {
+		return
+	}
+	say(p.FenceUID == f.UID && p.Generation == f.Spec.Generation && p.NodeUID == f.Spec.NodeUID, "S3: the proof is of this fence")
+	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
+	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
+	if p.Kind == api.ProofSeenOff && len(sh.reads) > 0 {
+		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= ProofValidity, "S3: the proof is fresh")
+		say(!seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
+	}
+	if b.Release.StartedAt == nil && !sh.cut {
+		say(clear(seen.Brakes), "S15: no release begins in a storm, a pause or a stop")
+	}
+}
+
+func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	b := s.st
+	if c := b.Claim; c != nil && c.Holder != seen.Me {
+		until := c.NotAfter.Time
+		if c.Call != api.CallRead {
+			until = until.Add(f.Spec.Binding.EffectDelay.Duration)
+		}
+		if now.Before(until) {
+			say(act == None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")
+		}
+	}
+	if !act.Device() {
+		return
+	}
+	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
+	say(seen.Call == nil, "S7: one call an invocation")
+	last := api.Read{}
+	if n := len(sh.reads); n > 0 {
+		last = sh.reads[n-1]
+	}
+	fresh := now.Sub(last.At.Time) <= ReadValidity
+	if act == Off {
+		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
+		say(!sh.wrong, "S11: no Off to another machine")
+		say(clear(seen.Brakes), "S25: no Off while a brake is on")
+		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
+		if !sh.cut {
+			bad := false
+			for _, c := range seen.Node.Conditions {
+				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
+			}
+			say(bad, "S17: no first Off once the reason has gone")
+			say(b.DecidedAt != nil && now.Sub(b.DecidedAt.Time) <= DecisionValidity, "S17: no first Off on an old decision")
+		}
+	}
+	if act == On {
+		say(sh.cut, "S12: only what we cut is switched on")
+		say(last.Power == "Off" && fresh, "S9: an On follows a fresh read of off")
+		say(!now.Before(sh.effect), "S8: no On while an Off of ours may still take effect")
+	}
+}
+
+func clear(b Brakes) bool { return b.Looked && !b.Stopped && !b.Paused && !b.Storm }

@@ -1,0 +1,268 @@
+package fence
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk visits every state that Decide can reach under every look that the
+// world can give it, hostile ones included, and checks the promises on each
+// step. Times are kept as they are in one representative of each state; two
+// states are the same if all their times stand on the same side of every limit
+// that they are compared with.
+
+type decider func(*api.NodeFence, Seen, time.Time) (api.NodeFenceStatus, Action)
+
+// shadow is what really happened, kept beside the record, so that a broken
+// Decide can't hide its fault by what it writes down.
+type shadow struct {
+	// reads are the first and the last of the device's latest row of equal answers.
+	reads []api.Read
+	wrong bool
+	// cut: our own Off was asked for after a read of on, and not undone since.
+	cut bool
+	// moved is when the Lease was last seen to move, renewed its mark.
+	moved   time.Time
+	renewed string
+	// effect is until when a call of ours may take effect.
+	effect time.Time
+}
+
+type state struct {
+	st   api.NodeFenceStatus
+	now  time.Time
+	spec api.NodeFenceSpec
+	sh   shadow
+}
+
+// look is one combination of everything that is outside the record.
+type look struct {
+	dt                    time.Duration
+	seen                  Seen
+	abort, retry, confirm bool
+}
+
+var (
+	walkStart   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	walkRenewal = 4 * time.Second
+)
+
+func walkSpec() api.NodeFenceSpec {
+	flow := int32(1)
+	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
+	return api.NodeFenceSpec{
+		Node: "n", NodeUID: "uid-1", Generation: 1,
+		Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
+		Policy: api.ResolvedPolicy{
+			Name: "p", Action: api.ActionReboot, Mode: api.Enforce,
+			Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+			Timeouts:   api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
+			Retries:    api.Retries{PerStep: 1, Interval: d(1), Flow: &flow},
+			Limits:     []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},
+		},
+		Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3)},
+	}
+}
+
+// walker visits states and collects what is wrong.
+type walker struct {
+	decide            decider
+	seen              map[string]bool
+	queue             []state
+	decisions, visits int
+	edges             map[string]bool
+	broken            map[string]string // promise → where
+	stopAtFirst       bool
+	live              bool
+}
+
+func newWalker(d decider) *walker {
+	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true}
+}
+
+func (w *walker) run() {
+	w.push(state{now: walkStart, spec: walkSpec(), sh: shadow{moved: walkStart, renewed: "r0"}})
+	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
+		s := w.queue[0]
+		w.queue = w.queue[1:]
+		for _, l := range looks(s) {
+			w.step(s, l)
+		}
+		if w.live && w.visits%16 == 0 {
+			w.liveness(s)
+		}
+		w.visits++
+	}
+}
+
+func (w *walker) push(s state) {
+	k := key(s)
+	if !w.seen[k] {
+		w.seen[k] = true
+		w.queue = append(w.queue, s)
+	}
+}
+
+// step takes one look, decides, and goes to every end that the action can have.
+func (w *walker) step(s state, l look) {
+	now := s.now.Add(l.dt)
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: s.st}
+	at := metav1.NewTime(walkStart)
+	if l.abort {
+		f.Spec.Requests.Abort = &api.Request{By: "me", At: at}
+	}
+	if l.retry {
+		f.Spec.Requests.Retry = &api.Request{By: "me", At: at}
+	}
+	if l.confirm {
+		f.Spec.Requests.ConfirmOff = &api.Request{By: "me", At: at}
+	}
+	after, act := w.decide(f, l.seen, now)
+	w.decisions++
+	sh := s.sh.saw(l.seen, s.st, now)
+	w.check(s, sh, f, l.seen, after, act, now)
+	if s.st.Phase != after.Phase {
+		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true
+	}
+	if act == Off && s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "On" {
+		sh.cut = true
+	}
+	if after.Phase == api.Recovering || after.Phase == api.Fenced {
+		sh.cut = sh.cut && after.Power.CutByUs
+	}
+	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn && s.st.Power.OffAt != nil {
+		sh.cut = true // found off in recovery: a late Off of ours (S8)
+	}
+	if act == Off || act == On {
+		sh.effect = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + s.spec.Binding.EffectDelay.Duration)
+	}
+	if after.Phase == api.Finished {
+		return
+	}
+	w.push(state{st: strip(after), now: now, spec: s.spec, sh: sh})
+}
+
+// saw updates the shadow by what the look really showed.
+func (sh shadow) saw(seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
+	if seen.Lease.Renewed != sh.renewed {
+		sh.renewed, sh.moved = seen.Lease.Renewed, now
+	}
+	c := seen.Call
+	if c == nil || st.Claim == nil || st.Claim.Holder != seen.Me {
+		return sh
+	}
+	if c.Call == api.CallRead {
+		r := api.Read{Power: c.Power, At: metav1.NewMicroTime(c.At)}
+		if n := len(sh.reads); n > 0 && sh.reads[n-1].Power == c.Power {
+			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
+		} else {
+			sh.reads = []api.Read{r}
+		}
+		sh.wrong = c.Wrong
+	} else {
+		sh.effect = now.Add(3 * time.Second)
+	}
+	return sh
+}
+
+// strip drops what no decision reads.
+func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
+	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
+	st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = 0, 0, 0
+	st.Power.LastError = ""
+	st.Retries = min(st.Retries, 1)
+	st.Power.OffCalls, st.Power.OnCalls = min(st.Power.OffCalls, 1), min(st.Power.OnCalls, 1)
+	return st
+}
+
+// key is the abstract state.
+func key(s state) string {
+	age := func(t *api.Time, limits ...time.Duration) string {
+		if t == nil {
+			return "-"
+		}
+		d, n := s.now.Sub(t.Time), 0
+		for _, l := range limits {
+			if d > l {
+				n++
+			}
+		}
+		return fmt.Sprint(n)
+	}
+	st, p, pol := s.st, s.st.Power, s.spec.Policy
+	read := func(r *api.Read, limits ...time.Duration) string {
+		if r == nil {
+			return "-"
+		}
+		return r.Power + age(&r.At, limits...)
+	}
+	claim, proof, lease := "-", "-", "-"
+	if c := st.Claim; c != nil {
+		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
+	}
+	if st.Proof != nil {
+		proof = string(st.Proof.Kind) + st.Proof.BootIDBefore + age(&st.Proof.At, ProofValidity)
+	}
+	if l := st.Lease.StillSince; l != nil {
+		lease = age(l, 2*walkRenewal) + fmt.Sprint(st.PhaseSince != nil && l.After(st.PhaseSince.Time),
+			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time))
+	}
+	// A phase is told apart by what it, or a later one, still reads.
+	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
+	switch st.Phase {
+	case api.Recovering:
+		k = append(k, st.Placed)
+		if st.Outcome == "" {
+			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Timeouts.HealthyFor.Duration), age(st.PhaseSince, pol.Timeouts.Boot.Duration))
+		}
+	case api.Fenced, api.Failed:
+		k = append(k, lease, st.RetryHandled != nil)
+	case "", api.Pending, api.Isolating:
+		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
+	case api.Fencing:
+		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
+			st.BootIDBefore == "", read(p.LastRead, ReadValidity), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh)
+		if !p.CutByUs {
+			k = append(k, age(st.DecidedAt, DecisionValidity))
+		}
+	case api.Releasing:
+		k = append(k, proof, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
+			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
+	case api.PoweringOn:
+		k = append(k, lease, st.BootIDBefore == "", read(p.LastRead, ReadValidity), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+			age(p.NotBefore, 0), age(p.EffectUntil, 0))
+	}
+	b, _ := json.Marshal(k)
+	return string(b)
+}
+
+func TestWalk(t *testing.T) {
+	w := newWalker(Decide)
+	w.run()
+	fmt.Printf("walk: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
+	for promise, where := range w.broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+	for _, p := range []api.Phase{api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Recovering, api.Fenced, api.Failed} {
+		if !w.visited(p) {
+			t.Errorf("the walk never came to %s", p)
+		}
+	}
+}
+
+func (w *walker) visited(p api.Phase) bool {
+	prefix := fmt.Sprintf("[%q,", p)
+	for k := range w.seen {
+		if len(k) >= len(prefix) && k[:len(prefix)] == prefix {
+			return true
+		}
+	}
+	return false
+}
