@@ -48,7 +48,7 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas, state diagram
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test ./events ./shared/fence -run 'TestSchemas|TestDiagram' -update >/dev/null
+	@go test ./events ./shared/fence -run 'TestSchemas|TestWalk' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests

@@ -255,6 +255,7 @@ func TestWalk(t *testing.T) {
 			t.Errorf("the walk never came to %s", p)
 		}
 	}
+	checkDiagram(t, w)
 }
 
 func (w *walker) visited(p api.Phase) bool {

@@ -1,0 +1,221 @@
+package fence
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// broken are Decides that lack one guard each: the guard is shown a world in
+// which it has nothing to object to, or its effect is taken back. The walk must
+// catch every one of them.
+var broken = map[string]decider{
+	"does not mind another's call": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := f.Status.Claim; c != nil && c.Holder != s.Me {
+			f.Status.Claim = nil
+		}
+	}),
+	"takes over before a lost Off has had its effect": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if c := f.Status.Claim; c != nil && c.Holder != s.Me && now.After(c.NotAfter.Time) {
+			f.Status.Claim = nil
+		}
+	}),
+	"makes two calls in one invocation": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if s.Call != nil && act == None && st.Phase == api.Fencing {
+			return st, Read
+		}
+		return st, act
+	},
+	"calls without a claim": after(func(st *api.NodeFenceStatus, act Action, _ time.Time) { st.Claim = nil }),
+	"reads unknown as off": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; c != nil && c.Call == api.CallRead && c.Power == "" && !c.Wrong {
+			c.Power, c.Err = "Off", ""
+		}
+	}),
+	"believes one read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && f.Status.Power.FirstOff == nil {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(c.At.Add(-time.Hour))}
+		}
+	}),
+	"does not let it settle": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if o := f.Status.Power.FirstOff; o != nil {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(o.At.Add(-time.Hour))}
+		}
+		f.Status.Power.NotBefore = nil
+	}),
+	"forgets that the Lease was fresh": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Power.LeaseFresh = false }),
+	"does not look at the Lease":       before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }),
+	"lets a proof live for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if p := f.Status.Proof; p != nil {
+			q := *p
+			q.At = stampOf(now)
+			f.Status.Proof = &q
+		}
+	}),
+	"does not look at the boot ID": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Proof != nil {
+			s.Node.BootID = f.Status.Proof.BootIDBefore
+		}
+	}),
+	"releases a node that counts as Ready": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+		}
+	}),
+	"does not look at the node's UID": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
+	}),
+	"believes a person against a moving Lease": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Spec.Requests.ConfirmOff != nil && f.Status.Phase == api.Fencing {
+			s.Lease.Exists = false
+		}
+	}),
+	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		at := f.Spec.Trigger.Since.Time
+		_ = at
+		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
+			f.Spec.Requests.ConfirmOff = &api.Request{By: "nobody"}
+			f.Spec.Requests.ConfirmOff.At.Time = at
+		}
+	}),
+	"sends Off without a read": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if f.Status.Phase == api.Fencing && s.Call == nil && f.Status.Power.LastRead == nil {
+			f.Status.Power.LastRead = &api.Read{Power: "On", At: stampOf(now)}
+		}
+	}),
+	"sends Off on an old read": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if r := f.Status.Power.LastRead; r != nil && s.Call == nil {
+			f.Status.Power.LastRead = &api.Read{Power: r.Power, At: stampOf(now)}
+		}
+	}),
+	"does not mind whose machine answers": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		if s.Call != nil && s.Call.Wrong {
+			s.Call.Wrong, s.Call.Power = false, "Off"
+		}
+	}),
+	"switches on what others switched off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			f.Status.Power.CutByUs = true
+		}
+	}),
+	"switches on while an Off may still take effect": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.PoweringOn {
+			f.Status.Power.EffectUntil = nil
+		}
+	}),
+	"switches on before its work is gone": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			s.Left = &Left{}
+		}
+	}),
+	"does not see the brakes":            before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{Looked: s.Brakes.Looked} }),
+	"takes brakes not looked at for off": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked = true }),
+	"acts on an old decision":            before(func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.DecidedAt = &at }),
+	"does not see that the node healed": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
+	}),
+	"does not hear an abort":             before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = nil }),
+	"does not see that it is deleted":    before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Deleting = false }),
+	"leaves the out-of-service taint on": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.OutOfService = false }),
+	"leaves its own taint on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Node.Taint = s.Node.Taint && f.Status.Phase != api.Recovering
+	}),
+	"leaves its own cordon on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Node.Cordoned = s.Node.Cordoned && f.Status.Phase != api.Recovering
+		s.Node.Taint = s.Node.Taint && f.Status.Phase != api.Recovering
+	}),
+	"closes with its finalizer on":   before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
+	"does not say when to look next": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextCheck = nil }),
+	"never counts its tries":         before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),
+}
+
+// before shows Decide another world.
+func before(change func(*api.NodeFence, *Seen, time.Time)) decider {
+	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		g := *f
+		g.Status = *f.Status.DeepCopy()
+		if s.Call != nil {
+			c := *s.Call
+			s.Call = &c
+		}
+		change(&g, &s, now)
+		return Decide(&g, s, now)
+	}
+}
+
+// after takes back what Decide has done.
+func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
+	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		change(&st, act, now)
+		return st, act
+	}
+}
+
+func TestEveryBrokenDecideIsCaught(t *testing.T) {
+	for name, d := range broken {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWalker(d)
+			w.stopAtFirst = true
+			w.run()
+			var caught []string
+			for p := range w.broken {
+				caught = append(caught, p)
+			}
+			slices.Sort(caught)
+			if len(caught) == 0 {
+				t.Fatal("it survived the walk")
+			}
+			t.Log("caught by " + strings.Join(caught, "; "))
+		})
+	}
+}
+
+// Guards that need no walk: they hold in the first state, whatever is seen.
+func TestNeverBegins(t *testing.T) {
+	at := walkStart
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		why    api.Reason
+	}{
+		"a control-plane node is never fenced (S13)":  {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
+		"nothing fences its own machine (S13)":        {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
+		"two policies of one priority are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Conflict = "q" }, api.PolicyConflictHold},
+		"a dry run says what it would do":             {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, api.DryRunHold},
+		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Limits[0].PerNodePerDay = 1
+			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
+		}, api.NodeLimitHold},
+		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {
+			f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
+		}, api.BindingInvalid},
+	} {
+		s := state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+		f := &api.NodeFence{Spec: s.spec}
+		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+		seen := usual(s, at, "Unknown", false, "a")
+		c.change(f, &seen)
+		st, act := Decide(f, seen, at)
+		if st.Reason != c.why || act != None || (st.Phase != api.Pending && st.Phase != api.Failed) {
+			t.Errorf("%s: %s %s, action %q", name, st.Phase, st.Reason, act)
+		}
+	}
+}
+
+func TestARecordFromTheFutureIsLeftAlone(t *testing.T) { // S21
+	for name, st := range map[string]api.NodeFenceStatus{
+		"an unknown phase": {Phase: "Teleporting", Generation: 1, SchemaVersion: api.Schema},
+		"a newer schema":   {Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema + 1},
+	} {
+		f := &api.NodeFence{Spec: walkSpec(), Status: st}
+		got, act := Decide(f, usual(state{spec: f.Spec, st: st}, walkStart, "Unknown", false, "a"), walkStart)
+		if act != None || got.NextCheck != nil || got.Phase != st.Phase {
+			t.Errorf("%s: %+v, action %q", name, got, act)
+		}
+	}
+}
