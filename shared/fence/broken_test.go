@@ -13,12 +13,12 @@ import (
 // which it has nothing to object to, or its effect is taken back. The walk must
 // catch every one of them.
 var broken = map[string]decider{
-	"does not mind another's call": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"does not mind another's call": always(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if c := f.Status.Claim; c != nil && c.Holder != s.Me {
 			f.Status.Claim = nil
 		}
 	}),
-	"takes over before a lost Off has had its effect": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+	"takes over before a lost Off has had its effect": always(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if c := f.Status.Claim; c != nil && c.Holder != s.Me && now.After(c.NotAfter.Time) {
 			f.Status.Claim = nil
 		}
@@ -76,7 +76,6 @@ var broken = map[string]decider{
 	}),
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		at := f.Spec.Trigger.Since.Time
-		_ = at
 		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
 			f.Spec.Requests.ConfirmOff = &api.Request{By: "nobody"}
 			f.Spec.Requests.ConfirmOff.At.Time = at
@@ -133,8 +132,20 @@ var broken = map[string]decider{
 	"never counts its tries":         before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),
 }
 
-// before shows Decide another world.
+// before shows Decide another world, unless another's call is in flight, when
+// it does nothing whatever the world is like.
 func before(change func(*api.NodeFence, *Seen, time.Time)) decider {
+	changed := always(change)
+	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		if d := (&decision{spec: &f.Spec, st: f.Status, seen: s, now: now}); d.callElsewhere() {
+			return Decide(f, s, now)
+		}
+		return changed(f, s, now)
+	}
+}
+
+// always does so at every step.
+func always(change func(*api.NodeFence, *Seen, time.Time)) decider {
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		g := *f
 		g.Status = *f.Status.DeepCopy()

@@ -31,6 +31,9 @@ func waits(s state) []time.Duration {
 	if n := s.st.NextCheck; n != nil && n.After(s.now) {
 		all = append(all, n.Sub(s.now))
 	}
+	if c := s.st.Claim; c != nil && c.Call != api.CallRead {
+		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
+	}
 	switch s.st.Phase {
 	case api.Releasing:
 		return append(all, 31*time.Second, 51*time.Second)
@@ -114,6 +117,8 @@ func vary(s state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Left, y.Node.OutOfService = pods, false })
 		with(func(y *Seen) { y.Node.OutOfService = false })
 	case api.Recovering:
+		with(func(y *Seen) { y.Finalizer = false })
+		with(func(y *Seen) { y.Finalizer, y.Node.Taint = false, false })
 		with(func(y *Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
 		with(func(y *Seen) {
 			y.Finalizer, y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false, false

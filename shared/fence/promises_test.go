@@ -55,7 +55,7 @@ func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a
 		if ok {
 			apart := r[1].At.Sub(r[0].At.Time)
 			say(apart >= Settle, "S1: the reads are a settle apart")
-			say(!b.Power.LeaseFresh || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
+			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
 		}
 	}
 	if act != Release {
@@ -110,7 +110,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
 			}
 			say(bad, "S17: no first Off once the reason has gone")
-			say(b.DecidedAt != nil && now.Sub(b.DecidedAt.Time) <= DecisionValidity, "S17: no first Off on an old decision")
+			say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no first Off on an old decision")
 		}
 	}
 	if act == On {

@@ -32,6 +32,10 @@ type shadow struct {
 	renewed string
 	// effect is until when a call of ours may take effect.
 	effect time.Time
+	// decided is when the gate really said yes.
+	decided *api.Time
+	// fresh: the Lease still moved when our Off was sent.
+	fresh bool
 }
 
 type state struct {
@@ -136,8 +140,16 @@ func (w *walker) step(s state, l look) {
 	if after.Phase == api.Recovering || after.Phase == api.Fenced {
 		sh.cut = sh.cut && after.Power.CutByUs
 	}
+	if after.Phase == api.Isolating && s.st.Phase != api.Isolating && l.seen.Reserved != nil {
+		at := stampOf(*l.seen.Reserved)
+		sh.decided = &at
+	}
 	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn && s.st.Power.OffAt != nil {
 		sh.cut = true // found off in recovery: a late Off of ours (S8)
+	}
+	if act == Off {
+		still := after.Lease.StillSince
+		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*walkRenewal
 	}
 	if act == Off || act == On {
 		sh.effect = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + s.spec.Binding.EffectDelay.Duration)
@@ -228,9 +240,9 @@ func key(s state) string {
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, ReadValidity), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
-			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh)
+			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if !p.CutByUs {
-			k = append(k, age(st.DecidedAt, DecisionValidity))
+			k = append(k, age(s.sh.decided, DecisionValidity))
 		}
 	case api.Releasing:
 		k = append(k, proof, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
