@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -42,44 +43,58 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
 	}
-	if err := g.open(ctx, node, e); err != nil {
+	just, err := g.open(ctx, node, e)
+	if err != nil || just {
 		return nil, err
 	}
 	return g.Loop.Run(ctx, node, e)
 }
 
-// open makes or reopens the record of a node that is unhealthy now. Losing the
-// race to another gate is as good as winning it.
-func (g *Gate) open(ctx context.Context, node string, e event.Event) error {
+// justOpened is how long a record is left to the gate that opened it: a node
+// that dies loses all its conditions at once, each with an event of its own.
+const justOpened = 2 * time.Second
+
+// open makes or reopens the record of a node that is unhealthy now, and tells
+// whether another gate has just done so: losing that race is as good as winning.
+func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
-		return nil
+		return e.Type() == events.NodeUnhealthy && g.fresh(f), nil
 	}
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", "NoSuchNode")
-		return nil
+		return false, nil
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	spec, why := opening(n, policies, f)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
-		return nil
+		return false, nil
 	}
 	err = g.write(ctx, f, *spec)
 	if errors.Is(err, kube.ErrConflict) {
-		return nil
+		return true, nil
 	}
-	return err
+	return false, err
+}
+
+// fresh: the record was opened a moment ago, and whoever did is at work on it.
+// If that gate has died, the source finds the record by its missing nextCheck.
+func (g *Gate) fresh(f *api.NodeFence) bool {
+	if f.Status.Generation < f.Spec.Generation || f.Status.OpenedAt == nil {
+		return true
+	}
+	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
 }
 
 // opening is the spec with which a record would open, or why it would not.

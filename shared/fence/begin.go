@@ -23,6 +23,9 @@ func (d *decision) pending() Action {
 	case due.After(d.now):
 		d.hold(api.Waiting, "until "+due.UTC().Format(time.RFC3339), 0)
 		d.awaken(due)
+		if due.Sub(d.now) > Resync {
+			d.next(Resync) // another condition may be due sooner
+		}
 		return None
 	case d.spec.Binding == nil && !d.confirmAsked():
 		return d.unbound()

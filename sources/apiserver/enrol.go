@@ -3,8 +3,11 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,10 +41,11 @@ func (e *enrolment) load(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.known, e.todo = map[string]enrolled{}, map[string]nodeView{}
-	e.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	e.queue = workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
 	for _, cm := range maps {
-		if cm.Labels[kube.EnrolledLabel] == "true" {
-			e.known[cm.Data["node_name"]] = enrolled{cm.Data["node_uid"], cm.Data["system_uuid"]}
+		if node, ok := strings.CutPrefix(cm.Name, kube.EnrolledName("")); ok {
+			e.known[node] = enrolled{cm.Data["node_uid"], cm.Data["system_uuid"]}
 		}
 	}
 	return nil
@@ -92,27 +96,39 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		},
 		Data: map[string]string{"node_name": name, "node_uid": v.uid, "system_uuid": v.systemUUID, "provider_id": v.providerID},
 	}
+	stands := cm
 	err := e.client.CreateConfigMap(ctx, cm)
 	if errors.Is(err, kube.ErrConflict) {
-		err = e.replace(ctx, cm)
+		stands, err = e.replace(ctx, cm)
 	}
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.known[name] = enrolled{v.uid, v.systemUUID}
+	e.known[name] = enrolled{stands.Data["node_uid"], stands.Data["system_uuid"]}
 	delete(e.todo, name)
-	e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID)
+	e.mu.Unlock()
+	if stands == cm {
+		e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID)
+		return nil
+	}
+	e.put(name, v) // it was enrolled already: does it say the same?
 	return nil
 }
 
-// replace writes over the enrolment of another Node object, never of this one.
-func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) error {
+// replace writes over the enrolment of another Node object, never of this one,
+// and returns the one that stands.
+func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	old, err := e.client.ConfigMap(ctx, cm.Namespace, cm.Name)
-	if err != nil || old == nil || old.Data["node_uid"] == cm.Data["node_uid"] {
-		return err
+	if err != nil {
+		return nil, err
+	}
+	if old == nil {
+		return nil, fmt.Errorf("enrol %s: %w", cm.Name, kube.ErrConflict) // gone again: the next try creates it
+	}
+	if old.Data["node_uid"] == cm.Data["node_uid"] {
+		return old, nil
 	}
 	cm.ResourceVersion = old.ResourceVersion
-	return e.client.SaveConfigMap(ctx, cm)
+	return cm, e.client.SaveConfigMap(ctx, cm)
 }

@@ -13,7 +13,14 @@ import (
 // picture is what was observed of the Leases. Time is an input; a Lease's own
 // renewTime is only ever compared with itself (S30).
 type picture struct {
-	since  time.Time
+	// since is when this unbroken look at the Leases began. A gap that a Lease
+	// may have stopped in begins it anew: what moved meanwhile looks as if it
+	// had moved just now, so the picture knows of no failure yet (S15).
+	since time.Time
+	// paused is since when nobody watches; zero while somebody does.
+	paused time.Time
+	// heard is when any Lease was last heard of.
+	heard  time.Time
 	leases map[string]observed
 }
 
@@ -23,8 +30,9 @@ type observed struct {
 	renewal time.Duration
 }
 
+// newPicture is of nothing yet; resume begins the look.
 func newPicture(now time.Time) *picture {
-	return &picture{since: now, leases: map[string]observed{}}
+	return &picture{since: now, paused: now, heard: now, leases: map[string]observed{}}
 }
 
 // seed takes over since when Leases stand still from a picture that was kept
@@ -38,8 +46,28 @@ func (p *picture) seed(old api.LeasePicture) {
 	}
 }
 
+// pause notes that the watch is away, resume that it stands again.
+func (p *picture) pause(now time.Time) {
+	if p.paused.IsZero() {
+		p.paused = now
+	}
+}
+
+func (p *picture) resume(now time.Time) {
+	if !p.paused.IsZero() && now.Sub(p.paused) > p.renewal() {
+		p.since = now
+	}
+	p.paused = time.Time{}
+}
+
 // observe notes how a Lease stands now.
 func (p *picture) observe(node, renewed string, renewal time.Duration, now time.Time) {
+	if len(p.leases) > 0 && now.Sub(p.heard) > 2*p.renewal() {
+		// A connection that has died without a word looks like a watch on
+		// Leases that all stand still.
+		p.since = now
+	}
+	p.heard = now
 	o, ok := p.leases[node]
 	if !ok || o.renewed != renewed {
 		o.moved = now
@@ -49,6 +77,15 @@ func (p *picture) observe(node, renewed string, renewal time.Duration, now time.
 }
 
 func (p *picture) forget(node string) { delete(p.leases, node) }
+
+// renewal is the longest of any Lease.
+func (p *picture) renewal() time.Duration {
+	var longest time.Duration
+	for _, o := range p.leases {
+		longest = max(longest, o.renewal)
+	}
+	return longest
+}
 
 // now draws the picture: Leases that missed a renewal are suspect after 1.2
 // renewals (12 s with the kubelet's defaults), stale after two (20 s).
@@ -74,9 +111,10 @@ func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePic
 
 // same tells whether two pictures show the same, however old they are.
 func same(a, b api.LeasePicture) bool {
-	return a.Total == b.Total && a.Renewal == b.Renewal && slices.EqualFunc(a.Still, b.Still, func(x, y api.StillLease) bool {
-		return x.Node == y.Node && x.Renewed == y.Renewed && x.Stale == y.Stale
-	})
+	return a.Total == b.Total && a.Renewal == b.Renewal && a.Since.Equal(b.Since) &&
+		slices.EqualFunc(a.Still, b.Still, func(x, y api.StillLease) bool {
+			return x.Node == y.Node && x.Renewed == y.Renewed && x.Stale == y.Stale
+		})
 }
 
 func stamp(t time.Time) *api.Time {

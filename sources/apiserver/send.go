@@ -9,6 +9,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/nodefence/nodefence/events"
 )
 
 // Sender hands an event to a broker and returns when the broker has it.
@@ -17,7 +19,9 @@ type Sender interface {
 }
 
 // outbox sends each event until the broker has it. Nothing is dropped in
-// silence: an event leaves by being sent, or because its fence has moved on.
+// silence: an event leaves by being sent, because its fence has moved on, or
+// because a newer wake-up says the same; while a broker is away, it holds one
+// wake-up for each thing and not one for each time.
 type outbox struct {
 	sender Sender
 	log    *slog.Logger
@@ -25,6 +29,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	pending map[string]letter
+	newest  map[string]string
 
 	sent   *prometheus.CounterVec
 	failed prometheus.Counter
@@ -34,15 +39,23 @@ type outbox struct {
 // letter is an event, and whether it is still worth sending.
 type letter struct {
 	event event.Event
+	// about, if set, names what this wakes: only the newest wake-up of it is sent.
+	about string
+	// stale, if set, tells that it need not be sent any more.
 	stale func() bool
 }
 
-// senders is how many events are on their way at once.
-const senders = 8
+const (
+	// senders is how many events are on their way at once.
+	senders = 8
+	// sendTimeout bounds one try: a broker that takes an event and says nothing
+	// must not hold the others up.
+	sendTimeout = 10 * time.Second
+)
 
 func newOutbox(s Sender, log *slog.Logger) *outbox {
 	o := &outbox{
-		sender: s, log: log, pending: map[string]letter{},
+		sender: s, log: log, pending: map[string]letter{}, newest: map[string]string{},
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 5*time.Second)),
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -58,11 +71,15 @@ func newOutbox(s Sender, log *slog.Logger) *outbox {
 	return o
 }
 
-func (o *outbox) put(e event.Event, stale func() bool) {
+func (o *outbox) put(l letter) {
+	id := l.event.ID()
 	o.mu.Lock()
-	o.pending[e.ID()] = letter{e, stale}
+	o.pending[id] = l
+	if l.about != "" {
+		o.newest[l.about] = id
+	}
 	o.mu.Unlock()
-	o.queue.Add(e.ID())
+	o.queue.Add(id)
 }
 
 // run sends until ctx ends.
@@ -87,31 +104,42 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	defer o.queue.Done(id)
 	o.mu.Lock()
 	l, ok := o.pending[id]
+	old := l.about != "" && o.newest[l.about] != id
 	o.mu.Unlock()
 	if !ok || ctx.Err() != nil {
 		return true
 	}
 	e := l.event
-	if l.stale != nil && l.stale() {
-		o.log.Debug("not sent: its fence has moved on", "type", e.Type(), "node", e.Subject(), "id", id)
-		o.done(id)
+	log := o.log.With("type", e.Type(), "node", e.Subject(), "event", id)
+	if uid, ok := e.Extensions()[events.CorrelationID]; ok {
+		log = log.With("fence", uid)
+	}
+	if old || l.stale != nil && l.stale() {
+		log.Debug("not sent: the state has moved on, or a newer wake-up says the same")
+		o.done(l)
 		return true
 	}
-	if err := o.sender.Send(ctx, e); err != nil {
+	try, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	if err := o.sender.Send(try, e); err != nil {
 		o.failed.Inc()
-		o.log.Warn("not sent yet", "type", e.Type(), "node", e.Subject(), "id", id, "error", err.Error())
+		log.Warn("not sent yet", "error", err.Error())
 		o.queue.AddRateLimited(id)
 		return true
 	}
 	o.sent.WithLabelValues(e.Type()).Inc()
-	o.log.Info("sent", "type", e.Type(), "node", e.Subject(), "id", id)
-	o.done(id)
+	log.Info("sent")
+	o.done(l)
 	return true
 }
 
-func (o *outbox) done(id string) {
+func (o *outbox) done(l letter) {
+	id := l.event.ID()
 	o.queue.Forget(id)
 	o.mu.Lock()
 	delete(o.pending, id)
+	if o.newest[l.about] == id {
+		delete(o.newest, l.about)
+	}
 	o.mu.Unlock()
 }

@@ -44,12 +44,14 @@ type Source struct {
 	outbox *outbox
 	enrol  *enrolment
 	wg     sync.WaitGroup
+	// drawn is the picture that the ledger has; only pictures uses it.
+	drawn api.LeasePicture
 
 	mu      sync.Mutex
 	nodes   map[string]nodeView
 	due     *dueList
 	picture *picture
-	drawn   api.LeasePicture
+	watched map[string]*standing
 	state   error
 }
 
@@ -69,7 +71,7 @@ func New(o Options) (*Source, error) {
 	o.Logger = o.Logger.With("function", "source")
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		state: errStarting, nodes: map[string]nodeView{},
+		state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	if o.Registerer != nil {
@@ -82,7 +84,10 @@ func New(o Options) (*Source, error) {
 func (s *Source) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state
+	if s.state != nil {
+		return s.state
+	}
+	return s.unwatched()
 }
 
 func (s *Source) setState(err error) {
@@ -113,9 +118,10 @@ func (s *Source) lead(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.picture.seed(ledger.Status.Leases)
+	s.o.Logger.Info("watching", "nodes", len(s.nodes))
 	s.mu.Unlock()
 	s.setState(nil)
-	s.o.Logger.Info("watching", "nodes", len(s.nodes))
+	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()
 }
@@ -127,9 +133,22 @@ const (
 	heartbeat    = 10 * time.Second
 )
 
+// pictures runs beside loop, because its write may wait for a slow API server
+// and a wake-up must not.
+func (s *Source) pictures(ctx context.Context) {
+	tick := time.NewTicker(pictureEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.draw(ctx)
+		}
+	}
+}
+
 func (s *Source) loop(ctx context.Context) {
-	pictures := time.NewTicker(pictureEvery)
-	defer pictures.Stop()
 	resync := time.NewTicker(s.o.Resync)
 	defer resync.Stop()
 	dueTimer := time.NewTimer(0)
@@ -138,8 +157,6 @@ func (s *Source) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-pictures.C:
-			s.draw(ctx)
 		case <-resync.C:
 			s.resync()
 		case <-s.wake:
@@ -166,12 +183,12 @@ func (s *Source) sendDue() time.Duration {
 // sendFence sends a fence's phase; it is stale once the fence has gone on.
 func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
 	node, uid, generation, seen := f.Spec.Node, f.UID, f.Spec.Generation, f.Status.Transitions
-	s.outbox.put(s.o.Source.Phase(f, due, now), func() bool {
+	s.outbox.put(letter{event: s.o.Source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x := s.due.byNode[node]
 		return x == nil || x.fence.UID != uid || x.fence.Spec.Generation != generation || x.fence.Status.Transitions != seen
-	})
+	}})
 }
 
 func (s *Source) fence(f *api.NodeFence) {
@@ -195,11 +212,14 @@ func (s *Source) node(n *corev1.Node) {
 	}
 	s.nodes[n.Name] = v
 	now := s.now()
-	for _, c := range transitions(n.Name, old, v) {
-		s.outbox.put(s.o.Source.Condition(c, time.Time{}, now), nil)
+	x := s.due.byNode[n.Name]
+	for _, c := range transitions(n.Name, old, v, x != nil) {
+		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now)})
 	}
-	if x := s.due.byNode[n.Name]; x != nil && old != nil && old.ready() != v.ready() {
-		s.sendFence(x.fence, now, now)
+	if x != nil && old != nil {
+		if due, ok := wakes(*old, v, now); ok {
+			s.sendFence(x.fence, due, now)
+		}
 	}
 	if v.ready() {
 		s.enrol.put(n.Name, v)
@@ -226,27 +246,28 @@ func (s *Source) resync() {
 	for name, v := range s.nodes {
 		for _, mark := range v.marks {
 			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {
-				s.outbox.put(s.o.Source.Marked(name, v.uid, mark, slot, now), nil)
+				s.outbox.put(letter{event: s.o.Source.Marked(name, v.uid, mark, slot, now), about: "marked/" + name + "/" + mark})
 			}
 		}
 		if s.due.hasOpen(name) {
 			continue
 		}
 		for _, c := range presentlyUnhealthy(name, v) {
-			s.outbox.put(s.o.Source.Condition(c, slot, now), nil)
+			s.outbox.put(letter{event: s.o.Source.Condition(c, slot, now), about: "resync/" + name + "/" + c.Condition})
 		}
 	}
 }
 
 // draw keeps the ledger's picture of the Leases: at once when it shows something
-// else, and often enough that the gate can trust its age (S15).
+// else, and often enough that the gate can trust its age. While nobody watches
+// it is left to grow old, because its age is all that tells the gate so (S15).
 func (s *Source) draw(ctx context.Context) {
 	s.mu.Lock()
 	now := s.now()
 	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
-	old := s.drawn
+	blind := !s.picture.paused.IsZero()
 	s.mu.Unlock()
-	if same(old, p) && old.ObservedAt != nil && now.Sub(old.ObservedAt.Time) < heartbeat {
+	if blind || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat {
 		return
 	}
 	if err := s.o.Client.PatchLeases(ctx, p); err != nil {
@@ -255,7 +276,5 @@ func (s *Source) draw(ctx context.Context) {
 		}
 		return
 	}
-	s.mu.Lock()
 	s.drawn = p
-	s.mu.Unlock()
 }

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,21 +34,29 @@ func unhealthy(typ, status string) bool {
 	return status != string(corev1.ConditionFalse)
 }
 
-// transitions are the conditions whose status changed. Without an old view all
-// that is unhealthy counts as changed: at start, and after a re-list.
-func transitions(name string, old *nodeView, now nodeView) []events.ConditionChange {
+// transitions are the conditions whose status changed. Without an old view, or
+// with that of another node of this name, all that is unhealthy counts as
+// changed. So does a spell of the same status that began anew while nobody
+// watched, unless the node is fenced already: then it is nodefence, or the
+// machine's death throes, and no news.
+func transitions(name string, old *nodeView, now nodeView, fenced bool) []events.ConditionChange {
+	if old != nil && old.uid != now.uid {
+		old = nil
+	}
 	var all []events.ConditionChange
-	for typ, c := range now.conditions {
+	for _, typ := range slices.Sorted(maps.Keys(now.conditions)) {
+		c := now.conditions[typ]
 		bad := unhealthy(typ, c.status)
-		if old == nil && !bad {
-			continue
+		var was condition
+		var known bool
+		if old != nil {
+			was, known = old.conditions[typ]
 		}
-		if old != nil && old.uid == now.uid {
-			if was, ok := old.conditions[typ]; ok && was.status == c.status {
-				continue
-			} else if !ok && !bad {
-				continue
-			}
+		switch {
+		case !known && !bad:
+			continue
+		case known && was.status == c.status && (fenced || !bad || was.since.Equal(c.since)):
+			continue
 		}
 		all = append(all, change(name, now.uid, typ, c))
 	}
@@ -55,7 +65,7 @@ func transitions(name string, old *nodeView, now nodeView) []events.ConditionCha
 
 // presentlyUnhealthy is what a resync sends again.
 func presentlyUnhealthy(name string, v nodeView) []events.ConditionChange {
-	return transitions(name, nil, v)
+	return transitions(name, nil, v, false)
 }
 
 func change(name, uid, typ string, c condition) events.ConditionChange {
@@ -67,4 +77,13 @@ func change(name, uid, typ string, c condition) events.ConditionChange {
 
 func (v nodeView) ready() bool {
 	return v.conditions[string(corev1.NodeReady)].status == string(corev1.ConditionTrue)
+}
+
+// wakes tells whether a change of the node is news for its open fence, and
+// since when: the transition's own time, so that two sources say one event.
+func wakes(old, v nodeView, now time.Time) (time.Time, bool) {
+	if old.uid != v.uid {
+		return now, true
+	}
+	return v.conditions[string(corev1.NodeReady)].since, old.ready() != v.ready()
 }

@@ -17,8 +17,14 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// leaseNamespace is where kubelets keep their Leases.
-const leaseNamespace = "kube-node-lease"
+// What is watched, as the API server names it.
+const (
+	nodes  = "nodes"
+	leases = "leases"
+	fences = "nodefences"
+	// leaseNamespace is where kubelets keep their Leases.
+	leaseNamespace = "kube-node-lease"
+)
 
 // watches starts one watch each on Nodes, NodeFences and Leases, and returns
 // when all three have listed once.
@@ -39,19 +45,21 @@ func (s *Source) watches(ctx context.Context) error {
 		slim     cache.TransformFunc
 		handler  cache.ResourceEventHandler
 	}{
-		{corev1.SchemeGroupVersion, "/api", "nodes", "", &corev1.Node{}, slimNode, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", "leases", leaseNamespace, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
-		{api.GroupVersion, "/apis", "nodefences", "", &api.NodeFence{}, slimFence, s.fenceHandler()},
+		{corev1.SchemeGroupVersion, "/api", nodes, "", &corev1.Node{}, slimNode, s.nodeHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", leases, leaseNamespace, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
+		{api.GroupVersion, "/apis", fences, "", &api.NodeFence{}, slimFence, s.fenceHandler()},
 	} {
 		c, err := restFor(s.o.Config, scheme, w.gv, w.path)
 		if err != nil {
 			return err
 		}
-		inf := cache.NewSharedInformer(cache.NewListWatchFromClient(c, w.resource, w.ns, fields.Everything()), w.of, 0)
+		lw := cache.NewListWatchFromClient(c, w.resource, w.ns, fields.Everything())
+		inf := cache.NewSharedInformer(s.noticed(lw, w.resource), w.of, 0)
 		if err := inf.SetTransform(w.slim); err != nil {
 			return err
 		}
-		if err := inf.SetWatchErrorHandlerWithContext(s.watchFailed(w.resource)); err != nil {
+		failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.watchFailed(ctx, w.resource, err) }
+		if err := inf.SetWatchErrorHandlerWithContext(failed); err != nil {
 			return err
 		}
 		reg, err := inf.AddEventHandler(w.handler)
@@ -72,19 +80,12 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	cfg.GroupVersion, cfg.APIPath = &gv, path
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	cfg.UserAgent = "nodefence-source"
+	cfg.Timeout = 0 // it would end every watch
 	c, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
 	return c, nil
-}
-
-func (s *Source) watchFailed(resource string) cache.WatchErrorHandlerWithContext {
-	return func(ctx context.Context, _ *cache.Reflector, err error) {
-		if ctx.Err() == nil {
-			s.o.Logger.Warn("watch broken off; it starts again by itself", "resource", resource, "error", err.Error())
-		}
-	}
 }
 
 // The transforms drop what is not needed, before it is kept: on a large cluster

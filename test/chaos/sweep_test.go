@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func TestCutAtEveryCall(t *testing.T) {
 	defer cancel()
 	s := newSweep(t, ctx)
 	points := s.measure()
-	t.Logf("one fence makes %d calls; %d points to die at", points[len(points)-1].n, len(points))
+	t.Logf("%d points to die at", len(points))
 	fired := 0
 	for chunk := range slices.Chunk(points, wave) {
 		fired += s.wave(chunk)
@@ -204,11 +205,19 @@ func (s *sweep) measure() []point {
 	c := &cut{}
 	s.fence([]*cut{c})
 	var all []point
+	seen := map[string]int{}
 	for i, call := range c.calls {
-		all = append(all, point{i + 1, request, call.name})
+		seen[call.name]++
+		// A read that comes for the tenth time dies like the third.
+		if call.writes || seen[call.name] <= 3 {
+			all = append(all, point{i + 1, request, call.name})
+		}
 		if call.writes {
 			all = append(all, point{i + 1, answer, call.name})
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		s.t.Logf("%4d  %s", seen[name], name)
 	}
 	return all
 }
@@ -325,4 +334,5 @@ func check(t *testing.T, err error) {
 }
 
 func quiet() *slog.Logger { return slog.New(slog.NewJSONHandler(logTo, nil)) }
+
 var logTo io.Writer = io.Discard
