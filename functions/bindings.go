@@ -86,11 +86,11 @@ func (b bindings) secret(ctx context.Context, ref api.SecretRef) (string, error)
 		return "", err
 	}
 	if s == nil {
-		return "", fmt.Errorf("Secret %s/%s does not exist", b.SecretsNamespace, ref.Secret)
+		return "", fmt.Errorf("secret %s/%s does not exist", b.SecretsNamespace, ref.Secret)
 	}
 	v, ok := s.Data[ref.Key]
 	if !ok {
-		return "", fmt.Errorf("Secret %s/%s has no key %s", b.SecretsNamespace, ref.Secret, ref.Key)
+		return "", fmt.Errorf("secret %s/%s has no key %s", b.SecretsNamespace, ref.Secret, ref.Key)
 	}
 	return string(v), nil
 }

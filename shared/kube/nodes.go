@@ -161,7 +161,7 @@ func without(taints []json.RawMessage, key, value string) (rest []json.RawMessag
 // lifting ours, is left alone (S22).
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
 	for _, m := range fields {
-		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.Raw), `"f:unschedulable"`) {
+		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:unschedulable"`) {
 			return true
 		}
 	}

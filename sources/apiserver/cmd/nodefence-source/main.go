@@ -1,0 +1,144 @@
+// Command nodefence-source watches a cluster and sends events about failed nodes
+// and due fences to a broker.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kelseyhightower/envconfig"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/sources/apiserver"
+)
+
+const usage = `nodefence-source watches a cluster's nodes, their Leases and the NodeFences, and
+sends events about what failed and what is due to a broker. Any number of
+replicas may run; one of them sends.
+
+It takes no arguments. It is configured by its environment:
+
+  K_SINK               URL that events are posted to, such as a Broker's (required)
+  NODEFENCE_NAMESPACE  namespace of the leader Lease and the enrolments (nodefence-system)
+  NODEFENCE_CLUSTER    this cluster's name in events (the UID of namespace kube-system)
+  KUBECONFIG           file that says how to reach the cluster (in a pod its own account)
+  LISTEN               address of /healthz, /readyz and /metrics (:8080)
+  POD_NAME             name of this replica (host name and process ID)
+
+Its log is JSON on standard error. It ends with an error when it loses the
+leader Lease: whoever runs it starts it again.
+`
+
+type settings struct {
+	Sink       string `envconfig:"K_SINK"`
+	Namespace  string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
+	Cluster    string `envconfig:"NODEFENCE_CLUSTER"`
+	Kubeconfig string `envconfig:"KUBECONFIG"`
+	Listen     string `envconfig:"LISTEN" default:":8080"`
+	Identity   string `envconfig:"POD_NAME"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := start(ctx, os.Args[1:], os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "nodefence-source: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func start(ctx context.Context, args []string, out io.Writer) error {
+	fs := flag.NewFlagSet("nodefence-source", flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { fmt.Fprint(out, usage) }
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	}
+	var s settings
+	if err := envconfig.Process("", &s); err != nil {
+		return fmt.Errorf("read the environment: %w", err)
+	}
+	if s.Sink == "" {
+		return errors.New("K_SINK is not set: it is the URL that events are posted to, such as a Broker's")
+	}
+	sender, err := apiserver.NewHTTPSender(s.Sink)
+	if err != nil {
+		return fmt.Errorf("read K_SINK: %w", err)
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
+	}
+	return serve(ctx, s, cfg, sender, slog.New(slog.NewJSONHandler(out, nil)))
+}
+
+func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.Sender, log *slog.Logger) error {
+	client, err := kube.New(cfg)
+	if err != nil {
+		return err
+	}
+	if s.Cluster == "" {
+		if s.Cluster, err = client.ClusterID(ctx); err != nil {
+			return err
+		}
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	src, err := apiserver.New(apiserver.Options{
+		Config: cfg, Client: client, Sender: sender, Logger: log, Source: events.SourceOf(s.Cluster),
+		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	mux := run.Mux(nil, run.Probes{
+		Ready:   func(context.Context) error { return src.Ready() },
+		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+	})
+	log.Info("running", "cluster", s.Cluster, "sink", s.Sink, "listen", s.Listen)
+	ended := make(chan error, 2)
+	go func() { ended <- run.Serve(ctx, s.Listen, mux) }()
+	go func() { ended <- src.Run(ctx) }()
+	first := <-ended
+	stop() // one without the other is of no use
+	return errors.Join(unlessCanceled(first), unlessCanceled(<-ended))
+}
+
+func identity(s settings) string {
+	if s.Identity != "" {
+		return s.Identity
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "nodefence-source"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+func unlessCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const resync = 30 * time.Second
+
+func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
+	f := &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "fence-a", ResourceVersion: rv, Generation: 1},
+		Spec:       api.NodeFenceSpec{Node: "a", NodeUID: "node-a", Generation: 1},
+		Status:     api.NodeFenceStatus{Generation: 1, Phase: api.Fencing},
+	}
+	for _, c := range change {
+		c(f)
+	}
+	return f
+}
+
+func check(at float64) func(*api.NodeFence) {
+	return func(f *api.NodeFence) { f.Status.NextCheck = stamp(sec(at)) }
+}
+func finished(f *api.NodeFence) { f.Status.Phase = api.Finished }
+func reopened(f *api.NodeFence) { f.Status.Phase, f.Spec.Generation = api.Finished, 2 }
+func wished(f *api.NodeFence)   { f.Generation++ }
+func deleted(f *api.NodeFence)  { now := metav1.NewTime(t0); f.DeletionTimestamp = &now }
+func again(f *api.NodeFence)    { f.UID = "fence-b" }
+
+// look is one moment: what is put in, then what is due.
+type look struct {
+	at  float64
+	put *api.NodeFence
+}
+
+func TestDue(t *testing.T) {
+	for name, c := range map[string]struct {
+		looks []look
+		// want is, for each look, the due times in seconds that are sent.
+		want [][]float64
+		next float64
+	}{
+		"without a next check it is due now":                      {[]look{{0, fenceOf("1")}}, [][]float64{{0}}, 30},
+		"not before its time":                                     {[]look{{0, fenceOf("1", check(5))}, {4.9, nil}, {5, nil}}, [][]float64{nil, nil, {5}}, 35},
+		"overdue at start is due with its own time":               {[]look{{7, fenceOf("1", check(5))}}, [][]float64{{5}}, 35},
+		"left unchanged it is sent each resync with another time": {[]look{{0, fenceOf("1", check(5))}, {5, nil}, {34, nil}, {35, nil}, {66, nil}}, [][]float64{nil, {5}, nil, {35}, {65}}, 95},
+		"a long absence is made up for by one wake-up":            {[]look{{0, fenceOf("1")}, {100, nil}}, [][]float64{{0}, {30}}, 120},
+		"an older one of the same state is no change":             {[]look{{0, fenceOf("1", check(5))}, {5, fenceOf("1", check(5))}, {6, nil}}, [][]float64{nil, {5}, nil}, 35},
+		"whoever wrote an overdue one is given time to answer":    {[]look{{0, fenceOf("1", check(0))}, {1, fenceOf("2", check(1))}, {1.9, nil}, {2, nil}}, [][]float64{{0}, nil, nil, {2}}, 32},
+		"a new next check replaces the old":                       {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", check(9))}, {8, nil}, {9, nil}}, [][]float64{nil, nil, nil, {9}}, 39},
+		"a finished one is not due":                               {[]look{{0, fenceOf("1", finished)}}, [][]float64{nil}, 0},
+		"one that finishes is not due any more":                   {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", finished)}, {9, nil}}, [][]float64{nil, nil, nil}, 0},
+		"a reopened one is due now, whatever the old status says": {[]look{{0, fenceOf("1", finished)}, {3, fenceOf("2", reopened, check(99))}}, [][]float64{nil, {3}}, 33},
+		"a person's wish is due now":                              {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), wished)}}, [][]float64{nil, {3}}, 33},
+		"a deletion is due now":                                   {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), deleted)}}, [][]float64{nil, {3}}, 33},
+		"a deletion found at start is due now":                    {[]look{{3, fenceOf("2", check(50), deleted)}}, [][]float64{{3}}, 33},
+		"a deletion that is at work keeps its own time":           {[]look{{3, fenceOf("2", check(50), deleted)}, {4, fenceOf("3", check(9), deleted)}, {9, nil}}, [][]float64{{3}, nil, {9}}, 39},
+		"another record of the node is another fence":             {[]look{{0, fenceOf("1", check(50))}, {1, fenceOf("1", again)}}, [][]float64{nil, {1}}, 31},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDueList(resync)
+			var got [][]float64
+			for _, l := range c.looks {
+				if l.put != nil {
+					d.put(l.put, sec(l.at))
+				}
+				var sent []float64
+				for _, w := range d.take(sec(l.at)) {
+					sent = append(sent, w.at.Sub(t0).Seconds())
+				}
+				got = append(got, sent)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			var want time.Time
+			if c.next != 0 {
+				want = sec(c.next)
+			}
+			if next := d.next(); !next.Equal(want) {
+				t.Errorf("next at %v, want %v", next, want)
+			}
+		})
+	}
+}
+
+func TestTheFirstOfSeveralIsNext(t *testing.T) {
+	d := newDueList(resync)
+	for node, at := range map[string]float64{"a": 9, "b": 3, "c": 6} {
+		f := fenceOf("1", check(at))
+		f.Spec.Node = node
+		d.put(f, t0)
+	}
+	if !d.next().Equal(sec(3)) {
+		t.Errorf("next at %v", d.next())
+	}
+	d.remove("b")
+	if !d.next().Equal(sec(6)) || d.hasOpen("b") || !d.hasOpen("a") {
+		t.Errorf("after b is gone: next at %v", d.next())
+	}
+}

@@ -1,0 +1,239 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// fakeAPI is as much of an API server as the source speaks to: lists, watches,
+// the ledger and ConfigMaps. The real one is used by test/e2e.
+type fakeAPI struct {
+	t   *testing.T
+	url string
+
+	mu       sync.Mutex
+	rv       int
+	objects  map[string]map[string]any // collection, name
+	watchers map[string][]*watcher
+	writes   []string
+	pictures chan api.LeasePicture
+	// away refuses everything.
+	away bool
+}
+
+type watcher struct {
+	events chan []byte
+	gone   chan struct{}
+}
+
+const (
+	nodesURL  = "/api/v1/nodes"
+	leasesURL = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	fencesURL = "/apis/nodefence.io/v1alpha1/nodefences"
+	ledgerURL = "/apis/nodefence.io/v1alpha1/fenceledgers"
+	mapsURL   = "/api/v1/namespaces/ns/configmaps"
+)
+
+var kinds = map[string][2]string{
+	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	f := &fakeAPI{t: t, objects: map[string]map[string]any{}, watchers: map[string][]*watcher{}, pictures: make(chan api.LeasePicture, 1000)}
+	s := httptest.NewServer(f)
+	t.Cleanup(func() { f.cutWatches(""); s.Close() })
+	f.url = s.URL
+	return f
+}
+
+func (f *fakeAPI) client() *kube.Client {
+	c, err := kube.New(&rest.Config{Host: f.url})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return c
+}
+
+// set stores an object, typed or not, and tells the watchers.
+func (f *fakeAPI) set(collection string, obj any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store(collection, obj)
+}
+
+func (f *fakeAPI) store(collection string, obj any) map[string]any {
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		f.t.Error(err)
+	}
+	var m map[string]any
+	_ = json.Unmarshal(raw, &m)
+	f.rv++
+	m["apiVersion"], m["kind"] = kinds[collection][0], kinds[collection][1]
+	meta := m["metadata"].(map[string]any)
+	meta["resourceVersion"] = fmt.Sprint(f.rv)
+	name := meta["name"].(string)
+	kind := "MODIFIED"
+	if f.objects[collection] == nil {
+		f.objects[collection] = map[string]any{}
+	}
+	if f.objects[collection][name] == nil {
+		kind = "ADDED"
+	}
+	f.objects[collection][name] = m
+	line, _ := json.Marshal(map[string]any{"type": kind, "object": m})
+	for _, w := range f.watchers[collection] {
+		w.events <- line
+	}
+	return m
+}
+
+// cutWatches ends the watches on a collection, or all.
+func (f *fakeAPI) cutWatches(collection string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c, all := range f.watchers {
+		if collection == "" || c == collection {
+			for _, w := range all {
+				close(w.gone)
+			}
+			f.watchers[c] = nil
+		}
+	}
+}
+
+func (f *fakeAPI) setAway(away bool) {
+	f.mu.Lock()
+	f.away = away
+	f.mu.Unlock()
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	away := f.away
+	f.mu.Unlock()
+	q := r.URL.Query()
+	switch {
+	case away:
+		status(w, http.StatusServiceUnavailable, "ServiceUnavailable")
+	case q.Get("sendInitialEvents") != "":
+		status(w, http.StatusUnprocessableEntity, "Invalid") // an API server without that feature
+	case q.Get("watch") != "":
+		f.watch(w, r)
+	case r.Method == http.MethodGet && kinds[r.URL.Path][0] != "":
+		f.list(w, r.URL.Path)
+	default:
+		f.one(w, r)
+	}
+}
+
+func (f *fakeAPI) list(w http.ResponseWriter, collection string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := kinds[collection]
+	reply(w, http.StatusOK, map[string]any{
+		"apiVersion": k[0], "kind": k[1] + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(f.rv)},
+		"items": slices.Collect(maps.Values(f.objects[collection])),
+	})
+}
+
+func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
+	me := &watcher{events: make(chan []byte, 100), gone: make(chan struct{})}
+	f.mu.Lock()
+	f.watchers[r.URL.Path] = append(f.watchers[r.URL.Path], me)
+	f.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case line := <-me.events:
+			_, _ = w.Write(append(line, '\n'))
+			w.(http.Flusher).Flush()
+		case <-me.gone:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// one reads or writes one object.
+func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	collection, name := r.URL.Path, ""
+	if kinds[collection][0] == "" {
+		i := strings.LastIndex(collection, "/")
+		collection, name = collection[:i], collection[i+1:]
+	}
+	var body map[string]any
+	if raw, _ := io.ReadAll(r.Body); len(raw) > 0 {
+		_ = json.Unmarshal(raw, &body)
+		if r.Method == http.MethodPatch {
+			f.patched(raw)
+		}
+	}
+	if meta, ok := body["metadata"].(map[string]any); ok && name == "" {
+		name, _ = meta["name"].(string)
+	}
+	old, exists := f.objects[collection][name]
+	switch {
+	case r.Method == http.MethodPost && exists:
+		status(w, http.StatusConflict, "AlreadyExists")
+	case r.Method == http.MethodPost, r.Method == http.MethodPut && exists:
+		f.writes = append(f.writes, r.Method+" "+name)
+		reply(w, http.StatusCreated, f.store(collection, body))
+	case !exists:
+		status(w, http.StatusNotFound, "NotFound")
+	default:
+		reply(w, http.StatusOK, old)
+	}
+}
+
+func (f *fakeAPI) patched(raw []byte) {
+	var l api.FenceLedger
+	if err := json.Unmarshal(raw, &l); err != nil {
+		f.t.Error(err)
+	}
+	f.pictures <- l.Status.Leases
+}
+
+func (f *fakeAPI) enrolled(name string) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	raw, _ := json.Marshal(f.objects[mapsURL][name])
+	var cm corev1.ConfigMap
+	_ = json.Unmarshal(raw, &cm)
+	return cm.Data
+}
+
+func (f *fakeAPI) written() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.writes)
+}
+
+func status(w http.ResponseWriter, code int, reason string) {
+	reply(w, code, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason})
+}
+
+func reply(w http.ResponseWriter, code int, obj any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(obj)
+}

@@ -1,0 +1,194 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// broker is a Sender that answers what answer says and tells what it has.
+type broker struct {
+	answer func(e event.Event) error
+	has    chan event.Event
+}
+
+func (b *broker) Send(_ context.Context, e event.Event) error {
+	if b.answer != nil {
+		if err := b.answer(e); err != nil {
+			return err
+		}
+	}
+	b.has <- e
+	return nil
+}
+
+func newBroker() *broker { return &broker{has: make(chan event.Event, 100)} }
+
+// next waits for the next event; the limit is only there to end a broken test.
+func (b *broker) next(t *testing.T) event.Event {
+	t.Helper()
+	select {
+	case e := <-b.has:
+		return e
+	case <-time.After(30 * time.Second):
+		t.Fatal("no event came")
+		return event.Event{}
+	}
+}
+
+func conditionOf(since float64) event.Event {
+	return events.SourceOf("c").Condition(changed("Ready", "Unknown", since, true), time.Time{}, t0)
+}
+
+// drain takes everything out of the queue that can be sent now.
+func drain(o *outbox) {
+	for o.queue.Len() > 0 {
+		o.sendNext(context.Background())
+	}
+}
+
+func (b *broker) ids() []string {
+	var all []string
+	for len(b.has) > 0 {
+		all = append(all, (<-b.has).ID())
+	}
+	return all
+}
+
+func TestOutbox(t *testing.T) {
+	a, b := conditionOf(1), conditionOf(2)
+	for name, c := range map[string]struct {
+		letters []letter
+		want    []string
+	}{
+		"each is sent once":                       {[]letter{{event: a}, {event: b}}, []string{a.ID(), b.ID()}},
+		"the same one twice is one":               {[]letter{{event: a}, {event: a}}, []string{a.ID()}},
+		"one that was overtaken is not sent":      {[]letter{{event: a, stale: func() bool { return true }}, {event: b}}, []string{b.ID()}},
+		"of two wake-ups of a thing the newer":    {[]letter{{event: a, about: "x"}, {event: b, about: "x"}}, []string{b.ID()}},
+		"wake-ups of two things are both sent":    {[]letter{{event: a, about: "x"}, {event: b, about: "y"}}, []string{a.ID(), b.ID()}},
+		"a transition is not replaced by another": {[]letter{{event: a}, {event: b}}, []string{a.ID(), b.ID()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			br := newBroker()
+			o := newOutbox(br, quiet())
+			for _, l := range c.letters {
+				o.put(l)
+			}
+			drain(o)
+			if d := cmp.Diff(c.want, br.ids()); d != "" {
+				t.Error(d)
+			}
+			if len(o.pending) != 0 || len(o.newest) != 0 {
+				t.Errorf("left over: %v %v", o.pending, o.newest)
+			}
+		})
+	}
+}
+
+func TestAFailedSendIsTriedUntilTheBrokerHasIt(t *testing.T) {
+	br, fails := newBroker(), 3
+	br.answer = func(event.Event) error {
+		if fails--; fails >= 0 {
+			return errors.New("away")
+		}
+		return nil
+	}
+	o := newOutbox(br, quiet())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); o.run(ctx) }()
+	want := conditionOf(1)
+	o.put(letter{event: want})
+	if got := br.next(t); got.ID() != want.ID() {
+		t.Errorf("got %s", got.ID())
+	}
+	cancel()
+	<-done
+	if n := testutil.ToFloat64(o.failed); n != 3 {
+		t.Errorf("%v failures counted", n)
+	}
+	if n := testutil.ToFloat64(o.sent.WithLabelValues(events.NodeUnhealthy)); n != 1 {
+		t.Errorf("%v sent counted", n)
+	}
+	if n := testutil.ToFloat64(o.length); n != 0 {
+		t.Errorf("%v left in the queue", n)
+	}
+}
+
+func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
+	var log strings.Builder
+	o := newOutbox(newBroker(), slog.New(slog.NewTextHandler(&log, nil)))
+	e := events.SourceOf("c").Phase(fenceOf("1"), t0, t0)
+	o.put(letter{event: e})
+	drain(o)
+	want := "msg=sent type=io.nodefence.fence.fencing.v1 node=a event=" + e.ID() + " fence=fence-a\n"
+	if !strings.HasSuffix(log.String(), want) {
+		t.Errorf("got %s want %s", log.String(), want)
+	}
+}
+
+func TestHTTPSenderIsReadByAFunctionsEndpoint(t *testing.T) {
+	var got event.Event
+	s := httptest.NewServer(run.HTTP(func(_ context.Context, e event.Event) (*event.Event, error) { got = e; return nil, nil },
+		run.HTTPOptions{Logger: quiet()}))
+	defer s.Close()
+	h, err := NewHTTPSender(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := events.SourceOf("c").Phase(fenceOf("1"), t0, t0)
+	if err := h.Send(context.Background(), want); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.String(), got.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestHTTPSenderTakesOnly2xxForHavingIt(t *testing.T) {
+	status, header := 0, ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Get("Ce-Type")
+		if status == http.StatusTemporaryRedirect {
+			w.Header().Set("Location", "/elsewhere")
+		}
+		if r.URL.Path == "/elsewhere" {
+			status = http.StatusOK
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, map[bool]string{true: "no\nroom"}[status == 503])
+	}))
+	defer s.Close()
+	h, err := NewHTTPSender(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[int]string{
+		200: "", 202: "", 307: "post event: 307 Temporary Redirect ",
+		400: "post event: 400 Bad Request ", 503: "post event: 503 Service Unavailable no room",
+	} {
+		status = code
+		got := ""
+		if err := h.Send(context.Background(), conditionOf(1)); err != nil {
+			got = err.Error()
+		}
+		if got != want || header != events.NodeUnhealthy {
+			t.Errorf("%d: got %q, want %q (ce-type %s)", code, got, want, header)
+		}
+	}
+}

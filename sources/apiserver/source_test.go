@@ -1,0 +1,212 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func nodeIn(name, ready string, since float64, marks ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("node-" + name)}}
+	n.Status.NodeInfo.SystemUUID = "machine-" + name
+	n.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionStatus(ready), Reason: "Why", LastTransitionTime: metav1.NewTime(sec(since)),
+	}}
+	for _, m := range marks {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: api.IsolationTaint, Value: m, Effect: corev1.TaintEffectNoSchedule})
+	}
+	return n
+}
+
+// leaseIn renews each quarter of a second times quarters.
+func leaseIn(name string, renewed float64, quarters int32) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: leaseNamespace},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: stamp(sec(renewed)), LeaseDurationSeconds: &quarters},
+	}
+}
+
+// start runs a source until the test ends.
+func start(t *testing.T, f *fakeAPI, resync time.Duration) (*Source, *broker) {
+	t.Helper()
+	b := newBroker()
+	s, err := New(Options{
+		Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: b, Logger: quiet(),
+		Source: events.SourceOf("c"), Namespace: "ns", Resync: resync, Identity: "me",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(); err == nil {
+		t.Error("ready before it runs")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx) }()
+	t.Cleanup(func() { cancel(); f.cutWatches(""); <-done })
+	return s, b
+}
+
+// until waits for an event that is asked for, past any others.
+func (b *broker) until(t *testing.T, want func(event.Event) bool) event.Event {
+	t.Helper()
+	for {
+		if e := b.next(t); want(e) {
+			return e
+		}
+	}
+}
+
+func (f *fakeAPI) picture(t *testing.T, want func(api.LeasePicture) bool) api.LeasePicture {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	for {
+		select {
+		case p := <-f.pictures:
+			if want(p) {
+				return p
+			}
+		case <-limit:
+			t.Fatal("no such picture was kept")
+		}
+	}
+}
+
+func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(nodesURL, nodeIn("b", "False", 1))
+	s, b := start(t, f, time.Hour)
+	source := events.SourceOf("c")
+	want := func(what string, e event.Event) {
+		t.Helper()
+		if got := b.next(t); got.ID() != e.ID() || got.Type() != e.Type() {
+			t.Fatalf("%s: got %s %s, want %s %s", what, got.Type(), got.ID(), e.Type(), e.ID())
+		}
+	}
+	change := func(node, status string, since float64) event.Event {
+		return source.Condition(events.ConditionChange{Node: node, NodeUID: "node-" + node, Condition: "Ready",
+			Status: status, Since: sec(since), Unhealthy: status != "True"}, time.Time{}, t0)
+	}
+	want("what is unhealthy at start", change("b", "False", 1))
+	f.set(nodesURL, nodeIn("a", "Unknown", 2))
+	want("a node fails", change("a", "Unknown", 2))
+
+	open := fenceOf("")
+	f.set(fencesURL, open)
+	got := b.next(t)
+	if got.Type() != events.OfPhase(api.Fencing) || !strings.HasPrefix(got.ID(), "fence-a.1.Fencing.") {
+		t.Fatalf("a fence without a next check: got %s %s", got.Type(), got.ID())
+	}
+	recovering := fenceOf("", func(f *api.NodeFence) {
+		later := api.Time{Time: time.Now().Add(time.Hour)}
+		f.Status.Phase, f.Status.Transitions, f.Status.NextCheck = api.Recovering, 9, &later
+	})
+	f.set(fencesURL, recovering)
+	// Two watches have no order between them: only once the fence is known does
+	// the node's change wake it.
+	for seen := false; !seen; {
+		s.mu.Lock()
+		seen = s.due.byNode["a"].fence.Status.Transitions == 9
+		s.mu.Unlock()
+	}
+	f.set(nodesURL, nodeIn("a", "True", 8))
+	both := []string{b.next(t).ID(), b.next(t).ID()}
+	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8), t0)} {
+		if !slices.Contains(both, e.ID()) {
+			t.Errorf("a fenced node is Ready: got %v, want %s too", both, e.ID())
+		}
+	}
+	if err := s.Ready(); err != nil {
+		t.Error(err)
+	}
+	for f.enrolled("fence-enrolled-a") == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if f.enrolled("fence-enrolled-b") != nil {
+		t.Error("a node that is not Ready was enrolled (S11)")
+	}
+}
+
+func TestResyncSaysAgainWhatIsUnhealthyMarkedOrDue(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "Unknown", 1, "fence-a"))            // fenced, and the mark is its fence's
+	f.set(nodesURL, nodeIn("b", "Unknown", 1))                       // nobody's yet
+	f.set(nodesURL, nodeIn("c", "True", 1, "fence-of-another-time")) // left behind (S22)
+	f.set(fencesURL, fenceOf(""))
+	_, b := start(t, f, 50*time.Millisecond)
+	again := func(prefix, typ string) func(event.Event) bool {
+		return func(e event.Event) bool {
+			if e.Subject() == "a" && (e.Type() == events.NodeMarked || strings.Contains(e.ID(), ".r")) {
+				t.Errorf("a fenced node is not sent for: %s %s", e.Type(), e.ID())
+			}
+			return strings.HasPrefix(e.ID(), prefix) && e.Type() == typ
+		}
+	}
+	ids := map[string]bool{}
+	for range 3 {
+		ids[b.until(t, again("node-b.Ready.Unknown."+"1767323046000000.r", events.NodeUnhealthy)).ID()] = true
+		ids[b.until(t, again("node-c.marked.fence-of-another-time.r", events.NodeMarked)).ID()] = true
+		ids[b.until(t, again("fence-a.1.Fencing.0.", events.OfPhase(api.Fencing))).ID()] = true
+	}
+	if len(ids) != 9 {
+		t.Errorf("a wake-up would be swallowed as a duplicate (S19): %v", ids)
+	}
+}
+
+func TestALeaseThatStandsStillIsInTheLedger(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(leasesURL, leaseIn("a", 0, 1))
+	f.set(leasesURL, leaseIn("ghost", 0, 1))
+	start(t, f, time.Hour)
+	p := f.picture(t, func(p api.LeasePicture) bool { return len(p.Still) == 1 && p.Still[0].Stale })
+	if p.Total != 1 || p.Still[0].Node != "a" || p.Renewal.Duration != 250*time.Millisecond {
+		t.Errorf("got %+v", p)
+	}
+	f.set(leasesURL, leaseIn("a", 1, 1000))
+	f.picture(t, func(p api.LeasePicture) bool { return len(p.Still) == 0 })
+}
+
+func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(leasesURL, leaseIn("a", 0, 1))
+	s, _ := start(t, f, time.Hour)
+	first := f.picture(t, func(api.LeasePicture) bool { return true })
+	f.setAway(true)
+	f.cutWatches("")
+	broken := func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.picture.paused.IsZero() }
+	for !broken() {
+		time.Sleep(time.Millisecond)
+	}
+	for len(f.pictures) > 0 {
+		<-f.pictures
+	}
+	s.drawn = api.LeasePicture{} // even one that was never kept
+	s.draw(context.Background())
+	if len(f.pictures) > 0 {
+		t.Error("a picture was kept that nobody had seen (S15)")
+	}
+	gap := time.Now()
+	for time.Since(gap) < 300*time.Millisecond { // longer than a renewal
+		time.Sleep(10 * time.Millisecond)
+	}
+	f.setAway(false)
+	p := f.picture(t, func(p api.LeasePicture) bool { return true })
+	if !p.Since.After(first.Since.Time) {
+		t.Errorf("the look goes on from %v as if nothing had been missed", p.Since)
+	}
+}
