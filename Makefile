@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export GOTOOLCHAIN ?= local
-GOFILES := $(shell git ls-files -co --exclude-standard '*.go' 2>/dev/null)
+GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 LAB ?= default
@@ -13,6 +13,7 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
+build: bin/nodefence bin/nodefence-local bin/nodefence-lab ## Build all programs into bin/
 
 bin/nodefence: $(GOFILES) go.mod go.sum
 	@echo "building nodefence"; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./functions/cmd/nodefence

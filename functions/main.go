@@ -14,6 +14,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
@@ -124,6 +127,9 @@ func Handlers(p Parts) map[string]run.Handler {
 
 // Handler is the one that the settings name, or all of them by event type.
 func Handler(p Parts) (run.Handler, error) {
+	if p.Function != "" && table[p.Function] == nil {
+		return nil, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are %s", p.Function, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
+	}
 	all := Handlers(p)
 	if p.Function == "" {
 		return func(ctx context.Context, e event.Event) (*event.Event, error) {
@@ -134,11 +140,7 @@ func Handler(p Parts) (run.Handler, error) {
 			return nil, nil
 		}, nil
 	}
-	h, ok := all[p.Function]
-	if !ok {
-		return nil, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are cleanup, gate, isolate, power, recover", p.Function)
-	}
-	return h, nil
+	return all[p.Function], nil
 }
 
 // Owner is the function that an event type is for; empty if for none. The

@@ -44,13 +44,12 @@ type Source struct {
 	outbox *outbox
 	enrol  *enrolment
 	wg     sync.WaitGroup
-	// drawn is the picture that the ledger has; only pictures uses it.
-	drawn api.LeasePicture
 
 	mu      sync.Mutex
 	nodes   map[string]nodeView
 	due     *dueList
 	picture *picture
+	drawn   api.LeasePicture
 	watched map[string]*standing
 	state   error
 }
@@ -262,12 +261,8 @@ func (s *Source) resync() {
 // else, and often enough that the gate can trust its age. While nobody watches
 // it is left to grow old, because its age is all that tells the gate so (S15).
 func (s *Source) draw(ctx context.Context) {
-	s.mu.Lock()
-	now := s.now()
-	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
-	blind := !s.picture.paused.IsZero()
-	s.mu.Unlock()
-	if blind || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat {
+	p, keep := s.toKeep()
+	if !keep {
 		return
 	}
 	if err := s.o.Client.PatchLeases(ctx, p); err != nil {
@@ -276,5 +271,18 @@ func (s *Source) draw(ctx context.Context) {
 		}
 		return
 	}
+	s.mu.Lock()
 	s.drawn = p
+	s.mu.Unlock()
+}
+
+func (s *Source) toKeep() (api.LeasePicture, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
+	if !s.picture.paused.IsZero() {
+		return p, false
+	}
+	return p, !same(s.drawn, p) || now.Sub(s.drawn.ObservedAt.Time) >= heartbeat
 }

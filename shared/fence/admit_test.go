@@ -1,0 +1,170 @@
+package fence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func number(n int) *intstr.IntOrString     { v := intstr.FromInt32(int32(n)); return &v }
+func percent(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
+
+func TestMayBegin(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits           api.Limits
+		unhealthy, total int
+		want             bool
+	}{
+		"as many as allowed begin":                     {api.Limits{MaxUnhealthy: number(2)}, 2, 10, true},
+		"one more does not":                            {api.Limits{MaxUnhealthy: number(2)}, 3, 10, false},
+		"a percentage of maxUnhealthy is rounded down": {api.Limits{MaxUnhealthy: percent("40%")}, 2, 6, true},
+		"and not up":                                   {api.Limits{MaxUnhealthy: percent("40%")}, 3, 6, false},
+		"unless set it is 40%":                         {api.Limits{}, 4, 10, true},
+		"and no more":                                  {api.Limits{}, 5, 10, false},
+		"none is none":                                 {api.Limits{MaxUnhealthy: number(0)}, 1, 10, false},
+		"as few healthy as needed suffice":             {api.Limits{MinHealthy: number(8)}, 2, 10, true},
+		"one fewer does not":                           {api.Limits{MinHealthy: number(8)}, 3, 10, false},
+		"a percentage of minHealthy is rounded up":     {api.Limits{MinHealthy: percent("51%")}, 3, 6, false},
+	} {
+		if got, words := mayBegin(c.limits, c.unhealthy, c.total); got != c.want {
+			t.Errorf("%s: %v, %s", name, got, words)
+		}
+	}
+}
+
+// admitWorld is ten nodes, one of them dead and asking.
+func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
+	f := &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
+		Spec: api.NodeFenceSpec{Node: "n0", Generation: 1, Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{
+			Policy: "p", Limits: api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}},
+		Status: api.NodeFenceStatus{Generation: 1, Phase: api.Pending},
+	}
+	c := Cluster{Fences: []api.NodeFence{*f}}
+	for i := range 10 {
+		c.Nodes = append(c.Nodes, ClusterNode{Name: fmt.Sprintf("n%d", i), Unhealthy: i == 0})
+	}
+	seen, since := stampOf(now), stampOf(now.Add(-time.Minute))
+	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{
+		Since: &since, ObservedAt: &seen, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}}}
+	return f, c, l
+}
+
+func running(node string, uid types.UID, p api.Phase) api.NodeFence {
+	return api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: uid},
+		Spec: api.NodeFenceSpec{Node: node, Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: p}}
+}
+
+func TestAdmit(t *testing.T) { // S14, S15, S16
+	now := walkStart
+	for name, c := range map[string]struct {
+		change func(*Cluster, *api.FenceLedger)
+		want   api.Reason
+	}{
+		"one dead node among ten begins": {func(*Cluster, *api.FenceLedger) {}, ""},
+		"too many dead nodes are a storm": {func(c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy, c.Nodes[3].Unhealthy = true, true, true
+		}, api.StormHold},
+		"a Lease that missed a renewal counts": {func(c *Cluster, l *api.FenceLedger) {
+			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
+			l.Status.Leases.Still = []api.StillLease{{Node: "n3"}}
+		}, api.StormHold},
+		"a node under our care counts": {func(c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
+			c.Fences = append(c.Fences, running("n3", "f3", api.Recovering))
+		}, api.StormHold},
+		"a slot in use is not given twice": {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Fencing)) }, api.ConcurrencyHold},
+		"a released fence holds no slot":   {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Recovering)) }, ""},
+		"a reservation without a fence counts for nothing": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "gone", Generation: 1, At: stampOf(now)}}
+		}, ""},
+		"the stop switch stops":          {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.StoppedHold},
+		"no picture of the Leases holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, api.PictureOldHold},
+		"an old picture holds": {func(_ *Cluster, l *api.FenceLedger) {
+			at := stampOf(now.Add(-31 * time.Second))
+			l.Status.Leases.ObservedAt = &at
+		}, api.PictureOldHold},
+		"a picture of less than a renewal holds": {func(_ *Cluster, l *api.FenceLedger) {
+			at := stampOf(now.Add(-time.Second))
+			l.Status.Leases.Since = &at
+		}, api.PictureOldHold},
+		"most Leases still: it may be us": {func(_ *Cluster, l *api.FenceLedger) {
+			for i := range 6 {
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: fmt.Sprintf("n%d", i), Stale: true})
+			}
+		}, api.LeasesStaleHold},
+		"a storm that has ended cools down": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Storms = []api.Storm{{Policy: "p", Since: stampOf(now)}}
+		}, api.CoolDownHold},
+		"another policy's storm is not ours": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Storms = []api.Storm{{Policy: "q", Since: stampOf(now)}}
+		}, ""},
+		"after the cool-down it begins": {func(_ *Cluster, l *api.FenceLedger) {
+			until := stampOf(now.Add(-time.Second))
+			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
+		}, ""},
+	} {
+		f, cl, l := admitWorld(now)
+		c.change(&cl, l)
+		v := Admit(f, cl, l, now)
+		got := api.Reason("")
+		if v != nil {
+			got = v.Reason
+		}
+		if got != c.want || (v == nil) != (ReservedAt(l, f) != nil) {
+			t.Errorf("%s: %q (%+v), reserved %v", name, got, v, ReservedAt(l, f))
+		}
+	}
+}
+
+// TestALostLedgerIsRebuilt: running fences have their slots back before anything
+// is decided on it (S14).
+func TestALostLedgerIsRebuilt(t *testing.T) {
+	f, c, l := admitWorld(walkStart)
+	f.Spec.Policy.Limits[0].MaxConcurrent = 5
+	c.Fences = append(c.Fences, running("n1", "f1", api.Isolating), running("n2", "f2", api.Releasing), running("n3", "f3", api.Finished))
+	if v := Admit(f, c, l, walkStart); v != nil {
+		t.Fatalf("%+v", v)
+	}
+	var nodes []string
+	for _, r := range l.Status.Reservations {
+		nodes = append(nodes, r.Node)
+	}
+	if d := cmp.Diff([]string{"n1", "n2", "n0"}, nodes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestResolvePolicy(t *testing.T) {
+	policy := func(name string, priority int32, labels map[string]string) api.FencePolicy {
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Priority: priority}}
+		if labels != nil {
+			p.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+		}
+		return p
+	}
+	a := map[string]string{"role": "a"}
+	for name, c := range map[string]struct {
+		policies       []api.FencePolicy
+		want, conflict string
+		limits         int
+	}{
+		"none selects the node":           {[]api.FencePolicy{policy("x", 1, map[string]string{"role": "b"})}, "", "", 0},
+		"one without a selector does":     {[]api.FencePolicy{policy("x", 1, nil)}, "x", "", 1},
+		"the lowest priority decides":     {[]api.FencePolicy{policy("x", 2, nil), policy("y", 1, a)}, "y", "", 2},
+		"a tie is a conflict":             {[]api.FencePolicy{policy("x", 1, nil), policy("y", 1, a)}, "x", "y", 2},
+		"a tie below the decider is none": {[]api.FencePolicy{policy("x", 2, nil), policy("y", 2, a), policy("z", 1, a)}, "z", "", 3},
+	} {
+		r, _ := ResolvePolicy(c.policies, a)
+		if r.Name != c.want || r.Conflict != c.conflict || len(r.Limits) != c.limits {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
