@@ -1,0 +1,217 @@
+// Command bench measures nodefence on a lab: what a fence costs in requests and
+// events, how long its parts take, and how much memory it needs. Times are from
+// whatever machine this is: compare them with each other only.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const fences = 20
+
+const policy = `
+timeouts: {healthyFor: 0s}
+limits: {maxUnhealthy: "60%", maxConcurrent: 20, stormCoolDown: 0s}
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	if err := errors.Join(measureFences(ctx), measureMemory(ctx, 0), measureMemory(ctx, 500)); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// world starts a lab with everything installed.
+func world(ctx context.Context, nodes int, flags ...string) (*rig.Cluster, error) {
+	fmt.Fprintf(os.Stderr, "starting a lab of %d nodes\n", nodes)
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("bench-%d", os.Getpid()), Nodes: nodes, Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	c, err := rig.Connect(lab)
+	if err == nil {
+		err = c.Install(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lab.Down())
+	}
+	return c, nil
+}
+
+// counter counts requests by verb.
+type counter struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counter) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		c.mu.Lock()
+		if r.URL.Query().Get("watch") == "" {
+			c.n[r.Method]++
+		}
+		c.mu.Unlock()
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func measureFences(ctx context.Context) (err error) {
+	c, err := world(ctx, 2*fences+1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Lab.Down()) }()
+	machines, err := c.Lab.Machines()
+	if err != nil {
+		return err
+	}
+	spread := "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]\n      containers:"
+	if err := errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", policy)),
+		c.Apply(ctx, strings.Replace(rig.StatefulSet("db", fences), "      containers:", spread, 1))); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nodefence-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	count := &counter{n: map[string]int{}}
+	pods := map[string]string{}
+	for i := range fences {
+		pod := fmt.Sprintf("db-%d", i)
+		node, err := c.PodRunning(ctx, pod, "")
+		if err != nil {
+			return err
+		}
+		pods[node] = pod
+	}
+	p, err := c.Start(ctx, dir, io.Discard, func(o *local.Options) { o.Config.Wrap(count.wrap) })
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	if err := rig.Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil }); err != nil {
+		return err
+	}
+	return fenceAll(ctx, c, p, pods, count)
+}
+
+func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[string]string, count *counter) error {
+	count.mu.Lock()
+	clear(count.n)
+	count.mu.Unlock()
+	before, err := p.Broker.Events(ctx)
+	if err != nil {
+		return err
+	}
+	var command, proof, gone, runs []time.Duration
+	for node := range pods {
+		if err := c.Lab.Node(node, "crash"); err != nil {
+			return err
+		}
+	}
+	for node, pod := range pods {
+		if _, err := c.PodRunning(ctx, pod, node); err != nil {
+			return err
+		}
+		f, err := c.Phase(ctx, node, api.Finished)
+		if err != nil {
+			return err
+		}
+		off, err := c.Lab.Commands(node)
+		if err != nil {
+			return err
+		}
+		started := f.Status.OpenedAt.Time
+		command = append(command, off[0].Time.Sub(started))
+		proof = append(proof, f.Status.Proof.At.Sub(f.Status.Proof.Reads[0].At.Time))
+		gone = append(gone, f.Status.Release.DoneAt.Sub(f.Status.Proof.At.Time))
+		if now := c.Pod(ctx, pod); now != nil && now.Status.StartTime != nil {
+			runs = append(runs, now.Status.StartTime.Sub(f.Status.Proof.At.Time))
+		}
+	}
+	after, err := p.Broker.Events(ctx)
+	if err != nil {
+		return err
+	}
+	n := float64(len(pods))
+	fmt.Printf("%d fences at once, all ended well\n", len(pods))
+	show("Ready=Unknown seen → power-off at the BMC", command)
+	show("first read of off → proof", proof)
+	show("proof → pods and attachments gone", gone)
+	show("proof → pod runs elsewhere (whole seconds)", runs)
+	fmt.Printf("events per fence: %.1f\n", float64(len(after)-len(before))/n)
+	total := 0
+	for _, verb := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		fmt.Printf("API requests per fence, %-6s %.1f\n", verb, float64(count.n[verb])/n)
+		total += count.n[verb]
+	}
+	fmt.Printf("API requests per fence, all    %.1f (the source's share included)\n", float64(total)/n)
+	return nil
+}
+
+func show(what string, d []time.Duration) {
+	if len(d) == 0 {
+		return
+	}
+	slices.Sort(d)
+	fmt.Printf("%-46s p50 %6.2f s, p95 %6.2f s\n", what, d[len(d)/2].Seconds(), d[len(d)*95/100].Seconds())
+}
+
+// measureMemory reads what nodefence-local holds once it watches so many nodes.
+func measureMemory(ctx context.Context, nodes int) (err error) {
+	c, err := world(ctx, nodes, "--lease", "10s", "--grace", "50s")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Lab.Down()) }()
+	dir, err := os.MkdirTemp("", "nodefence-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	p, err := c.StartProcess(ctx, dir, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	err = rig.Until(ctx, "all Leases to be watched", func() (bool, error) {
+		l, err := c.Fences.Ledger(ctx)
+		return err == nil && l.Status.Leases.ObservedAt != nil && int(l.Status.Leases.Total) == nodes, nil
+	})
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		return err
+	}
+	for l := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(l, "VmRSS:"); ok {
+			fmt.Printf("memory of nodefence-local with %3d nodes: %s\n", nodes, strings.TrimSpace(v))
+		}
+	}
+	return nil
+}
