@@ -34,6 +34,10 @@ demo: build lab-build ## A node dies, its pod comes back elsewhere: the main job
 test: build lab-build ## All tests
 	@test/run-tests
 
+.PHONY: chaos
+chaos: build lab-build ## The functions cut at every one of their calls (make test takes every fifth)
+	@SWEEP=all go test ./test/chaos -run TestCutAtEveryCall -count=1 -v -timeout 40m
+
 .PHONY: bench
 bench: build lab-build ## Measure: latencies, API requests, events, memory
 	@go run ./test/bench $(BENCH)
