@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,10 +30,17 @@ type fakeAPI struct {
 	rv       int
 	objects  map[string]map[string]any // collection, name
 	watchers map[string][]*watcher
+	past     map[string][]line
 	writes   []string
 	pictures chan api.LeasePicture
 	// away refuses everything.
 	away bool
+}
+
+// line is one change, as a watch tells it.
+type line struct {
+	rv  int
+	raw []byte
 }
 
 type watcher struct {
@@ -54,7 +62,7 @@ var kinds = map[string][2]string{
 }
 
 func newFakeAPI(t *testing.T) *fakeAPI {
-	f := &fakeAPI{t: t, objects: map[string]map[string]any{}, watchers: map[string][]*watcher{}, pictures: make(chan api.LeasePicture, 1000)}
+	f := &fakeAPI{t: t, objects: map[string]map[string]any{}, watchers: map[string][]*watcher{}, past: map[string][]line{}, pictures: make(chan api.LeasePicture, 1000)}
 	s := httptest.NewServer(f)
 	t.Cleanup(func() { f.cutWatches(""); s.Close() })
 	f.url = s.URL
@@ -96,9 +104,10 @@ func (f *fakeAPI) store(collection string, obj any) map[string]any {
 		kind = "ADDED"
 	}
 	f.objects[collection][name] = m
-	line, _ := json.Marshal(map[string]any{"type": kind, "object": m})
+	raw, _ = json.Marshal(map[string]any{"type": kind, "object": m})
+	f.past[collection] = append(f.past[collection], line{f.rv, raw})
 	for _, w := range f.watchers[collection] {
-		w.events <- line
+		w.events <- raw
 	}
 	return m
 }
@@ -154,15 +163,21 @@ func (f *fakeAPI) list(w http.ResponseWriter, collection string) {
 
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	me := &watcher{events: make(chan []byte, 100), gone: make(chan struct{})}
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	f.mu.Lock()
+	for _, l := range f.past[r.URL.Path] {
+		if l.rv > from {
+			me.events <- l.raw
+		}
+	}
 	f.watchers[r.URL.Path] = append(f.watchers[r.URL.Path], me)
 	f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.(http.Flusher).Flush()
 	for {
 		select {
-		case line := <-me.events:
-			_, _ = w.Write(append(line, '\n'))
+		case raw := <-me.events:
+			_, _ = w.Write(append(raw, '\n'))
 			w.(http.Flusher).Flush()
 		case <-me.gone:
 			return
