@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
 )
@@ -204,7 +202,6 @@ func (w *world) objects(places map[string][]byte) {
 		must(w.t, err)
 		places[name] = raw
 	}
-	_ = metav1.ListOptions{}
 }
 
 func read(t *testing.T, path string) []byte {

@@ -119,3 +119,28 @@ func badBinding(t *testing.T, w *world) {
 	w.words("node-1", "")
 	w.words("node-2", "")
 }
+
+// TestUninstallLeavesNoMark: deleting the records undoes what they placed, with
+// a device that does not answer too (S22, S27).
+func TestUninstallLeavesNoMark(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	w.start(nil)
+	must(t, w.Lab.Fault("node-1", "hang"))
+	w.node("node-1", "crash")
+	w.phase("node-1", api.Fencing)
+	n, taints, err := w.Marks(w.ctx, "node-1")
+	must(t, err)
+	if !n.Cordoned || len(taints) != 1 {
+		t.Fatalf("the node is not isolated: %v %v", n.Cordoned, taints)
+	}
+	rest := w.Kube.CoreV1().RESTClient()
+	for _, kind := range []string{"fencepolicies", "nodefences"} {
+		must(t, rest.Delete().AbsPath("/apis/nodefence.io/v1alpha1/"+kind).Do(w.ctx).Error())
+	}
+	w.until("the record to be gone", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, "node-1")
+		return f == nil, err
+	})
+	w.unmarked("node-1")
+	w.words("node-1", "")
+}
