@@ -245,6 +245,12 @@ func (d *decision) lostCall() {
 		return
 	}
 	d.st.Claim, d.st.Power.LastRead = nil, nil
+	switch c.Call {
+	case api.CallOff:
+		d.st.Power.OffAt = nil // a read of on from here means that it was never sent, or did nothing
+	case api.CallOn:
+		d.st.Power.OnAt = nil
+	}
 	d.st.Retries++
 	d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
 }

@@ -1,0 +1,124 @@
+package story
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// invoke is one function's run: look, decide, save, act, and after a device call
+// look once more. It may die after any save.
+func (w *world) invoke(why string) {
+	me := fmt.Sprint("i", w.handled, "/", w.saves)
+	var call *fence.CallResult
+	from := w.record.Status.Phase
+	for range 16 {
+		seen := w.look(me)
+		seen.Call = call
+		st, act := fence.Decide(&w.record, seen, w.now)
+		if !equality.Semantic.DeepEqual(st, w.record.Status) {
+			w.save(st)
+			if w.saves == w.twist.die {
+				w.say("(the process dies)")
+				return
+			}
+		}
+		if act == fence.None || call != nil {
+			break
+		}
+		call = w.act(act, seen)
+	}
+	if w.record.Status.Phase != from || (w.record.Status.NextCheck != nil && !w.record.Status.NextCheck.After(w.now)) {
+		w.wake(10*time.Millisecond, "reply")
+	}
+}
+
+func (w *world) save(st api.NodeFenceStatus) {
+	w.saves++
+	old := w.record.Status
+	w.record.Status = st
+	if old.Phase != st.Phase || old.Reason != st.Reason || old.Message != st.Message {
+		w.say("%-10s %-18s %s", st.Phase, st.Reason, st.Message)
+	}
+}
+
+func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
+	switch a {
+	case fence.Read, fence.Off, fence.On:
+		return w.device(a)
+	case fence.Isolate:
+		w.taint, w.cordon = true, true
+	case fence.Undo:
+		w.taint, w.cordon = false, false
+	case fence.ClearOutOfService:
+		w.oos = false
+	case fence.DropFinalizer:
+		w.finalizer = false
+	case fence.MarkNotReady:
+		w.ready, w.readySince = "Unknown", w.now
+	case fence.Release:
+		w.release()
+	}
+	return nil
+}
+
+// release is where it would go wrong: the pod starts elsewhere from here.
+func (w *world) release() {
+	if w.writes() {
+		w.wrong("released while the machine writes, at +%s", w.now.Sub(start))
+	}
+	w.oos = true
+	if w.left > 1 {
+		w.say("           the pod is deleted, and starts elsewhere")
+		w.left = 1
+		w.effects = append(w.effects, effect{w.now.Add(time.Second), func() { w.left = 0; w.say("           the volume is detached") }})
+	}
+}
+
+// device is the BMC, honest or not.
+func (w *world) device(a fence.Action) *fence.CallResult {
+	r := &fence.CallResult{Call: api.Call(a), At: w.now}
+	switch {
+	case w.bmc == "dead":
+		r.Err = "device unreachable"
+	case a == fence.Read && w.bmc == "lie":
+		r.Power = "Off"
+	case a == fence.Read && w.on:
+		r.Power = "On"
+	case a == fence.Read:
+		r.Power = "Off"
+	case a == fence.Off:
+		w.offs++
+		w.say("           BMC: off")
+		w.powerOff()
+	case a == fence.On:
+		w.ons++
+		w.say("           BMC: on")
+		if w.oos {
+			w.wrong("switched on with the out-of-service taint on")
+		}
+		w.powerOn()
+	}
+	return r
+}
+
+func (w *world) powerOff() {
+	switch w.bmc {
+	case "ignore", "lie":
+	case "slow":
+		w.effects = append(w.effects, effect{w.now.Add(6 * time.Second), func() { w.on = false; w.say("           the machine is off at last") }})
+	default:
+		w.on = false
+	}
+}
+
+func (w *world) powerOn() {
+	if !w.on {
+		w.on, w.crashed, w.boot = true, false, w.boot+1
+		w.effects = append(w.effects, effect{w.now.Add(20 * time.Second), func() { w.wake(0, "node.healthy") }})
+	}
+}

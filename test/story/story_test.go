@@ -1,0 +1,131 @@
+package story
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the transcripts anew")
+
+// incident is one story: how it begins, and how it must end.
+type incident struct {
+	begin func(*world)
+	ends  []api.Phase
+	// offs is the most power-offs that it may need.
+	offs int
+}
+
+func at(w *world, after time.Duration, do func()) {
+	w.effects = append(w.effects, effect{start.Add(after), do})
+}
+
+func ask(w *world) *api.Request { return &api.Request{By: "ada", At: metav1.NewTime(w.now)} }
+
+var incidents = map[string]incident{
+	"a node crashes":         {func(w *world) { w.crashed = true }, []api.Phase{api.Finished}, 1},
+	"a node loses its power": {func(w *world) { w.on = false }, []api.Phase{api.Fenced}, 0},
+	"a node is cut off and writes": {func(w *world) {
+		w.cut = true
+		at(w, 40*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 1},
+	"a node heals before its power is cut": {func(w *world) { w.ready = "True" }, []api.Phase{api.Finished}, 0},
+	"the BMC is slow":                      {func(w *world) { w.crashed, w.bmc = true, "slow" }, []api.Phase{api.Finished}, 1},
+	"the BMC ignores, then obeys":          {func(w *world) { w.crashed, w.bmc = true, "ignore"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 3},
+	"the BMC is dead, then answers":        {func(w *world) { w.crashed, w.bmc = true, "dead"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 1},
+	"the BMC is dead for ever":             {func(w *world) { w.crashed, w.bmc = true, "dead" }, []api.Phase{api.Failed}, 0},
+	"a person retries a dead BMC": {func(w *world) {
+		w.crashed, w.bmc = true, "dead"
+		at(w, 60*time.Second, func() { w.bmc = ""; w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 1},
+	"a person confirms": {func(w *world) {
+		w.crashed, w.bmc = true, "dead"
+		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Fenced}, 0},
+	"a person aborts in time": {func(w *world) {
+		w.crashed, w.bmc = true, "dead"
+		at(w, 7*time.Second, func() { w.record.Spec.Requests.Abort = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 0},
+	"a record is deleted while its device is dead": {func(w *world) {
+		w.crashed, w.bmc = true, "dead"
+		at(w, 7*time.Second, func() { w.deleting = true; w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 0},
+	"the Node object is deleted": {func(w *world) { w.crashed = true; at(w, time.Second, func() { w.gone = true }) }, []api.Phase{api.Finished}, 1},
+	"the machine is to stay off": {func(w *world) { w.crashed = true; w.record.Spec.Policy.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
+	"a dry run": {func(w *world) {
+		w.crashed = true
+		w.record.Spec.Policy.Mode = api.DryRun
+		at(w, 45*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+}
+
+func tell(i incident, tw twist) *world {
+	w := newWorld(tw)
+	i.begin(w)
+	w.run()
+	return w
+}
+
+// judge: no promise broken, and it has ended as it must.
+func judge(t *testing.T, how string, i incident, w *world, offs int) {
+	t.Helper()
+	ended := false
+	if w.gone && w.record.Status.Phase == "" {
+		return // nothing was begun for a node that is gone
+	}
+	for _, p := range i.ends {
+		ended = ended || w.record.Status.Phase == p
+	}
+	if !ended || len(w.faults) > 0 || w.offs > offs || w.ons > w.offs {
+		t.Errorf("%s: ended in %s, %d off, %d on, %v\n%s", how, w.record.Status.Phase, w.offs, w.ons, w.faults, w.text.String())
+	}
+	if w.record.Status.Phase == api.Finished && !w.gone && (w.taint || w.cordon || w.oos || w.finalizer) {
+		t.Errorf("%s: something is left: taint %v cordon %v out of service %v finalizer %v", how, w.taint, w.cordon, w.oos, w.finalizer)
+	}
+}
+
+func TestStories(t *testing.T) {
+	for name, i := range incidents {
+		t.Run(name, func(t *testing.T) {
+			w := tell(i, twist{})
+			judge(t, "as it is", i, w, i.offs)
+			golden(t, filepath.Join("testdata", strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")+".txt"), name+"\n\n"+w.text.String())
+			judge(t, "every event doubled", i, tell(i, twist{double: true}), i.offs)
+			for n := 1; n <= w.handled; n++ {
+				judge(t, "one event lost", i, tell(i, twist{drop: n}), i.offs)
+			}
+			for n := 1; n <= w.saves; n++ {
+				judge(t, "the process dies after a save", i, tell(i, twist{die: n}), i.offs)
+			}
+			for seed := range uint64(20) {
+				judge(t, "shuffled", i, tell(i, twist{shuffle: rand.New(rand.NewPCG(seed, 1))}), i.offs)
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s differs (go test ./test/story -update):\n%s", path, d)
+	}
+}

@@ -1,0 +1,205 @@
+// Package story tells whole incidents to the automaton, in a world of virtual
+// time, and keeps them as text.
+package story
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// world is one node, its machine, its BMC, and what Kubernetes has of it.
+type world struct {
+	now    time.Time
+	record api.NodeFence
+	text   strings.Builder
+	faults []string
+
+	on, crashed, cut bool
+	boot, beats      int
+	ready            string
+	readySince       time.Time
+	left             int
+	taint, cordon    bool
+	oos              bool
+	gone, deleting   bool
+	finalizer        bool
+	bmc              string // how the BMC misbehaves
+	offs, ons        int
+	effects          []effect
+	// how events are mistreated
+	twist   twist
+	wakes   []wake
+	handled int
+	saves   int
+}
+
+type effect struct {
+	at time.Time
+	do func()
+}
+
+type wake struct {
+	at  time.Time
+	why string
+}
+
+// twist is one way to mistreat events and processes.
+type twist struct {
+	double  bool
+	drop    int // the n-th wake-up is lost; 0 is none
+	shuffle *rand.Rand
+	die     int // the process dies right after the n-th save; 0 is none
+}
+
+func newWorld(tw twist) *world {
+	flow := int32(1)
+	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
+	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, twist: tw}
+	w.record = api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
+		Spec: api.NodeFenceSpec{
+			Node: "node-7", NodeUID: "node-uid", Generation: 1,
+			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
+			Policy: api.ResolvedPolicy{
+				Name: "default", Action: api.ActionReboot, Mode: api.Enforce,
+				Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+				Timeouts:   api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(60), Boot: s(120), HealthyFor: s(5)},
+				Retries:    api.Retries{PerStep: 3, Interval: s(5), Flow: &flow},
+			},
+			Binding: &api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)},
+		},
+	}
+	w.wake(0, "node.unhealthy")
+	return w
+}
+
+func (w *world) say(format string, args ...any) {
+	fmt.Fprintf(&w.text, "%8s  %s\n", "+"+w.now.Sub(start).Round(10*time.Millisecond).String(), fmt.Sprintf(format, args...))
+}
+
+func (w *world) wrong(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+func (w *world) wake(after time.Duration, why string) {
+	if r := w.twist.shuffle; r != nil {
+		after += time.Duration(r.Int64N(int64(3 * time.Second)))
+	}
+	w.wakes = append(w.wakes, wake{w.now.Add(after), why})
+}
+
+// alive: the kubelet runs and reaches the API server.
+func (w *world) alive() bool { return w.on && !w.crashed && !w.cut }
+
+// writes: the pods of this machine still write.
+func (w *world) writes() bool { return w.on && !w.crashed }
+
+// run takes the incident to its end.
+func (w *world) run() {
+	for range 2000 {
+		if p := w.record.Status.Phase; p == api.Finished || (w.gone && p == "") {
+			return
+		}
+		w.advance()
+		if w.now.Sub(start) > time.Hour || w.quiet() {
+			return
+		}
+	}
+}
+
+// quiet: a record that waits for a person, with nothing else under way.
+func (w *world) quiet() bool {
+	p := w.record.Status.Phase
+	return (p == api.Fenced || p == api.Failed) && len(w.effects) == 0 && w.now.Sub(w.record.Status.PhaseSince.Time) > time.Minute
+}
+
+// advance goes to the next thing that happens: an effect, a wake-up, or the
+// source's own when the record is due, again each resync until it is heard.
+func (w *world) advance() {
+	next, pick := w.sourceDue(), -1
+	for i, x := range w.wakes {
+		if x.at.Before(next) {
+			next, pick = x.at, i
+		}
+	}
+	for i, e := range w.effects {
+		if !e.at.After(next) {
+			w.now = later(w.now, e.at)
+			w.effects = slices.Delete(w.effects, i, i+1)
+			e.do()
+			return
+		}
+	}
+	w.now = later(w.now, next)
+	why := "due"
+	if pick >= 0 {
+		why = w.wakes[pick].why
+		w.wakes = slices.Delete(w.wakes, pick, pick+1)
+	}
+	w.handled++
+	if w.handled == w.twist.drop {
+		return // the source's own wake-up comes again
+	}
+	w.invoke(why)
+	if w.twist.double {
+		w.invoke(why)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// sourceDue is when the source wakes the record by itself.
+func (w *world) sourceDue() time.Time {
+	if n := w.record.Status.NextCheck; n != nil && w.record.Status.Phase != "" {
+		at := n.Time
+		for !at.After(w.now) {
+			at = at.Add(time.Second)
+		}
+		return at
+	}
+	return w.now.Add(fence.Resync)
+}
+
+// look sees the world; a living kubelet has reported by then.
+func (w *world) look(me string) fence.Seen {
+	if w.alive() {
+		w.beats = int(w.now.Sub(start) / (10 * time.Second))
+		if w.ready != "True" {
+			w.ready, w.readySince = "True", w.now
+		}
+	}
+	r := w.now
+	return fence.Seen{
+		Me: me, Deleting: w.deleting, Finalizer: w.finalizer,
+		Node: fence.Node{
+			Exists: !w.gone, UID: "node-uid", BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
+			Cordoned: w.cordon, CordonOurs: w.cordon, OutOfService: w.oos,
+			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Since: w.readySince}},
+		},
+		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second},
+		Brakes: fence.Brakes{Looked: true}, Reserved: &r, Left: w.leftover(),
+	}
+}
+
+func (w *world) leftover() *fence.Left {
+	l := &fence.Left{Attachments: min(w.left, 1)}
+	if w.left > 1 {
+		l.Delete = []fence.Pod{{Namespace: "default", Name: "db-0", UID: "pod"}}
+	}
+	return l
+}
