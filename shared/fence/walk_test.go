@@ -245,10 +245,10 @@ func key(s state) string {
 			k = append(k, age(s.sh.decided, DecisionValidity))
 		}
 	case api.Releasing:
-		k = append(k, proof, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
+		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, lease, st.BootIDBefore == "", read(p.LastRead, ReadValidity), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+		k = append(k, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, ReadValidity), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0))
 	}
 	b, _ := json.Marshal(k)
