@@ -11,6 +11,12 @@ import (
 // nothing to say. An error is Again unless it is Malformed.
 type Handler func(ctx context.Context, e event.Event) (*event.Event, error)
 
+// Sender hands an event to a broker, and returns when the broker has it. It is
+// for what may have several events to say, or none that was asked for.
+type Sender interface {
+	Send(ctx context.Context, e event.Event) error
+}
+
 // ErrMalformed marks an event that no repetition can mend: 400, dead letter.
 var ErrMalformed = errors.New("malformed event")
 

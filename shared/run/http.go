@@ -133,15 +133,22 @@ func Recover(h Handler) Handler {
 }
 
 func logFailure(ctx context.Context, log *slog.Logger, status int, err error) {
-	var p *panicked
-	if errors.As(err, &p) {
-		log = log.With("stack", string(p.stack))
-	}
+	log = log.With(Stack(err)...)
 	if status == http.StatusInternalServerError {
 		log.ErrorContext(ctx, "event failed", "status", status, "error", err)
 		return
 	}
 	log.WarnContext(ctx, "event failed", "status", status, "error", err)
+}
+
+// Stack is where a handler panicked, as a log line's arguments; nothing for
+// every other error.
+func Stack(err error) []any {
+	var p *panicked
+	if !errors.As(err, &p) {
+		return nil
+	}
+	return []any{"stack", string(p.stack)}
 }
 
 // outward is what the caller is told. A broker copies it into the dead letter,

@@ -1,0 +1,84 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	runtime "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// RuntimeAPI is the variable that Lambda sets where a function runs.
+const RuntimeAPI = "AWS_LAMBDA_RUNTIME_API"
+
+// margin is what a handler leaves of an invocation's time, so that it ends by
+// itself, with no call outstanding (S10), and its reply can still be sent.
+const margin = 3 * time.Second
+
+// Function is a handler as Lambda invokes it.
+type Function struct {
+	handle run.Handler
+	bus    run.Sender
+	log    *slog.Logger
+}
+
+// New puts h's replies on the bus. The logger is slog's default if nil.
+func New(h run.Handler, bus run.Sender, log *slog.Logger) *Function {
+	if log == nil {
+		log = slog.Default()
+	}
+	return &Function{handle: run.Recover(h), bus: bus, log: log}
+}
+
+// Start asks the Runtime API for events until the process ends. It does not return.
+func Start(f *Function) { runtime.StartWithOptions(f) }
+
+// Invoke takes one event. An error asks Lambda to invoke again; what it says
+// goes into dead letters, so it says no more than that, and the log has the rest.
+func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	log := f.log
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		log = log.With("request", lc.AwsRequestID)
+	}
+	e, err := read(ctx, payload)
+	switch {
+	case errors.Is(err, errForeign):
+		log.Info("ignored", "reason", "Foreign", "error", err)
+		return nil, nil
+	case err != nil:
+		log.Warn("event refused", "error", err)
+		return nil, nil
+	}
+	log = log.With("event", e.ID(), "type", e.Type(), "node", e.Subject())
+	reply, err := f.call(ctx, e)
+	switch {
+	case errors.Is(err, run.ErrMalformed):
+		log.Warn("event refused", "error", err)
+		return nil, nil
+	case err != nil:
+		log.With(run.Stack(err)...).Error("event failed", "error", err)
+		return nil, run.ErrAgain
+	case reply == nil:
+		return nil, nil
+	}
+	if err := f.bus.Send(ctx, *reply); err != nil {
+		// The whole invocation comes again. The handler looks before it acts.
+		log.Error("reply not sent", "reply", reply.ID(), "error", err)
+		return nil, run.ErrAgain
+	}
+	return nil, nil
+}
+
+func (f *Function) call(ctx context.Context, e event.Event) (*event.Event, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
+		defer cancel()
+	}
+	return f.handle(ctx, e)
+}
