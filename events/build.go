@@ -19,6 +19,7 @@ const (
 	// What filters may ask for besides type and subject.
 	ReasonAttr    = "reason"
 	ConditionAttr = "condition"
+	ComponentAttr = "component"
 )
 
 // Source builds events in the name of one cluster.

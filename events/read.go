@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
@@ -13,6 +14,9 @@ import (
 // attribute that is wrong.
 func Node(e event.Event) (string, error) {
 	n := e.Subject()
+	if IsHint(e.Type()) {
+		n = strings.TrimPrefix(n, nodesPath)
+	}
 	if n == "" {
 		return "", fmt.Errorf("attribute subject: missing, it must name the node")
 	}
@@ -20,6 +24,28 @@ func Node(e event.Event) (string, error) {
 		return "", fmt.Errorf("attribute subject: %.80q is not a node's name", n)
 	}
 	return n, nil
+}
+
+// Own tells whether an attribute is one of CloudEvents' own or one that nodefence
+// sets: nobody else may give it a value.
+func Own(attribute string) bool {
+	switch attribute {
+	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "database64",
+		PartitionKey, CorrelationID, CausationID, ExpiryTime, TraceParent, "tracestate", ReasonAttr, ConditionAttr, ComponentAttr:
+		return true
+	}
+	return false
+}
+
+// Printable is a text without what an attribute can't hold: control characters.
+// They become blanks.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // Expired tells whether the event says of itself that it must not be carried

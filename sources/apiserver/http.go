@@ -1,55 +1,170 @@
 package apiserver
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 )
 
-// HTTPSender posts events, in binary mode, to the one URL that it is given.
-type HTTPSender struct {
-	sink   string
-	client *http.Client
+// HTTPOptions are what a Knative SinkBinding gives to a source.
+type HTTPOptions struct {
+	// Sink is the URL that events are posted to.
+	Sink string
+	// Overrides is {"extensions":{…}}: what is added to every event.
+	Overrides string
+	// CACerts are certificates in PEM that are trusted besides the system's.
+	CACerts string
+	// TrustBundles is a folder of more of them; it need not exist.
+	TrustBundles string
+	// TokenFile holds the token that the sink asks for; without the file there is none.
+	TokenFile string
 }
 
-// NewHTTPSender refuses a URL to which nothing could be posted.
-func NewHTTPSender(sink string) (*HTTPSender, error) {
-	u, err := url.Parse(sink)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, fmt.Errorf("sink %q is not an http or https URL", sink)
+// HTTPSender posts events, in binary mode, to the one URL that it is given.
+type HTTPSender struct {
+	o         HTTPOptions
+	shown     string
+	overrides map[string]string
+	client    atomic.Pointer[http.Client]
+}
+
+// NewHTTPSender refuses what could not be sent, or could be sent to nobody.
+func NewHTTPSender(o HTTPOptions) (*HTTPSender, error) {
+	h := &HTTPSender{o: o}
+	u, err := url.Parse(o.Sink)
+	if err != nil {
+		return nil, errors.New("read K_SINK: it is not a URL") // and may hold a password
+	}
+	h.shown = u.Redacted()
+	if u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("read K_SINK: %q is not an http or https URL", h.shown)
+	}
+	if h.overrides, err = parseOverrides(o.Overrides); err != nil {
+		return nil, fmt.Errorf("read K_CE_OVERRIDES: %w", err)
+	}
+	if err := h.connectAnew(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// String is the sink, fit for a log.
+func (h *HTTPSender) String() string { return h.shown }
+
+// connectAnew trusts whom the settings and files name at this moment.
+func (h *HTTPSender) connectAnew() error {
+	pool, err := roots(h.o.CACerts, h.o.TrustBundles)
+	if err != nil {
+		return err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = senders
-	return &HTTPSender{sink: sink, client: &http.Client{
+	transport.MaxResponseHeaderBytes = maxHeader
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	old := h.client.Swap(&http.Client{
 		Transport: transport, Timeout: sendTimeout,
-		// Who follows a redirect takes another's word for where events go.
+		// Who follows a redirect takes another's word for where events, and the
+		// token, go.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	})
+	if old != nil {
+		old.CloseIdleConnections()
+	}
+	return nil
 }
 
-// maxAnswer is how much of a refusal is worth repeating in a log line.
-const maxAnswer = 256
+const (
+	// maxAnswer is how much of a refusal is worth repeating in a log line.
+	maxAnswer = 256
+	maxHeader = 64 << 10
+	// maxToken is more than any token; a larger file is something else.
+	maxToken = 64 << 10
+)
 
 // Send returns when the sink has said that it has the event: with any 2xx.
 func (h *HTTPSender) Send(ctx context.Context, e event.Event) error {
-	req, err := cehttp.NewHTTPRequestFromEvent(ctx, h.sink, e)
+	e, err := h.overridden(e)
+	if err != nil {
+		return err
+	}
+	req, err := cehttp.NewHTTPRequestFromEvent(ctx, h.o.Sink, e)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	resp, err := h.client.Do(req)
+	token, err := h.token()
 	if err != nil {
-		return fmt.Errorf("post event: %w", err)
+		return err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := h.client.Load().Do(req)
+	if err != nil {
+		return h.notPosted(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // also lets the connection be used again
+	said := answer(resp.Body, token)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("post event: %s %s", resp.Status, strings.Join(strings.Fields(string(said)), " "))
+		return fmt.Errorf("post event: %s %s", resp.Status, said)
 	}
 	return nil
+}
+
+// notPosted has the next try read the files with certificates again if the sink
+// was not trusted: theirs change while the source runs.
+func (h *HTTPSender) notPosted(err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		if rerr := h.connectAnew(); rerr != nil {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return fmt.Errorf("post event: %w", err)
+}
+
+// answer is the beginning of what the sink said, in one line, even if it says
+// what it was sent (S29). Reading it lets the connection be used again.
+func answer(body io.Reader, token string) string {
+	said, _ := io.ReadAll(io.LimitReader(body, int64(maxAnswer+len(token))))
+	if token != "" {
+		said = bytes.ReplaceAll(said, []byte(token), []byte("[token]"))
+	}
+	said = said[:min(len(said), maxAnswer)]
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "")), " ")
+}
+
+// token is read before each send, because whoever mounted it renews it there.
+func (h *HTTPSender) token() (string, error) {
+	if h.o.TokenFile == "" {
+		return "", nil
+	}
+	f, err := os.Open(h.o.TokenFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the sink's token: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return "", fmt.Errorf("read the sink's token: %w", err)
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" || len(raw) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("read the sink's token: %s does not hold one", h.o.TokenFile)
+	}
+	return token, nil
 }

@@ -160,7 +160,7 @@ func TestHTTPSenderIsReadByAFunctionsEndpoint(t *testing.T) {
 	s := httptest.NewServer(run.HTTP(func(_ context.Context, e event.Event) (*event.Event, error) { got = e; return nil, nil },
 		run.HTTPOptions{Logger: quiet()}))
 	defer s.Close()
-	h, err := NewHTTPSender(s.URL)
+	h, err := NewHTTPSender(HTTPOptions{Sink: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestHTTPSenderTakesOnly2xxForHavingIt(t *testing.T) {
 		_, _ = io.WriteString(w, map[bool]string{true: "no\nroom"}[status == 503])
 	}))
 	defer s.Close()
-	h, err := NewHTTPSender(s.URL)
+	h, err := NewHTTPSender(HTTPOptions{Sink: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,12 +32,20 @@ replicas may run; one of them sends.
 
 It takes no arguments. It is configured by its environment:
 
-  K_SINK               URL that events are posted to, such as a Broker's (required)
-  NODEFENCE_NAMESPACE  namespace of the leader Lease and the enrolments (nodefence-system)
-  NODEFENCE_CLUSTER    this cluster's name in events (the UID of namespace kube-system)
-  KUBECONFIG           file that says how to reach the cluster (in a pod its own account)
-  LISTEN               address of /healthz, /readyz and /metrics (:8080)
-  POD_NAME             name of this replica (host name and process ID)
+  K_SINK                URL that events are posted to, such as a Broker's (required)
+  K_CE_OVERRIDES        {"extensions":{"name":"value"}}, added to every event
+  K_CA_CERTS            certificates in PEM that an https sink is trusted by, besides
+                        the system's and those in /knative-custom-certs
+  NODEFENCE_TOKEN_FILE  file with the token that the sink asks for, read before each
+                        send; none is sent if there is no such file (/oidc/token)
+  NODEFENCE_NAMESPACE   namespace of the leader Lease and the enrolments (nodefence-system)
+  NODEFENCE_CLUSTER     this cluster's name in events (the UID of namespace kube-system)
+  KUBECONFIG            file that says how to reach the cluster (in a pod its own account)
+  LISTEN                address of /healthz, /readyz and /metrics (:8080)
+  POD_NAME              name of this replica (host name and process ID)
+
+A Knative SinkBinding sets K_SINK, K_CE_OVERRIDES and K_CA_CERTS, and mounts
+/oidc/token and /knative-custom-certs.
 
 Its log is JSON on standard error. It ends with an error when it loses the
 leader Lease: whoever runs it starts it again.
@@ -45,12 +53,18 @@ leader Lease: whoever runs it starts it again.
 
 type settings struct {
 	Sink       string `envconfig:"K_SINK"`
+	Overrides  string `envconfig:"K_CE_OVERRIDES"`
+	CACerts    string `envconfig:"K_CA_CERTS"`
+	TokenFile  string `envconfig:"NODEFENCE_TOKEN_FILE" default:"/oidc/token"`
 	Namespace  string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	Cluster    string `envconfig:"NODEFENCE_CLUSTER"`
 	Kubeconfig string `envconfig:"KUBECONFIG"`
 	Listen     string `envconfig:"LISTEN" default:":8080"`
 	Identity   string `envconfig:"POD_NAME"`
 }
+
+// trustBundles is where a SinkBinding mounts the cluster's own certificates.
+const trustBundles = "/knative-custom-certs"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -80,9 +94,11 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if s.Sink == "" {
 		return errors.New("K_SINK is not set: it is the URL that events are posted to, such as a Broker's")
 	}
-	sender, err := apiserver.NewHTTPSender(s.Sink)
+	sender, err := apiserver.NewHTTPSender(apiserver.HTTPOptions{
+		Sink: s.Sink, Overrides: s.Overrides, CACerts: s.CACerts, TrustBundles: trustBundles, TokenFile: s.TokenFile,
+	})
 	if err != nil {
-		return fmt.Errorf("read K_SINK: %w", err)
+		return err
 	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
@@ -116,7 +132,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.S
 		Ready:   func(context.Context) error { return src.Ready() },
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	})
-	log.Info("running", "cluster", s.Cluster, "sink", s.Sink, "listen", s.Listen)
+	log.Info("running", "cluster", s.Cluster, "sink", fmt.Sprint(sender), "listen", s.Listen)
 	ended := make(chan error, 2)
 	go func() { ended <- run.Serve(ctx, s.Listen, mux) }()
 	go func() { ended <- src.Run(ctx) }()

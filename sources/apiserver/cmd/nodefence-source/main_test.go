@@ -11,18 +11,30 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		args []string
 		sink string
 		want string
+		env  map[string]string
 	}{
-		"no sink":                     {nil, "", "K_SINK is not set: it is the URL that events are posted to, such as a Broker's"},
-		"a sink that is no URL":       {nil, "broker", `read K_SINK: sink "broker" is not an http or https URL`},
-		"a sink of another protocol":  {nil, "nats://broker", `read K_SINK: sink "nats://broker" is not an http or https URL`},
-		"an argument":                 {[]string{"go"}, "http://broker", `unexpected argument "go"; see --help`},
-		"help is no error":            {[]string{"--help"}, "", ""},
-		"a flag that does not exist":  {[]string{"--sink=x"}, "", "flag provided but not defined: -sink"},
-		"a cluster that is not there": {nil, "http://broker", "find the cluster (set KUBECONFIG): stat /nowhere: no such file or directory"},
+		"no sink":                     {nil, "", "K_SINK is not set: it is the URL that events are posted to, such as a Broker's", nil},
+		"a sink that is no URL":       {nil, "broker", `read K_SINK: "broker" is not an http or https URL`, nil},
+		"a sink of another protocol":  {nil, "nats://broker", `read K_SINK: "nats://broker" is not an http or https URL`, nil},
+		"an argument":                 {[]string{"go"}, "http://broker", `unexpected argument "go"; see --help`, nil},
+		"help is no error":            {[]string{"--help"}, "", "", nil},
+		"a flag that does not exist":  {[]string{"--sink=x"}, "", "flag provided but not defined: -sink", nil},
+		"a cluster that is not there": {nil, "http://broker", "find the cluster (set KUBECONFIG): stat /nowhere: no such file or directory", nil},
+		"overrides that are not JSON": {nil, "http://broker",
+			`read K_CE_OVERRIDES: it is not {"extensions":{"name":"value"}}: unexpected end of JSON input`,
+			map[string]string{"K_CE_OVERRIDES": `{"extensions":`}},
+		"overrides of what routes": {nil, "http://broker", `read K_CE_OVERRIDES: extension "partitionkey": nodefence sets this one itself`,
+			map[string]string{"K_CE_OVERRIDES": `{"extensions":{"partitionkey":"x"}}`}},
+		"certificates that are none": {nil, "https://broker", "read K_CA_CERTS: it holds no certificate in PEM",
+			map[string]string{"K_CA_CERTS": "none"}},
+		"a password is not repeated": {nil, "ftp://me:secret@broker", `read K_SINK: "ftp://me:xxxxx@broker" is not an http or https URL`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("K_SINK", c.sink)
 			t.Setenv("KUBECONFIG", "/nowhere")
+			for k, v := range c.env {
+				t.Setenv(k, v)
+			}
 			got := ""
 			if err := start(context.Background(), c.args, io.Discard); err != nil {
 				got = err.Error()
