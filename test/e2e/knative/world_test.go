@@ -1,0 +1,160 @@
+package knative
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/nodefence/nodefence/test/e2e/knative/plane"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// limit bounds one test on a busy machine, a build of Knative included.
+const limit = 15 * time.Minute
+
+var labs atomic.Int64
+
+// world is a lab with Knative Eventing in it.
+type world struct {
+	*rig.Cluster
+	*plane.Plane
+	t   *testing.T
+	ctx context.Context
+	// client reaches Services, as a pod would.
+	client *http.Client
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if err := plane.Missing(); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("knative-%d-%d", os.Getpid(), labs.Add(1)), Nodes: 3})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Errorf("lab left something behind: %v", err)
+		}
+	})
+	c, err := rig.Connect(lab)
+	must(t, err)
+	p, err := plane.Up(ctx, c, plane.Options{Dir: t.TempDir(), Progress: os.Stderr})
+	must(t, err)
+	t.Cleanup(p.Down)
+	w := &world{Cluster: c, Plane: p, t: t, ctx: ctx}
+	w.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyURL(p.Proxy), MaxIdleConnsPerHost: 10}}
+	t.Cleanup(w.tell)
+	return w
+}
+
+// tell prints what the programs said when a test has failed.
+func (w *world) tell() {
+	if !w.t.Failed() {
+		return
+	}
+	for name, log := range w.Logs() {
+		w.t.Logf("the end of the log of Knative's %s:\n%s", name, log)
+	}
+}
+
+var (
+	brokers  = schema.GroupVersionResource{Group: "eventing.knative.dev", Version: "v1", Resource: "brokers"}
+	triggers = schema.GroupVersionResource{Group: "eventing.knative.dev", Version: "v1", Resource: "triggers"}
+)
+
+// ready waits until Knative calls every object of a kind Ready.
+func (w *world) ready(r schema.GroupVersionResource, namespace string, want int) {
+	w.t.Helper()
+	dyn, err := dynamic.NewForConfig(w.Config)
+	must(w.t, err)
+	var last string
+	err = rig.Until(w.ctx, fmt.Sprintf("%d %s of %s to be Ready", want, r.Resource, namespace), func() (bool, error) {
+		list, err := dyn.Resource(r).Namespace(namespace).List(w.ctx, noOptions)
+		if err != nil {
+			return false, nil
+		}
+		ready := 0
+		last = ""
+		for _, u := range list.Items {
+			status, why := readyCondition(u)
+			if status == "True" {
+				ready++
+			}
+			last += fmt.Sprintf("%s: %s %s\n", u.GetName(), status, why)
+		}
+		return ready == want && len(list.Items) == want, nil
+	})
+	if err != nil {
+		w.t.Fatalf("%v\n%s", err, last)
+	}
+}
+
+func readyCondition(u unstructured.Unstructured) (status, why string) {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range all {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Ready" {
+			return fmt.Sprint(m["status"]), fmt.Sprint(m["reason"], " ", m["message"])
+		}
+	}
+	return "", "no condition Ready yet"
+}
+
+// post sends an event to a broker, and once more until it is taken.
+func (w *world) post(namespace, broker string, e event) {
+	w.t.Helper()
+	must(w.t, w.send(namespace, broker, e))
+}
+
+// event is what a test sends.
+type event struct{ ID, Type, Source, Subject, Body string }
+
+func (w *world) send(namespace, broker string, e event) error {
+	u := url.URL{Scheme: "http", Host: "broker-ingress." + plane.Namespace + ".svc.cluster.local", Path: "/" + namespace + "/" + broker}
+	r, err := http.NewRequestWithContext(w.ctx, http.MethodPost, u.String(), strings.NewReader(e.Body))
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"Ce-Specversion": "1.0", "Ce-Id": e.ID, "Ce-Type": e.Type, "Ce-Source": e.Source, "Ce-Subject": e.Subject, "Content-Type": "application/json",
+	} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		return fmt.Errorf("post event %s: %w", e.ID, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var said bytes.Buffer
+	_, _ = said.ReadFrom(answer.Body)
+	if answer.StatusCode != http.StatusAccepted {
+		return fmt.Errorf("post event %s: %s %s", e.ID, answer.Status, said.String())
+	}
+	return nil
+}
+
+func (w *world) until(what string, ok func() (bool, error)) {
+	w.t.Helper()
+	must(w.t, rig.Until(w.ctx, what, ok))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
