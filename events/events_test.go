@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,8 +40,18 @@ func sample(typ string) event.Event {
 	case NodeMarked:
 		return s.Marked("node-7", "99999999-8888-7777-6666-555555555555", "11111111-2222-3333-4444-555555555555", at, at)
 	}
+	if typ == NodeProblem {
+		return s.Problem(problem("kernel-monitor", "TaskHung", "task sh:1 blocked for more than 120 seconds.", 3), at)
+	}
 	p, _ := PhaseOf(typ)
 	return s.Phase(fenceIn(p), at.Add(2*time.Second), at)
+}
+
+func problem(component, reason, message string, count int64) ProblemReport {
+	return ProblemReport{
+		Node: "node-7", NodeUID: "99999999-8888-7777-6666-555555555555", Report: "77777777-6666-5555-4444-333333333333",
+		Component: component, Reason: reason, Message: message, Count: count, First: at.Add(-time.Minute), Last: at,
+	}
 }
 
 // golden compares with a file, or writes it with -update.
@@ -135,6 +146,8 @@ func TestIDs(t *testing.T) {
 		"another due time is another event":                   {id(f, at), id(f, at.Add(time.Second)), false},
 		"the phase reached again is another event":            {id(f, at), id(other, at), false},
 		"the next fence of the node has events of its own":    {id(f, at), id(next, at), false},
+		"a problem told again is the same event":              {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 2), at.Add(time.Hour)).ID(), true},
+		"a problem seen once more is another event":           {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 3), at).ID(), false},
 		"a resync of a condition is not the transition again": {s.Condition(ConditionChange{Node: "n", Since: at}, time.Time{}, at).ID(), s.Condition(ConditionChange{Node: "n", Since: at}, at, at).ID(), false},
 	} {
 		if (c.a == c.b) != c.same {
@@ -194,5 +207,43 @@ func TestCausedByCarriesCauseAndTrace(t *testing.T) {
 	CausedBy(&e, cause)
 	if e.Extensions()[CausationID] != cause.ID() || e.Extensions()[TraceParent] != cause.Extensions()[TraceParent] {
 		t.Errorf("got %v", e.Extensions())
+	}
+}
+
+func TestProblemPassesOnABoundedLine(t *testing.T) {
+	for name, c := range map[string]struct{ given, message, reason string }{
+		"as it is":                      {"TaskHung", "TaskHung", "TaskHung"},
+		"lines become one":              {"a\r\nb\x00c\n", "a  b c", "a  b c"},
+		"a long one is cut":             {strings.Repeat("x", 300), strings.Repeat("x", 256), strings.Repeat("x", 128)},
+		"characters are cut, not bytes": {strings.Repeat("ü", 300), strings.Repeat("ü", 256), strings.Repeat("ü", 128)},
+		"what is no text":               {"a\xffb", "a b", "a b"},
+	} {
+		e := SourceOf("c").Problem(problem(c.given, c.given, c.given, 1), at)
+		var p Payload
+		if err := e.DataAs(&p); err != nil {
+			t.Fatal(err)
+		}
+		want := [5]any{c.message, c.reason, c.reason, c.reason, c.reason}
+		got := [5]any{p.Message, p.Reason, p.Component, e.Extensions()[ReasonAttr], e.Extensions()[ComponentAttr]}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if err := e.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEveryAttributeOfASampleIsOursAlone(t *testing.T) {
+	for _, typ := range Types() {
+		e := sample(typ)
+		for name := range e.Extensions() {
+			if !Own(name) {
+				t.Errorf("%s: somebody else may set %s", typ, name)
+			}
+		}
+	}
+	if Own("site") {
+		t.Error("site is not ours")
 	}
 }

@@ -16,6 +16,12 @@ type Payload struct {
 	Condition string `json:"condition,omitempty"`
 	Status    string `json:"status,omitempty"`
 	Since     string `json:"since,omitempty"`
+	// Component reported a problem, Count times from First to Last (RFC 3339, by
+	// the clock of who reported it).
+	Component string `json:"component,omitempty"`
+	Count     int64  `json:"count,omitempty"`
+	First     string `json:"first,omitempty"`
+	Last      string `json:"last,omitempty"`
 	// Due is when the fence wanted to be looked at again (RFC 3339).
 	Due string `json:"due,omitempty"`
 }

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ func Schema(typ string) []byte {
 		if t.Field(i).Type.Kind() == reflect.Int64 {
 			p = map[string]any{"type": "integer", "minimum": 1}
 		}
-		if name == "since" || name == "due" {
+		if slices.Contains([]string{"since", "due", "first", "last"}, name) {
 			p["format"] = "date-time"
 		}
 		props[name] = p
@@ -37,6 +38,8 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "condition", "status", "since"}
 	case NodeMarked:
 		return []string{"node", "nodeUID", "fence"}
+	case NodeProblem:
+		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}
 	}
 	return []string{"node", "nodeUID", "fence", "generation", "phase", "due"}
 }

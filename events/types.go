@@ -12,6 +12,9 @@ const (
 	NodeHealthy   = "io.nodefence.node.healthy.v1"
 	// NodeMarked: a node carries our taint and no open record stands for it (S22).
 	NodeMarked = "io.nodefence.node.marked.v1"
+	// NodeProblem: somebody reports a passing problem of a node, such as
+	// node-problem-detector does of what the kernel wrote.
+	NodeProblem = "io.nodefence.node.problem.v1"
 
 	fencePrefix = "io.nodefence.fence."
 	version     = ".v1"
@@ -34,7 +37,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order of a fence's way.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

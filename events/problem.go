@@ -1,0 +1,46 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+)
+
+// ProblemReport is what somebody says of a node: a Kubernetes Event about it.
+type ProblemReport struct {
+	Node, NodeUID string
+	// Report is the Kubernetes Event's UID; with Count it is what was said.
+	Report string
+	// Component said it, kernel-monitor for one; Reason is its word for it.
+	Component, Reason string
+	Message           string
+	Count             int64
+	First, Last       time.Time
+}
+
+// How much of what others wrote is passed on, in characters.
+const (
+	MaxMessage = 256
+	maxWord    = 128
+)
+
+// Problem says that a problem of a node was reported, Count times by now.
+func (s Source) Problem(r ProblemReport, now time.Time) event.Event {
+	id := fmt.Sprintf("%s.%d", r.Report, r.Count)
+	component, reason := bounded(r.Component, maxWord), bounded(r.Reason, maxWord)
+	e := s.event(id, NodeProblem, r.Node, now, Payload{
+		Node: r.Node, NodeUID: r.NodeUID, Component: component, Reason: reason, Message: bounded(r.Message, MaxMessage),
+		Count: r.Count, First: r.First.UTC().Format(time.RFC3339Nano), Last: r.Last.UTC().Format(time.RFC3339Nano),
+	})
+	e.SetExtension(ReasonAttr, reason)
+	e.SetExtension(ComponentAttr, component)
+	return e
+}
+
+// bounded is the beginning of a text that somebody else wrote, in one line.
+func bounded(s string, characters int) string {
+	runes := []rune(strings.TrimSpace(Printable(strings.ToValidUTF8(s, " "))))
+	return strings.TrimSpace(string(runes[:min(len(runes), characters)]))
+}
