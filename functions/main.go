@@ -44,7 +44,7 @@ var Drivers = map[string]device.Kind{
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log, Refused: p.Witness.Refused}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -146,6 +146,9 @@ func Handler(p Parts) (run.Handler, error) {
 // Owner is the function that an event type is for; empty if for none. The
 // Triggers say the same, and a test holds the two together.
 func Owner(eventType string) string {
+	if events.Asks(eventType) || events.IsHint(eventType) {
+		return gate.Name
+	}
 	switch eventType {
 	case events.NodeUnhealthy, events.NodeHealthy:
 		return gate.Name

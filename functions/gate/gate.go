@@ -34,7 +34,9 @@ type Gate struct {
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Log  *slog.Logger
-	Loop *step.Loop
+	// Refused hears of every event that asked for a fence and opens none.
+	Refused func(ctx context.Context, r step.Refusal)
+	Loop    *step.Loop
 }
 
 // Handle takes one event.
@@ -59,6 +61,13 @@ const justOpened = 2 * time.Second
 func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
+		return false, err
+	}
+	if events.Asks(e.Type()) && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
+		err = g.request(ctx, node, e, f)
+		if errors.Is(err, kube.ErrConflict) {
+			return false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
+		}
 		return false, err
 	}
 	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {

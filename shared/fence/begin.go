@@ -111,7 +111,7 @@ func (d *decision) calledOff() bool {
 		}
 		return d.undoNow(api.AbortedByPerson, who)
 	}
-	if !d.unhealthy() {
+	if !d.unhealthy() && !d.asked() {
 		return d.undoNow(api.Healed, "no condition of the policy holds any more; no power was cut")
 	}
 	return d.braked()
@@ -152,9 +152,18 @@ func (d *decision) begun() bool { return d.st.Power.CutByUs || d.st.Release.Star
 // unhealthy: some condition of the policy holds now.
 func (d *decision) unhealthy() bool { return len(d.st.Evidence) > 0 }
 
+// asked: an event asked for this fence, and it is not served yet. Once power was
+// cut or work released, the node's health alone decides.
+func (d *decision) asked() bool {
+	return d.spec.Trigger.Request != nil && !d.st.RequestServed
+}
+
 // dueAt is when the first of the conditions has held for as long as the policy asks.
 func (d *decision) dueAt() time.Time {
 	var due time.Time
+	if d.asked() {
+		return due
+	}
 	for _, e := range d.st.Evidence {
 		for _, want := range d.spec.Policy.Conditions {
 			if want.Type != e.Type || want.Status != e.Status {

@@ -117,6 +117,9 @@ var broken = map[string]decider{
 	"does not see that the node healed": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),
+	"serves a request again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Status.RequestServed = false
+	}),
 	"does not hear an abort":             before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = nil }),
 	"does not see that it is deleted":    before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Deleting = false }),
 	"leaves the out-of-service taint on": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.OutOfService = false }),

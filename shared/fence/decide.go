@@ -20,6 +20,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.st.NextCheck = nil
 	d.noteLease()
 	d.noteConditions()
+	d.st.RequestServed = d.st.RequestServed || d.begun()
 	d.noteCall()
 	d.lostCall()
 	act := d.byPhase()
@@ -76,7 +77,7 @@ func (d *decision) open() {
 	if old.Phase != "" && old.OpenedAt != nil {
 		old.Past = append(old.Past, api.PastFence{
 			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: d.time(),
-			Outcome: old.Outcome, Cuts: cuts,
+			Outcome: old.Outcome, Cuts: cuts, Request: old.Request,
 		})
 		if n := len(old.Past) - maxPast; n > 0 {
 			old.Past = old.Past[n:]
@@ -89,8 +90,26 @@ func (d *decision) open() {
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil},
 		Transitions: old.Transitions + 1,
 	}
-	d.tell(api.Opened, d.spec.Trigger.Condition+"="+d.spec.Trigger.Status+
-		" since "+d.spec.Trigger.Since.UTC().Format(time.RFC3339)+", policy "+d.spec.Policy.Name)
+	if r := d.spec.Trigger.Request; r != nil {
+		d.st.Request = r.Key()
+	}
+	d.tell(api.Opened, why(d.spec.Trigger)+", policy "+d.spec.Policy.Name)
+}
+
+// why is a trigger in words.
+func why(t api.Trigger) string {
+	r := t.Request
+	if r == nil {
+		return t.Condition + "=" + t.Status + " since " + t.Since.UTC().Format(time.RFC3339)
+	}
+	who := "trusted source " + r.Source
+	if r.By != "" {
+		who = r.By
+	}
+	if t.Reason != "" {
+		who += " (" + t.Reason + ")"
+	}
+	return "asked for by " + who + ", event " + r.ID
 }
 
 // noteLease keeps since when the Lease has not moved, as observed (S30).

@@ -57,6 +57,26 @@ func ResolvePolicy(policies []api.FencePolicy, nodeLabels map[string]string) (ap
 	return r, true
 }
 
+// Trusts tells whether the policy that decides for a node takes events of this
+// source and type for a request without a token.
+func Trusts(policies []api.FencePolicy, nodeLabels map[string]string, source, typ string) bool {
+	r, ok := ResolvePolicy(policies, nodeLabels)
+	if !ok {
+		return false
+	}
+	for _, p := range policies {
+		if p.Name != r.Name {
+			continue
+		}
+		for _, t := range p.Spec.Requests.Trusted {
+			if t.Source == source && t.Type == typ {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // TriggerOf is the first condition of the policy that holds on the node.
 func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 	for _, want := range p.Conditions {

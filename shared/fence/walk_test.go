@@ -36,6 +36,8 @@ type shadow struct {
 	decided *api.Time
 	// fresh: the Lease still moved when our Off was sent.
 	fresh bool
+	// served: power was cut or work released, so that a request is used up.
+	served bool
 }
 
 type state struct {
@@ -74,6 +76,13 @@ func walkSpec() api.NodeFenceSpec {
 	}
 }
 
+// requestSpec is of a fence that an event asked for, whatever the node's health.
+func requestSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	return s
+}
+
 // walker visits states and collects what is wrong.
 type walker struct {
 	decide            decider
@@ -91,7 +100,11 @@ func newWalker(d decider) *walker {
 }
 
 func (w *walker) run() {
-	w.push(state{now: walkStart, spec: walkSpec(), sh: shadow{moved: walkStart, renewed: "r0"}})
+	// The request goes first: once it is served its states are those of any
+	// fence, and whoever comes there first stands for both.
+	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec()} {
+		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
+	}
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
 		s := w.queue[0]
 		w.queue = w.queue[1:]
@@ -151,6 +164,7 @@ func (w *walker) step(s state, l look) {
 		still := after.Lease.StillSince
 		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*walkRenewal
 	}
+	sh.served = sh.served || act == Off || act == Release
 	if act == Off || act == On {
 		sh.effect = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + s.spec.Binding.EffectDelay.Duration)
 	}
@@ -227,6 +241,9 @@ func key(s state) string {
 	}
 	// A phase is told apart by what it, or a later one, still reads.
 	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
+	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
+		k = append(k, "asked", st.RequestServed, s.sh.served)
+	}
 	switch st.Phase {
 	case api.Recovering:
 		k = append(k, st.Placed)

@@ -34,6 +34,8 @@ type World interface {
 // Witness hears of every decision: logs, metrics, Kubernetes Events.
 type Witness interface {
 	Decided(ctx context.Context, d Decision)
+	// Refused hears of events that asked for a fence and open none.
+	Refused(ctx context.Context, r Refusal)
 }
 
 // Decision is one turn of the loop.

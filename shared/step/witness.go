@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -27,6 +29,7 @@ type Public struct {
 type metrics struct {
 	decisions, transitions, actions *prometheus.CounterVec
 	phase                           *prometheus.HistogramVec
+	refused                         *prometheus.CounterVec
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -45,8 +48,11 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
 		}, []string{"phase"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
+		}, []string{"reason"}),
 	}}
-	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase)
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused)
 	return p
 }
 
@@ -125,4 +131,29 @@ var warnings = map[api.Reason]bool{
 	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.SignOfLife: true,
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
 	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
+}
+
+// Refusal is an event that asked for a fence and opens none.
+type Refusal struct {
+	Function string
+	Cause    event.Event
+	Node     string
+	// NodeUID is empty where there is no such node.
+	NodeUID types.UID
+	Reason  api.Reason
+	Message string
+}
+
+// Refused tells of one refusal: log, metric, and an Event on the Node.
+func (p *Public) Refused(ctx context.Context, r Refusal) {
+	p.Log.Warn("refused", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
+		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.refused.WithLabelValues(string(r.Reason)).Inc()
+	if r.NodeUID == "" {
+		return
+	}
+	p.post(ctx, kube.Event{
+		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: true, Reason: string(r.Reason),
+		Message: "asked for by event " + r.Cause.ID() + " of " + r.Cause.Source() + ": " + r.Message, Reporter: r.Function,
+	})
 }

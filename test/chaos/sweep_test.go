@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -30,16 +31,17 @@ import (
 )
 
 const sweepPolicy = `
-timeouts: {deviceCall: 2s, powerOff: 15s, healthyFor: 0s, boot: 3m, release: 2m}
+timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 0s, boot: 3m, release: 2m}
 retries: {interval: 1s, perStep: 5}
 limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNodePerDay: 1000}
 `
 
-// A wave of victims is fenced at once; fewer than half of the nodes, or
-// nodefence would rightly think that it is the one cut off.
+// At most lanes nodes are fenced at once: fewer than half of all, or nodefence
+// would rightly think that it is the one cut off.
 const (
-	sweepNodes = 50
-	wave       = 22
+	sweepNodes = 60
+	lanes      = 26
+	pods       = lanes + 10
 )
 
 // point is one place to die: the n-th call, and which half of it is lost.
@@ -58,14 +60,8 @@ func TestCutAtEveryCall(t *testing.T) {
 	defer cancel()
 	s := newSweep(t, ctx)
 	points := s.measure()
-	if os.Getenv("SWEEP") != "all" {
-		points = some(points)
-	}
 	t.Logf("%d points to die at", len(points))
-	fired := 0
-	for chunk := range slices.Chunk(points, wave) {
-		fired += s.wave(chunk)
-	}
+	fired := s.all(points)
 	t.Logf("%d of %d points were reached", fired, len(points))
 	if fired*10 < len(points)*8 {
 		t.Errorf("only %d of %d points were reached", fired, len(points))
@@ -85,8 +81,9 @@ type sweep struct {
 	ctx     context.Context
 	mu      sync.Mutex
 	runners map[string]*runner
-	// told is how often each BMC had been told off and on before this wave.
+	// told is how often each BMC had been told off and on before.
 	told map[string]int
+	busy map[string]bool
 }
 
 func newSweep(t *testing.T, ctx context.Context) *sweep {
@@ -101,11 +98,11 @@ func newSweep(t *testing.T, ctx context.Context) *sweep {
 	check(t, err)
 	check(t, c.Bind(ctx, machines))
 	check(t, c.Apply(ctx, rig.Policy("default", sweepPolicy)))
-	check(t, c.Apply(ctx, strings.Replace(rig.StatefulSet("db", wave+4), "      containers:", `      topologySpreadConstraints:
+	check(t, c.Apply(ctx, strings.Replace(rig.StatefulSet("db", pods), "      containers:", `      topologySpreadConstraints:
         - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}
       containers:`, 1)))
-	s := &sweep{Cluster: c, t: t, ctx: ctx, runners: map[string]*runner{}, told: map[string]int{}}
-	for i := range wave + 4 {
+	s := &sweep{Cluster: c, t: t, ctx: ctx, runners: map[string]*runner{}, told: map[string]int{}, busy: map[string]bool{}}
+	for i := range pods {
 		_, err := c.PodRunning(ctx, fmt.Sprintf("db-%d", i), "")
 		check(t, err)
 	}
@@ -206,7 +203,7 @@ func (r *runner) replace(old *cut) {
 func (s *sweep) measure() []point {
 	s.t.Helper()
 	c := &cut{}
-	s.fence([]*cut{c})
+	s.fence(c)
 	var all []point
 	seen := map[string]int{}
 	for i, call := range c.calls {
@@ -225,102 +222,103 @@ func (s *sweep) measure() []point {
 	return all
 }
 
-// some are the points that every run takes: all calls to the device, and every
-// fifth of the others. SWEEP=all (make chaos) takes all; it needs a quarter of
-// an hour.
-func some(points []point) []point {
-	var few []point
+// all fences one node for each point, as many at once as there are lanes, and
+// counts the cuts that fired.
+func (s *sweep) all(points []point) int {
+	var (
+		wg    sync.WaitGroup
+		fired atomic.Int64
+		next  = make(chan point)
+	)
+	for range lanes {
+		wg.Go(func() {
+			for p := range next {
+				c := &cut{at: p.n, lost: p.lost}
+				s.fence(c)
+				if c.isDead() {
+					fired.Add(1)
+				}
+			}
+		})
+	}
 	for i, p := range points {
-		if i%5 == 0 || strings.HasPrefix(p.name, "device") {
-			few = append(few, p)
+		next <- p
+		if i%lanes == lanes-1 {
+			s.t.Logf("%d of %d points begun", i+1, len(points))
 		}
 	}
-	return few
-}
-
-// wave fences one node for each point, all at once, and counts the cuts that fired.
-func (s *sweep) wave(points []point) (fired int) {
-	s.t.Helper()
-	cuts := make([]*cut, len(points))
-	for i, p := range points {
-		cuts[i] = &cut{at: p.n, lost: p.lost}
-	}
-	s.fence(cuts)
-	for _, c := range cuts {
-		if c.isDead() {
-			fired++
-		}
-	}
-	return fired
-}
-
-// fence crashes as many nodes as there are cuts, and waits for each to end well.
-func (s *sweep) fence(cuts []*cut) {
-	s.t.Helper()
-	pods := s.victims(len(cuts))
-	generation := map[string]int64{}
-	var wg sync.WaitGroup
-	i := 0
-	for node := range pods {
-		if f, err := s.Fences.Fence(s.ctx, node); err == nil && f != nil {
-			generation[node] = f.Spec.Generation
-		}
-		r := s.newRunner(cuts[i])
-		s.mu.Lock()
-		s.runners[node] = r
-		s.mu.Unlock()
-		i++
-		wg.Go(func() { check(s.t, s.Lab.Node(node, "crash")) })
-	}
+	close(next)
 	wg.Wait()
-	for node, pod := range pods {
-		s.ended(node, pod, generation[node])
-	}
+	return int(fired.Load())
 }
 
-// victims are nodes that run a pod with a volume, with that pod.
-func (s *sweep) victims(n int) map[string]string {
-	s.t.Helper()
-	list, err := s.Kube.CoreV1().Pods(metav1.NamespaceDefault).List(s.ctx, metav1.ListOptions{})
-	check(s.t, err)
-	pods := map[string]string{}
-	for _, p := range list.Items {
-		if len(pods) < n && pods[p.Spec.NodeName] == "" && p.Spec.NodeName != "" {
-			pods[p.Spec.NodeName] = p.Name
-		}
+// fence crashes a node whose functions die at the cut, and waits for the fence
+// to end well.
+func (s *sweep) fence(c *cut) {
+	node, pod := s.victim()
+	if node == "" {
+		return
 	}
-	if len(pods) < n {
-		// Fewer nodes than points have a pod just now: nodes without one do as well.
-		for i := 0; len(pods) < n; i++ {
-			if node := fmt.Sprintf("node-%d", i); pods[node] == "" {
-				pods[node] = "-"
+	after := int64(0)
+	if f, err := s.Fences.Fence(s.ctx, node); err == nil && f != nil {
+		after = f.Spec.Generation
+	}
+	r := s.newRunner(c)
+	s.mu.Lock()
+	s.runners[node] = r
+	s.mu.Unlock()
+	check(s.t, s.Lab.Node(node, "crash"))
+	s.ended(node, pod, after)
+	s.mu.Lock()
+	delete(s.busy, node)
+	s.mu.Unlock()
+}
+
+// victim takes a node that nobody else has and that runs a pod with a volume;
+// it waits until there is one.
+func (s *sweep) victim() (node, pod string) {
+	check(s.t, rig.Until(s.ctx, "a node that runs a pod", func() (bool, error) {
+		list, err := s.Kube.CoreV1().Pods(metav1.NamespaceDefault).List(s.ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, p := range list.Items {
+			if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && !s.busy[p.Spec.NodeName] {
+				node, pod = p.Spec.NodeName, p.Name
+				s.busy[node] = true
+				return true, nil
 			}
 		}
-	}
-	return pods
+		return false, nil
+	}))
+	return node, pod
 }
 
 func (s *sweep) ended(node, pod string, after int64) {
 	s.t.Helper()
 	err := rig.Until(s.ctx, "the fence of "+node+" to end", func() (bool, error) {
 		f, err := s.Fences.Fence(s.ctx, node)
-		return f != nil && f.Spec.Generation > after && f.Status.Generation == f.Spec.Generation && f.Status.Phase == api.Finished, err
+		return err == nil && f != nil && f.Spec.Generation > after && f.Status.Generation == f.Spec.Generation && f.Status.Phase == api.Finished, nil
 	})
 	f, _ := s.Fences.Fence(s.ctx, node)
 	if err != nil {
 		words, _ := s.Lab.Words(node)
-		s.t.Fatalf("%v; cut at %s; its BMC was told %q\n%s", err, s.where(node), words, rig.Story(f))
+		s.t.Errorf("%v; cut at %s; its BMC was told %q\n%s", err, s.where(node), words, rig.Story(f))
+		return
 	}
+	s.mu.Lock()
 	s.told[node]++
+	told := s.told[node]
+	s.mu.Unlock()
 	words, err := s.Lab.Words(node)
 	check(s.t, err)
-	if want := strings.TrimSpace(strings.Repeat("off on ", s.told[node])); words != want {
+	if want := strings.TrimSpace(strings.Repeat("off on ", told)); words != want {
 		s.t.Errorf("cut at %s: the BMC of %s was told %q, want %q\n%s", s.where(node), node, words, want, rig.Story(f))
 	}
-	if pod != "-" {
-		if _, err := s.PodRunning(s.ctx, pod, ""); err != nil {
-			s.t.Errorf("cut at %s: %v", s.where(node), err)
-		}
+	if _, err := s.PodRunning(s.ctx, pod, ""); err != nil {
+		s.t.Errorf("cut at %s: %v", s.where(node), err)
 	}
 	check(s.t, s.Ready(s.ctx, node, corev1.ConditionTrue))
 }

@@ -42,6 +42,9 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
+	// Requests says whose events may ask for a fence without a token.
+	// +optional
+	Requests PolicyRequests `json:"requests,omitzero"`
 	// Limits bound how much is fenced at once.
 	// +kubebuilder:default={}
 	// +optional
@@ -64,6 +67,31 @@ type FencePolicySpec struct {
 	// Paused stops new fences under this policy. What was begun runs to its end (S25).
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+}
+
+// PolicyRequests says whose events may ask for a fence without a token.
+type PolicyRequests struct {
+	// Trusted lists event sources that are believed. Whoever can post to the
+	// broker can write any source into an event: list one only where the broker
+	// itself is closed to others.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	Trusted []TrustedSource `json:"trusted,omitempty"`
+}
+
+// TrustedSource is an event source that may ask for fences.
+type TrustedSource struct {
+	// Source is the event's source, exactly.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Source string `json:"source"`
+	// Type is the event's type, exactly.
+	// +kubebuilder:default="io.nodefence.request.fence.v1"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Type string `json:"type,omitempty"`
 }
 
 // FenceAction is what becomes of the machine.

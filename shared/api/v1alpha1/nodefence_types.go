@@ -63,16 +63,35 @@ type NodeFenceSpec struct {
 	Requests Requests `json:"requests,omitzero"`
 }
 
-// Trigger is what started a fence.
+// Trigger is what started a fence: a node condition, or an event that asked for it.
+// +kubebuilder:validation:XValidation:rule="has(self.condition) != has(self.request)",message="a trigger is a condition or a request: set one of the two"
 type Trigger struct {
 	// Condition, Status: the node condition that held.
-	Condition string `json:"condition"`
-	Status    string `json:"status"`
+	// +optional
+	Condition string `json:"condition,omitempty"`
+	// +optional
+	Status string `json:"status,omitempty"`
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// Request is the event that asked for this fence.
+	// +optional
+	Request *FenceRequest `json:"request,omitempty"`
 	// Since is when the condition took that status; For how long it must have held.
 	Since Time            `json:"since"`
 	For   metav1.Duration `json:"for,omitempty"`
+}
+
+// FenceRequest is an event that asked for a fence, and on whose authority.
+type FenceRequest struct {
+	// ID, Source, Type are the event's attributes. ID and source together tell
+	// it from every other: it is served once.
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Type   string `json:"type"`
+	// By is the user that the event's token was issued to; empty if the policy
+	// trusts the source.
+	// +optional
+	By string `json:"by,omitempty"`
 }
 
 // ResolvedPolicy is the outcome of all policies that select a node.
@@ -185,6 +204,14 @@ type NodeFenceStatus struct {
 	Retries int32 `json:"retries,omitempty"`
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
+	// Request is the ID and source of the event that asked for this fence, if
+	// one did; it goes into the past with it.
+	// +optional
+	Request string `json:"request,omitempty"`
+	// RequestServed: power was cut or work released since, so that from here the
+	// node's health alone decides.
+	// +optional
+	RequestServed bool `json:"requestServed,omitempty"`
 	// +optional
 	OpenedAt *Time `json:"openedAt,omitempty"`
 	// +optional
@@ -407,6 +434,9 @@ type PastFence struct {
 	OpenedAt   Time   `json:"openedAt"`
 	ClosedAt   Time   `json:"closedAt"`
 	Outcome    Reason `json:"outcome"`
+	// Request is the ID and source of the event that asked for it, if one did.
+	// +optional
+	Request string `json:"request,omitempty"`
 	// Cuts is how many times power was cut: 0, or 1 and one for each restart after.
 	Cuts int32 `json:"cuts,omitempty"`
 }
@@ -431,4 +461,20 @@ func (f *NodeFence) CurrentPhase() Phase {
 		return Pending
 	}
 	return f.Status.Phase
+}
+
+// Key tells this request from every other.
+func (r *FenceRequest) Key() string { return r.ID + " " + r.Source }
+
+// Served tells whether this request has opened a fence of this node already.
+func (f *NodeFence) Served(r *FenceRequest) bool {
+	if was := f.Spec.Trigger.Request; was != nil && was.Key() == r.Key() {
+		return true
+	}
+	for _, p := range f.Status.Past {
+		if p.Request == r.Key() {
+			return true
+		}
+	}
+	return false
 }

@@ -57,5 +57,17 @@ const (
 	BindingInvalid  Reason = "BindingInvalid"
 	BootTimedOut    Reason = "BootTimedOut"
 	ReleaseTimedOut Reason = "ReleaseTimedOut"
+	RequestFailed   Reason = "RequestFailed"
 	CallLost        Reason = "CallLost"
+
+	// Why an event that asks for a fence opens none.
+	NotTrusted     Reason = "SourceNotTrusted"
+	TokenRefused   Reason = "TokenRefused"
+	NotAllowed     Reason = "NotAllowed"
+	RequestServed  Reason = "RequestServedAlready"
+	RequestOld     Reason = "RequestTooOld"
+	RequestMerged  Reason = "RequestMerged"
+	NoPolicy       Reason = "NoPolicy"
+	NoSuchNode     Reason = "NoSuchNode"
+	ConditionClear Reason = "Healthy"
 )

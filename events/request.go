@@ -1,0 +1,98 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+)
+
+// RequestFence asks for the fence of its subject. Types of a user's own may ask
+// too, where a policy lists them.
+const RequestFence = requestPrefix + "fence" + version
+
+const (
+	ownPrefix     = "io.nodefence."
+	requestPrefix = ownPrefix + "request."
+)
+
+// RequestValidity is how long after its time a request is still carried out,
+// and the longest life of a token that is bound to one. Kubernetes issues none
+// that is shorter than ten minutes.
+const RequestValidity = 15 * time.Minute
+
+// Request is the body of an event that asks for a fence. All of it is optional.
+type Request struct {
+	// Reason, in words, goes into the record.
+	Reason string `json:"reason,omitempty"`
+	// Token is of the Kubernetes user or service account that asks, issued for
+	// the Audience of this one event.
+	Token string `json:"token,omitempty"`
+}
+
+// Asks tells whether an event may be one that asks for a fence: nodefence's own
+// type for it, or any type that is neither nodefence's nor Knative's. What it is
+// worth is for the policy to say.
+func Asks(eventType string) bool {
+	return eventType == RequestFence ||
+		eventType != "" && !strings.HasPrefix(eventType, ownPrefix) && !strings.HasPrefix(eventType, knativePrefix)
+}
+
+// IsHint tells whether an event is of Knative's ApiServerSource. One about a
+// Node is a reason to look at it, no more.
+func IsHint(eventType string) bool { return strings.HasPrefix(eventType, apiServerPrefix) }
+
+const (
+	knativePrefix   = "dev.knative."
+	apiServerPrefix = knativePrefix + "apiserver."
+	// nodesPath begins the subject of the ApiServerSource's events about Nodes.
+	nodesPath = "/api/v1/nodes/"
+)
+
+// Audience is what a token must be issued for to ask by this event, and by no other.
+func Audience(node, id string) string { return RequestFence + "/" + node + "/" + id }
+
+// ReadRequest reads the body. A type of a user's own may carry anything: what is
+// not a request's body there says nothing.
+func ReadRequest(e event.Event) (Request, error) {
+	var r Request
+	if len(e.Data()) == 0 {
+		return r, nil
+	}
+	if err := json.Unmarshal(e.Data(), &r); err != nil {
+		if e.Type() != RequestFence {
+			return Request{}, nil
+		}
+		return r, fmt.Errorf("data: want a JSON object with reason and token, both optional: %w", err)
+	}
+	return r, nil
+}
+
+// HasToken tells whether an event carries a token that must not be kept (S29).
+func HasToken(e event.Event) bool {
+	if !Asks(e.Type()) {
+		return false
+	}
+	r, err := ReadRequest(e)
+	return err == nil && r.Token != ""
+}
+
+// Redacted is the event without its token, for whatever is kept or shown (S29).
+func Redacted(e event.Event) event.Event {
+	if !HasToken(e) {
+		return e
+	}
+	e = e.Clone()
+	var all map[string]any
+	// HasToken has read the same bytes as an object.
+	_ = json.Unmarshal(e.Data(), &all)
+	for k := range all {
+		if strings.EqualFold(k, "token") {
+			all[k] = "[redacted]"
+		}
+	}
+	_ = e.SetData(event.ApplicationJSON, all)
+	return e
+}

@@ -1,0 +1,161 @@
+package gate
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// no is why an event that asks for a fence opens none.
+type no struct {
+	why     api.Reason
+	message string
+}
+
+// request opens a fence because an event asks for it, on the authority of its
+// token or of the policy (S18, S20). A refusal is said in log, metric and an
+// Event on the Node; the event itself is done with.
+func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
+	n, err := g.Client.Node(ctx, node)
+	if err != nil {
+		return err
+	}
+	policies, err := g.Client.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	trigger, refused, err := g.judge(ctx, e, n, policies, f)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		g.refuse(ctx, e, node, n, refused)
+		return nil
+	}
+	policy, _ := fence.ResolvePolicy(policies, n.Labels)
+	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Trigger: *trigger, Policy: policy}
+	if f != nil {
+		spec.Generation = f.Spec.Generation + 1
+	}
+	return g.write(ctx, f, spec)
+}
+
+// judge is the list of what a request must pass, in order.
+func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (*api.Trigger, *no, error) {
+	body, err := events.ReadRequest(e)
+	if err != nil {
+		return nil, &no{api.TokenRefused, err.Error()}, nil
+	}
+	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type()}
+	switch {
+	case n == nil:
+		return nil, &no{api.NoSuchNode, "no node has this name"}, nil
+	case !selected(policies, n):
+		return nil, &no{api.NoPolicy, "no FencePolicy selects this node"}, nil
+	case f != nil && f.Served(r):
+		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has opened a fence of this node already"}, nil
+	case f != nil && f.Open():
+		return nil, &no{api.RequestMerged, "a fence of this node is under way already"}, nil
+	}
+	now := g.Client.Clock().Now()
+	if why := tooOld(e, now); why != "" {
+		return nil, &no{api.RequestOld, why}, nil
+	}
+	refused, err := g.authority(ctx, e, body.Token, n.Name, policies, n.Labels, r)
+	if refused != nil || err != nil {
+		return nil, refused, err
+	}
+	return &api.Trigger{Request: r, Reason: shorten(body.Reason), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
+}
+
+func selected(policies []api.FencePolicy, n *corev1.Node) bool {
+	_, ok := fence.ResolvePolicy(policies, n.Labels)
+	return ok
+}
+
+// authority fills in on whose word the fence begins: the token's user, held to
+// Kubernetes' own rules, or a source that the deciding policy trusts.
+func (g *Gate) authority(ctx context.Context, e event.Event, token, node string, policies []api.FencePolicy, labels map[string]string, r *api.FenceRequest) (*no, error) {
+	if token == "" {
+		if fence.Trusts(policies, labels, e.Source(), e.Type()) {
+			return nil, nil
+		}
+		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted", e.Source(), e.Type())}, nil
+	}
+	if why := tooLong(token); why != "" {
+		return &no{api.TokenRefused, why}, nil
+	}
+	u, why, err := g.Client.Review(ctx, token, events.Audience(node, e.ID()))
+	if err != nil {
+		return nil, err
+	}
+	if u == nil {
+		return &no{api.TokenRefused, why}, nil
+	}
+	allowed, err := g.Client.MayFence(ctx, u, node)
+	if err != nil {
+		return nil, err
+	}
+	if !allowed {
+		return &no{api.NotAllowed, u.Username + " may not: it needs the verb fence on nodefences.nodefence.io " + node}, nil
+	}
+	r.By = u.Username
+	return nil, nil
+}
+
+// tooOld: a request that was held up somewhere is not carried out late (S18). The
+// sender's clock may be off: then it is refused, which is the safe side.
+func tooOld(e event.Event, now time.Time) string {
+	if e.Time().IsZero() {
+		return "attribute time: missing, a request must say when it was made"
+	}
+	if age := now.Sub(e.Time()); age > events.RequestValidity || age < -events.RequestValidity {
+		return "made at " + e.Time().UTC().Format(time.RFC3339) + ", which is not within " + events.RequestValidity.String() + " of now"
+	}
+	return ""
+}
+
+// tooLong refuses a token that would live on for hours after its event. The
+// claims are read here without their signature: the API server verifies it next.
+func tooLong(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "the token is not a JSON Web Token: make one with kubectl create token --audience"
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct{ Iat, Exp float64 }
+	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp == 0 || claims.Iat == 0 {
+		return "the token does not say how long it lives (iat, exp)"
+	}
+	if life := time.Duration(claims.Exp-claims.Iat) * time.Second; life > events.RequestValidity {
+		return "the token lives for " + life.String() + ", at most " + events.RequestValidity.String() + " are taken: use --duration=10m"
+	}
+	return ""
+}
+
+func shorten(s string) string {
+	if len(s) > 256 {
+		s = strings.ToValidUTF8(s[:256], "") + "…"
+	}
+	return s
+}
+
+func (g *Gate) refuse(ctx context.Context, e event.Event, node string, n *corev1.Node, why *no) {
+	r := step.Refusal{Function: Name, Cause: e, Node: node, Reason: why.why, Message: why.message}
+	if n != nil {
+		r.NodeUID = n.UID
+	}
+	g.Refused(ctx, r)
+}
