@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/run"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -152,56 +149,5 @@ func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
 	want := "msg=sent type=io.nodefence.fence.fencing.v1 node=a event=" + e.ID() + " fence=fence-a\n"
 	if !strings.HasSuffix(log.String(), want) {
 		t.Errorf("got %s want %s", log.String(), want)
-	}
-}
-
-func TestHTTPSenderIsReadByAFunctionsEndpoint(t *testing.T) {
-	var got event.Event
-	s := httptest.NewServer(run.HTTP(func(_ context.Context, e event.Event) (*event.Event, error) { got = e; return nil, nil },
-		run.HTTPOptions{Logger: quiet()}))
-	defer s.Close()
-	h, err := NewHTTPSender(HTTPOptions{Sink: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := events.SourceOf("c").Phase(fenceOf("1"), t0, t0)
-	if err := h.Send(context.Background(), want); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(want.String(), got.String()); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestHTTPSenderTakesOnly2xxForHavingIt(t *testing.T) {
-	status, header := 0, ""
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header = r.Header.Get("Ce-Type")
-		if status == http.StatusTemporaryRedirect {
-			w.Header().Set("Location", "/elsewhere")
-		}
-		if r.URL.Path == "/elsewhere" {
-			status = http.StatusOK
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, map[bool]string{true: "no\nroom"}[status == 503])
-	}))
-	defer s.Close()
-	h, err := NewHTTPSender(HTTPOptions{Sink: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code, want := range map[int]string{
-		200: "", 202: "", 307: "post event: 307 Temporary Redirect ",
-		400: "post event: 400 Bad Request ", 503: "post event: 503 Service Unavailable no room",
-	} {
-		status = code
-		got := ""
-		if err := h.Send(context.Background(), conditionOf(1)); err != nil {
-			got = err.Error()
-		}
-		if got != want || header != events.NodeUnhealthy {
-			t.Errorf("%d: got %q, want %q (ce-type %s)", code, got, want, header)
-		}
 	}
 }

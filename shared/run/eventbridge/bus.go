@@ -44,6 +44,9 @@ func New(cfg aws.Config, bus string) (*Bus, error) {
 	return &Bus{name: bus, client: eventbridge.NewFromConfig(cfg)}, nil
 }
 
+// String is the bus's name, fit for a log.
+func (b *Bus) String() string { return b.name }
+
 // Send returns when the bus has the event.
 func (b *Bus) Send(ctx context.Context, e event.Event) error {
 	entry, err := b.entry(e)

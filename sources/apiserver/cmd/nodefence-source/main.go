@@ -23,6 +23,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/apiserver"
 )
 
@@ -32,7 +33,10 @@ replicas may run; one of them sends.
 
 It takes no arguments. It is configured by its environment:
 
-  K_SINK                URL that events are posted to, such as a Broker's (required)
+  K_SINK                URL that events are posted to, such as a Broker's
+  NODEFENCE_BUS         name or ARN of the EventBridge bus that events are put on,
+                        instead of K_SINK: one of the two is required. The AWS SDK's
+                        own variables, such as AWS_REGION, say how it is reached
   K_CE_OVERRIDES        {"extensions":{"name":"value"}}, added to every event
   K_CA_CERTS            certificates in PEM that an https sink is trusted by, besides
                         the system's and those in /knative-custom-certs
@@ -52,19 +56,14 @@ leader Lease: whoever runs it starts it again.
 `
 
 type settings struct {
-	Sink       string `envconfig:"K_SINK"`
-	Overrides  string `envconfig:"K_CE_OVERRIDES"`
-	CACerts    string `envconfig:"K_CA_CERTS"`
-	TokenFile  string `envconfig:"NODEFENCE_TOKEN_FILE" default:"/oidc/token"`
+	sink.Options
+	Bus        string `envconfig:"NODEFENCE_BUS"`
 	Namespace  string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	Cluster    string `envconfig:"NODEFENCE_CLUSTER"`
 	Kubeconfig string `envconfig:"KUBECONFIG"`
 	Listen     string `envconfig:"LISTEN" default:":8080"`
 	Identity   string `envconfig:"POD_NAME"`
 }
-
-// trustBundles is where a SinkBinding mounts the cluster's own certificates.
-const trustBundles = "/knative-custom-certs"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -91,12 +90,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if err := envconfig.Process("", &s); err != nil {
 		return fmt.Errorf("read the environment: %w", err)
 	}
-	if s.Sink == "" {
-		return errors.New("K_SINK is not set: it is the URL that events are posted to, such as a Broker's")
-	}
-	sender, err := apiserver.NewHTTPSender(apiserver.HTTPOptions{
-		Sink: s.Sink, Overrides: s.Overrides, CACerts: s.CACerts, TrustBundles: trustBundles, TokenFile: s.TokenFile,
-	})
+	sender, err := s.sender(ctx)
 	if err != nil {
 		return err
 	}

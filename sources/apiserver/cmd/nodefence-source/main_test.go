@@ -13,9 +13,15 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		want string
 		env  map[string]string
 	}{
-		"no sink":                     {nil, "", "K_SINK is not set: it is the URL that events are posted to, such as a Broker's", nil},
-		"a sink that is no URL":       {nil, "broker", `read K_SINK: "broker" is not an http or https URL`, nil},
-		"a sink of another protocol":  {nil, "nats://broker", `read K_SINK: "nats://broker" is not an http or https URL`, nil},
+		"no sink":                    {nil, "", "neither K_SINK nor NODEFENCE_BUS is set: K_SINK is the URL that events are posted to, such as a Broker's, NODEFENCE_BUS an EventBridge bus", nil},
+		"a sink that is no URL":      {nil, "broker", `read K_SINK: "broker" is not an http or https URL`, nil},
+		"a sink of another protocol": {nil, "nats://broker", `read K_SINK: "nats://broker" is not an http or https URL`, nil},
+		"a sink and a bus": {nil, "http://broker", "both K_SINK and NODEFENCE_BUS are set: events go to one of them",
+			map[string]string{"NODEFENCE_BUS": "nodefence"}},
+		"a bus without a region": {nil, "", "use NODEFENCE_BUS: event bus nodefence: no region, set AWS_REGION",
+			map[string]string{"NODEFENCE_BUS": "nodefence", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": "/nowhere"}},
+		"a bus, and no cluster": {nil, "", "find the cluster (set KUBECONFIG): stat /nowhere: no such file or directory",
+			map[string]string{"NODEFENCE_BUS": "nodefence", "AWS_REGION": "eu-central-1", "AWS_CONFIG_FILE": "/nowhere"}},
 		"an argument":                 {[]string{"go"}, "http://broker", `unexpected argument "go"; see --help`, nil},
 		"help is no error":            {[]string{"--help"}, "", "", nil},
 		"a flag that does not exist":  {[]string{"--sink=x"}, "", "flag provided but not defined: -sink", nil},

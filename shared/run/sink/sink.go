@@ -1,4 +1,4 @@
-package apiserver
+package sink
 
 import (
 	"bytes"
@@ -13,36 +13,40 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 )
 
-// HTTPOptions are what a Knative SinkBinding gives to a source.
-type HTTPOptions struct {
+// Options are what a Knative SinkBinding gives to a program, where it gives it.
+type Options struct {
 	// Sink is the URL that events are posted to.
-	Sink string
+	Sink string `envconfig:"K_SINK"`
 	// Overrides is {"extensions":{…}}: what is added to every event.
-	Overrides string
+	Overrides string `envconfig:"K_CE_OVERRIDES"`
 	// CACerts are certificates in PEM that are trusted besides the system's.
-	CACerts string
+	CACerts string `envconfig:"K_CA_CERTS"`
 	// TrustBundles is a folder of more of them; it need not exist.
-	TrustBundles string
+	TrustBundles string `ignored:"true"`
 	// TokenFile holds the token that the sink asks for; without the file there is none.
-	TokenFile string
+	TokenFile string `envconfig:"NODEFENCE_TOKEN_FILE" default:"/oidc/token"`
 }
 
-// HTTPSender posts events, in binary mode, to the one URL that it is given.
-type HTTPSender struct {
-	o         HTTPOptions
+// TrustBundles is where a SinkBinding mounts the cluster's own certificates.
+const TrustBundles = "/knative-custom-certs"
+
+// Sender posts events, in binary mode, to the one URL that it is given.
+type Sender struct {
+	o         Options
 	shown     string
 	overrides map[string]string
 	client    atomic.Pointer[http.Client]
 }
 
-// NewHTTPSender refuses what could not be sent, or could be sent to nobody.
-func NewHTTPSender(o HTTPOptions) (*HTTPSender, error) {
-	h := &HTTPSender{o: o}
+// New refuses what could not be sent, or could be sent to nobody.
+func New(o Options) (*Sender, error) {
+	h := &Sender{o: o}
 	u, err := url.Parse(o.Sink)
 	if err != nil {
 		return nil, errors.New("read K_SINK: it is not a URL") // and may hold a password
@@ -61,16 +65,16 @@ func NewHTTPSender(o HTTPOptions) (*HTTPSender, error) {
 }
 
 // String is the sink, fit for a log.
-func (h *HTTPSender) String() string { return h.shown }
+func (h *Sender) String() string { return h.shown }
 
 // connectAnew trusts whom the settings and files name at this moment.
-func (h *HTTPSender) connectAnew() error {
+func (h *Sender) connectAnew() error {
 	pool, err := roots(h.o.CACerts, h.o.TrustBundles)
 	if err != nil {
 		return err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = senders
+	transport.MaxIdleConnsPerHost = connections
 	transport.MaxResponseHeaderBytes = maxHeader
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	old := h.client.Swap(&http.Client{
@@ -86,6 +90,11 @@ func (h *HTTPSender) connectAnew() error {
 }
 
 const (
+	// sendTimeout bounds one try: a sink that takes an event and says nothing
+	// must not hold others up.
+	sendTimeout = 10 * time.Second
+	// connections are kept open to the sink.
+	connections = 8
 	// maxAnswer is how much of a refusal is worth repeating in a log line.
 	maxAnswer = 256
 	maxHeader = 64 << 10
@@ -94,7 +103,7 @@ const (
 )
 
 // Send returns when the sink has said that it has the event: with any 2xx.
-func (h *HTTPSender) Send(ctx context.Context, e event.Event) error {
+func (h *Sender) Send(ctx context.Context, e event.Event) error {
 	e, err := h.overridden(e)
 	if err != nil {
 		return err
@@ -124,7 +133,7 @@ func (h *HTTPSender) Send(ctx context.Context, e event.Event) error {
 
 // notPosted has the next try read the files with certificates again if the sink
 // was not trusted: theirs change while the source runs.
-func (h *HTTPSender) notPosted(err error) error {
+func (h *Sender) notPosted(err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {
 		if rerr := h.connectAnew(); rerr != nil {
@@ -146,7 +155,7 @@ func answer(body io.Reader, token string) string {
 }
 
 // token is read before each send, because whoever mounted it renews it there.
-func (h *HTTPSender) token() (string, error) {
+func (h *Sender) token() (string, error) {
 	if h.o.TokenFile == "" {
 		return "", nil
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package sink
 
 import (
 	"crypto/x509"

@@ -1,4 +1,4 @@
-package apiserver
+package sink
 
 import (
 	"encoding/json"
@@ -53,7 +53,7 @@ func checkOverride(name, value string) error {
 }
 
 // overridden is a copy, because the outbox keeps the event for the next try.
-func (h *HTTPSender) overridden(e event.Event) (event.Event, error) {
+func (h *Sender) overridden(e event.Event) (event.Event, error) {
 	if len(h.overrides) == 0 {
 		return e, nil
 	}

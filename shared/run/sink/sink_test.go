@@ -1,4 +1,4 @@
-package apiserver
+package sink
 
 import (
 	"context"
@@ -22,8 +22,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/nodefence/nodefence/events"
 )
 
 // authority is a private CA.
@@ -77,9 +75,9 @@ func (a authority) serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-func sender(t *testing.T, o HTTPOptions) *HTTPSender {
+func sender(t *testing.T, o Options) *Sender {
 	t.Helper()
-	h, err := NewHTTPSender(o)
+	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,19 +111,19 @@ func TestAnHTTPSSinkIsTrustedByTheCertificatesThatAreGiven(t *testing.T) {
 	write(t, filepath.Join(bundles, "bad.pem"), "no certificate")
 	const unknown = "failed to verify certificate: x509: certificate signed by unknown authority"
 	for name, c := range map[string]struct {
-		o    HTTPOptions
+		o    Options
 		want string
 	}{
-		"none are given":                    {HTTPOptions{}, unknown},
-		"another's":                         {HTTPOptions{CACerts: theirs.pem}, unknown},
-		"its own":                           {HTTPOptions{CACerts: ours.pem}, ""},
-		"its own among others and text":     {HTTPOptions{CACerts: "# theirs\n" + theirs.pem + "# ours\n" + ours.pem + "\n"}, ""},
-		"its own in the folder":             {HTTPOptions{CACerts: theirs.pem, TrustBundles: bundles}, ""},
-		"a folder that does not exist":      {HTTPOptions{CACerts: ours.pem, TrustBundles: "/nowhere"}, ""},
-		"the system's have no need of ours": {HTTPOptions{CACerts: " \n"}, unknown},
+		"none are given":                    {Options{}, unknown},
+		"another's":                         {Options{CACerts: theirs.pem}, unknown},
+		"its own":                           {Options{CACerts: ours.pem}, ""},
+		"its own among others and text":     {Options{CACerts: "# theirs\n" + theirs.pem + "# ours\n" + ours.pem + "\n"}, ""},
+		"its own in the folder":             {Options{CACerts: theirs.pem, TrustBundles: bundles}, ""},
+		"a folder that does not exist":      {Options{CACerts: ours.pem, TrustBundles: "/nowhere"}, ""},
+		"the system's have no need of ours": {Options{CACerts: " \n"}, unknown},
 	} {
 		c.o.Sink = url
-		if got := refusal(sender(t, c.o).Send(t.Context(), conditionOf(1))); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+		if got := refusal(sender(t, c.o).Send(t.Context(), phaseEvent())); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
@@ -133,13 +131,13 @@ func TestAnHTTPSSinkIsTrustedByTheCertificatesThatAreGiven(t *testing.T) {
 
 func TestCertificatesThatAreRenewedInTheFolderAreTakenUp(t *testing.T) {
 	ours := newAuthority(t)
-	h := sender(t, HTTPOptions{Sink: ours.serve(t, func(http.ResponseWriter, *http.Request) {}), TrustBundles: t.TempDir()})
-	if err := h.Send(t.Context(), conditionOf(1)); err == nil {
+	h := sender(t, Options{Sink: ours.serve(t, func(http.ResponseWriter, *http.Request) {}), TrustBundles: t.TempDir()})
+	if err := h.Send(t.Context(), phaseEvent()); err == nil {
 		t.Fatal("a sink that nobody vouches for was trusted")
 	}
 	write(t, filepath.Join(h.o.TrustBundles, "ca.pem"), ours.pem)
-	_ = h.Send(t.Context(), conditionOf(1)) // may still be refused; it reads the folder
-	if err := h.Send(t.Context(), conditionOf(1)); err != nil {
+	_ = h.Send(t.Context(), phaseEvent()) // may still be refused; it reads the folder
+	if err := h.Send(t.Context(), phaseEvent()); err != nil {
 		t.Error(err)
 	}
 }
@@ -155,7 +153,7 @@ func TestCACertsAreAllCertificatesOrRefused(t *testing.T) {
 		"a broken certificate":  {ours.pem + block("CERTIFICATE", "x"), "read K_CA_CERTS: certificate 2: x509: malformed certificate"},
 		"one that is cut short": {ours.pem + ours.pem[:len(ours.pem)/2], "read K_CA_CERTS: it begins 2 certificates in PEM, of which 1 can be read"},
 	} {
-		_, err := NewHTTPSender(HTTPOptions{Sink: "http://broker", CACerts: c.given})
+		_, err := New(Options{Sink: "http://broker", CACerts: c.given})
 		if got := refusal(err); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -198,8 +196,8 @@ func TestOverridesAreOnEveryEventAndOnNothingElse(t *testing.T) {
 	var got http.Header
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
 	defer s.Close()
-	h := sender(t, HTTPOptions{Sink: s.URL, Overrides: `{"extensions":{"site":"north 1","rack":"ü"}}`})
-	e := events.SourceOf("c").Phase(fenceOf("1"), t0, t0)
+	h := sender(t, Options{Sink: s.URL, Overrides: `{"extensions":{"site":"north 1","rack":"ü"}}`})
+	e := phaseEvent()
 	before := e.String()
 	for range 2 {
 		if err := h.Send(t.Context(), e); err != nil {
@@ -222,7 +220,7 @@ func TestTheTokenIsReadBeforeEachSend(t *testing.T) {
 	var got []string
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header["Authorization"] }))
 	defer s.Close()
-	h := sender(t, HTTPOptions{Sink: s.URL, TokenFile: filepath.Join(t.TempDir(), "token")})
+	h := sender(t, Options{Sink: s.URL, TokenFile: filepath.Join(t.TempDir(), "token")})
 	for _, c := range []struct {
 		about, file string
 		want        []string
@@ -239,7 +237,7 @@ func TestTheTokenIsReadBeforeEachSend(t *testing.T) {
 		if got = nil; c.file != "-" {
 			write(t, h.o.TokenFile, c.file)
 		}
-		err := h.Send(t.Context(), conditionOf(1))
+		err := h.Send(t.Context(), phaseEvent())
 		if d := cmp.Diff(c.want, got); d != "" || refusal(err) != c.err {
 			t.Errorf("%s: %s, %q", c.about, d, refusal(err))
 		}
@@ -269,7 +267,7 @@ func TestTheTokenGoesNowhereElse(t *testing.T) {
 	write(t, file, "one.two.three")
 	for want, answer := range answers {
 		s := httptest.NewServer(http.HandlerFunc(answer))
-		err := sender(t, HTTPOptions{Sink: s.URL, TokenFile: file}).Send(t.Context(), conditionOf(1))
+		err := sender(t, Options{Sink: s.URL, TokenFile: file}).Send(t.Context(), phaseEvent())
 		if refusal(err) != want {
 			t.Errorf("got %q, want %q", refusal(err), want)
 		}
@@ -290,7 +288,7 @@ func TestASinkThatNeverStopsTalkingIsCutOff(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), sendTimeout)
 	defer cancel()
-	if err := sender(t, HTTPOptions{Sink: s.URL}).Send(ctx, conditionOf(1)); err != nil {
+	if err := sender(t, Options{Sink: s.URL}).Send(ctx, phaseEvent()); err != nil {
 		t.Errorf("it had said 200: %v", err)
 	}
 	<-gone
