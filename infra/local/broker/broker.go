@@ -47,6 +47,10 @@ type Options struct {
 	// MaxAge and MaxBytes bound the record: 24 hours, 256 MiB.
 	MaxAge   time.Duration
 	MaxBytes int64
+	// Redact takes out of an event what must not be kept, and tells whether there
+	// was anything (S29). Such an event is erased once every Trigger is done with
+	// it, and its dead letter and record are the redacted one.
+	Redact func(e event.Event) (redacted event.Event, secret bool)
 	// NoSync leaves it to the system when a stored event reaches the disk. A
 	// loss of power may then cost what Publish has promised.
 	NoSync bool
@@ -58,6 +62,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.OnDeadLetter == nil {
 		o.OnDeadLetter = func(event.Event, string, error) {}
+	}
+	if o.Redact == nil {
+		o.Redact = func(e event.Event) (event.Event, bool) { return e, false }
 	}
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	o.HandlerTimeout = cmp.Or(o.HandlerTimeout, time.Minute)
@@ -104,6 +111,7 @@ type Broker struct {
 	workers          sync.WaitGroup
 	closing          sync.Once
 	closed           chan struct{}
+	secrets          secrets
 }
 
 // Start opens Dir and delivers. ctx bounds the start alone; Drain or Close ends

@@ -63,6 +63,7 @@ func (d *delivery) take(m jetstream.Msg) {
 	}
 	if !d.trigger.Matches(e) {
 		_ = m.Ack() // if it is lost, the event is passed by once more
+		d.forget(m, e)
 		return
 	}
 	stop := d.hold(m)
@@ -70,7 +71,9 @@ func (d *delivery) take(m jetstream.Msg) {
 	err := d.run(m, e)
 	d.metrics.seconds.WithLabelValues(d.trigger.Name).Observe(time.Since(started).Seconds())
 	stop()
-	d.settle(m, e, err)
+	if d.settle(m, e, err) {
+		d.forget(m, e)
+	}
 }
 
 // hold tells the stream every now and then that the event is still in hand.
@@ -113,9 +116,10 @@ func (d *delivery) run(m jetstream.Msg, e event.Event) error {
 	return nil
 }
 
-// settle ends the delivery: done, once more, or dead. A restart uses up a try,
-// but no event is given up without a failure of its own.
-func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) {
+// settle ends the delivery: done, once more, or dead, and tells whether this
+// Trigger is through with the event. A restart uses up a try, but no event is
+// given up without a failure of its own.
+func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) (through bool) {
 	tries := 1
 	if md, mdErr := m.Metadata(); mdErr == nil {
 		tries = int(md.NumDelivered)
@@ -127,17 +131,20 @@ func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) {
 	case d.running.Err() != nil:
 		d.count("interrupted")
 		d.putBack(m)
+		return false
 	case errors.Is(err, run.ErrMalformed):
 		d.count("malformed")
-		d.giveUp(m, e, tries, err)
+		return d.giveUp(m, e, tries, err)
 	case tries > d.trigger.Retries:
 		d.count("failed")
-		d.giveUp(m, e, tries, err)
+		return d.giveUp(m, e, tries, err)
 	default:
 		d.count("again")
 		d.logger(e).Warn("delivery failed, will be repeated", "try", tries, "error", err)
 		d.repeat(m, d.trigger.Backoff(tries-1))
+		return false
 	}
+	return true
 }
 
 func (d *delivery) count(result string) {
@@ -145,17 +152,18 @@ func (d *delivery) count(result string) {
 }
 
 // giveUp stores the dead letter before the event is let go.
-func (d *delivery) giveUp(m jetstream.Msg, e event.Event, tries int, cause error) {
+func (d *delivery) giveUp(m jetstream.Msg, e event.Event, tries int, cause error) (through bool) {
 	err := d.bury(e, d.trigger.Name, tries, cause)
 	if err != nil {
 		d.logger(e).Error("dead letter not stored, event kept", "error", err)
 		d.repeat(m, time.Second)
-		return
+		return false
 	}
 	d.logger(e).Error("event given up", "tries", tries, "error", cause)
 	d.metrics.dead.WithLabelValues(d.trigger.Name).Inc()
 	d.o.OnDeadLetter(e, d.trigger.Name, cause)
 	d.acknowledge(m)
+	return true
 }
 
 // acknowledge waits for the server's word. It works acknowledgements off in the

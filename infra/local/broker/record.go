@@ -35,6 +35,7 @@ func (b *Broker) Events(ctx context.Context) ([]event.Event, error) {
 		if err := json.Unmarshal(m.Data, &e); err != nil {
 			return err
 		}
+		e, _ = b.o.Redact(e)
 		all = append(all, e)
 		return nil
 	})
@@ -80,6 +81,7 @@ func (b *Broker) each(ctx context.Context, s jetstream.Stream, subject string, r
 
 // bury stores a dead letter, once even if a crash repeats it.
 func (b *Broker) bury(e event.Event, trigger string, tries int, cause error) error {
+	e, _ = b.o.Redact(e)
 	m, err := message(deadSubject, e)
 	if err != nil {
 		return err
