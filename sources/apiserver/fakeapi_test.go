@@ -35,6 +35,8 @@ type fakeAPI struct {
 	pictures chan api.LeasePicture
 	// away refuses everything.
 	away bool
+	// forbidden is a collection that the source may not see.
+	forbidden string
 }
 
 // line is one change, as a watch tells it.
@@ -54,10 +56,12 @@ const (
 	fencesURL = "/apis/nodefence.io/v1alpha1/nodefences"
 	ledgerURL = "/apis/nodefence.io/v1alpha1/fenceledgers"
 	mapsURL   = "/api/v1/namespaces/ns/configmaps"
+	eventsURL = "/api/v1/namespaces/default/events"
 )
 
 var kinds = map[string][2]string{
-	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	eventsURL: {"v1", "Event"},
+	nodesURL:  {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }
 
@@ -132,9 +136,15 @@ func (f *fakeAPI) setAway(away bool) {
 	f.mu.Unlock()
 }
 
+func (f *fakeAPI) forbid(collection string) {
+	f.mu.Lock()
+	f.forbidden = collection
+	f.mu.Unlock()
+}
+
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
-	away := f.away
+	away, forbidden := f.away, f.forbidden == r.URL.Path
 	f.mu.Unlock()
 	q := r.URL.Query()
 	switch {
@@ -142,6 +152,10 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusServiceUnavailable, "ServiceUnavailable")
 	case q.Get("sendInitialEvents") != "":
 		status(w, http.StatusUnprocessableEntity, "Invalid") // an API server without that feature
+	case forbidden:
+		status(w, http.StatusForbidden, "Forbidden")
+	case r.URL.Path == eventsURL && q.Get("fieldSelector") != "involvedObject.kind=Node,type!=Normal":
+		status(w, http.StatusBadRequest, "BadRequest") // of all Events it would be too many
 	case q.Get("watch") != "":
 		f.watch(w, r)
 	case r.Method == http.MethodGet && kinds[r.URL.Path][0] != "":

@@ -115,6 +115,9 @@ func (s *Source) lead(ctx context.Context) error {
 	if err := s.watches(ctx); err != nil {
 		return err
 	}
+	if err := s.watchProblems(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	s.picture.seed(ledger.Status.Leases)
 	s.o.Logger.Info("watching", "nodes", len(s.nodes))

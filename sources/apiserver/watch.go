@@ -22,6 +22,8 @@ const (
 	nodes  = "nodes"
 	leases = "leases"
 	fences = "nodefences"
+	// problems are Kubernetes Events about Nodes.
+	problems = "events"
 	// leaseNamespace is where kubelets keep their Leases.
 	leaseNamespace = "kube-node-lease"
 )
@@ -29,50 +31,72 @@ const (
 // watches starts one watch each on Nodes, NodeFences and Leases, and returns
 // when all three have listed once.
 func (s *Source) watches(ctx context.Context) error {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, api.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return fmt.Errorf("register kinds: %w", err)
-		}
+	scheme, err := schemeOfAll()
+	if err != nil {
+		return err
 	}
+	all := fields.Everything()
 	var synced []cache.InformerSynced
-	for _, w := range []struct {
-		gv       schema.GroupVersion
-		path     string
-		resource string
-		ns       string
-		of       runtime.Object
-		slim     cache.TransformFunc
-		handler  cache.ResourceEventHandler
-	}{
-		{corev1.SchemeGroupVersion, "/api", nodes, "", &corev1.Node{}, slimNode, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", leases, leaseNamespace, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
-		{api.GroupVersion, "/apis", fences, "", &api.NodeFence{}, slimFence, s.fenceHandler()},
+	for _, w := range []watched{
+		{corev1.SchemeGroupVersion, "/api", nodes, "", all, &corev1.Node{}, slimNode, s.nodeHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", leases, leaseNamespace, all, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
+		{api.GroupVersion, "/apis", fences, "", all, &api.NodeFence{}, slimFence, s.fenceHandler()},
 	} {
-		c, err := restFor(s.o.Config, scheme, w.gv, w.path)
+		done, err := s.watch(ctx, scheme, w)
 		if err != nil {
 			return err
 		}
-		lw := cache.NewListWatchFromClient(c, w.resource, w.ns, fields.Everything())
-		inf := cache.NewSharedInformer(s.noticed(lw, w.resource), w.of, 0)
-		if err := inf.SetTransform(w.slim); err != nil {
-			return err
-		}
-		failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.watchFailed(ctx, w.resource, err) }
-		if err := inf.SetWatchErrorHandlerWithContext(failed); err != nil {
-			return err
-		}
-		reg, err := inf.AddEventHandler(w.handler)
-		if err != nil {
-			return err
-		}
-		synced = append(synced, reg.HasSynced)
-		s.wg.Go(func() { inf.RunWithContext(ctx) })
+		synced = append(synced, done)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// watched is one kind of objects, and what is done with each.
+type watched struct {
+	gv       schema.GroupVersion
+	path     string
+	resource string
+	ns       string
+	selector fields.Selector
+	of       runtime.Object
+	slim     cache.TransformFunc
+	handler  cache.ResourceEventHandler
+}
+
+// watch begins one watch; it ends with ctx.
+func (s *Source) watch(ctx context.Context, scheme *runtime.Scheme, w watched) (cache.InformerSynced, error) {
+	c, err := restFor(s.o.Config, scheme, w.gv, w.path)
+	if err != nil {
+		return nil, err
+	}
+	lw := cache.NewListWatchFromClient(c, w.resource, w.ns, w.selector)
+	inf := cache.NewSharedInformer(s.noticed(lw, w.resource), w.of, 0)
+	if err := inf.SetTransform(w.slim); err != nil {
+		return nil, err
+	}
+	failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.watchFailed(ctx, w.resource, err) }
+	if err := inf.SetWatchErrorHandlerWithContext(failed); err != nil {
+		return nil, err
+	}
+	reg, err := inf.AddEventHandler(w.handler)
+	if err != nil {
+		return nil, err
+	}
+	s.wg.Go(func() { inf.RunWithContext(ctx) })
+	return reg.HasSynced, nil
+}
+
+func schemeOfAll() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, api.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	return scheme, nil
 }
 
 func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, path string) (rest.Interface, error) {

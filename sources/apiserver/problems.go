@@ -1,0 +1,153 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/nodefence/nodefence/events"
+)
+
+// problemValidity is how old a report may be and still be sent: what passed
+// before the source looked, or while the broker was away, is history.
+const problemValidity = 10 * time.Minute
+
+// problemWatch is of the Kubernetes Events about Nodes. They stand in namespace
+// default; one in another namespace is of whoever may write there, and need not
+// be true. Normal is the API's word for what is no problem.
+func (s *Source) problemWatch() watched {
+	return watched{
+		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, ns: metav1.NamespaceDefault, of: &corev1.Event{},
+		slim: slimReport, handler: s.problemHandler(),
+		selector: fields.AndSelectors(
+			fields.OneTermEqualSelector("involvedObject.kind", "Node"),
+			fields.OneTermNotEqualSelector("type", corev1.EventTypeNormal)),
+	}
+}
+
+// watchProblems begins when the nodes are known, and is not waited for: without
+// it no report is sent, and everything else is.
+func (s *Source) watchProblems(ctx context.Context) error {
+	scheme, err := schemeOfAll()
+	if err != nil {
+		return err
+	}
+	_, err = s.watch(ctx, scheme, s.problemWatch())
+	return err
+}
+
+func (s *Source) problemHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { s.problem(obj.(*corev1.Event)) },
+		UpdateFunc: func(old, obj any) {
+			if was, is := old.(*corev1.Event), obj.(*corev1.Event); timesOf(was) != timesOf(is) || was.UID != is.UID {
+				s.problem(is)
+			}
+		},
+	}
+}
+
+// problem sends a report of a node that is there.
+func (s *Source) problem(ev *corev1.Event) {
+	r, ok := reportOf(ev)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, told := s.now(), toldAt(ev)
+	v, ok := s.nodes[r.Node]
+	if !ok || !isOf(ev.InvolvedObject, v) || now.Sub(told) > problemValidity {
+		return
+	}
+	r.NodeUID = v.uid
+	s.outbox.put(letter{
+		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
+		stale: func() bool { return s.now().Sub(told) > problemValidity },
+	})
+}
+
+// reportOf tells whether a Kubernetes Event reports a problem of a node, and which.
+func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
+	r := events.ProblemReport{
+		Node: ev.InvolvedObject.Name, Report: string(ev.UID), Component: ev.Source.Component, Reason: ev.Reason,
+		Message: ev.Message, Count: timesOf(ev), First: ev.FirstTimestamp.Time, Last: ev.LastTimestamp.Time,
+	}
+	if r.Component == "" { // of events.k8s.io, which has other fields for the same
+		r.Component = ev.ReportingController
+	}
+	if r.First.IsZero() {
+		r.First = firstOf(ev.EventTime.Time, ev.CreationTimestamp.Time)
+	}
+	if ev.Series != nil {
+		r.Last = ev.Series.LastObservedTime.Time
+	}
+	r.Last = firstOf(r.Last, r.First)
+	// Other groups have a kind Node too.
+	core := ev.InvolvedObject.APIVersion == "" || ev.InvolvedObject.APIVersion == "v1"
+	said := strings.TrimSpace(events.Printable(r.Reason)) != "" && strings.TrimSpace(events.Printable(r.Component)) != ""
+	return r, core && said && ev.InvolvedObject.Kind == "Node" && ev.Type != corev1.EventTypeNormal && !ordinary(r.Component)
+}
+
+// ordinary reporters tell what the conditions say too, or what nodefence did.
+func ordinary(component string) bool {
+	return slices.Contains([]string{"kubelet", "node-controller", "kube-proxy"}, component) ||
+		strings.HasPrefix(component, "cloud-node-") || strings.HasPrefix(component, "nodefence")
+}
+
+// isOf tells whether an Event means this Node object and not an earlier one of
+// its name. Who runs on the node often knows its name only, and takes it for the UID.
+func isOf(ref corev1.ObjectReference, v nodeView) bool {
+	uid := string(ref.UID)
+	return uid == "" || uid == ref.Name || uid == v.uid
+}
+
+func timesOf(ev *corev1.Event) int64 {
+	n := max(1, ev.Count)
+	if ev.Series != nil {
+		n = max(n, ev.Series.Count)
+	}
+	return int64(n)
+}
+
+// toldAt is when the API server was last told, by its own clock: the reporter's
+// may be wrong (S30).
+func toldAt(ev *corev1.Event) time.Time {
+	at := ev.CreationTimestamp.Time
+	for _, m := range ev.ManagedFields {
+		if m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
+}
+
+func firstOf(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+func slimReport(obj any) (any, error) {
+	ev, ok := obj.(*corev1.Event)
+	if !ok {
+		return obj, nil
+	}
+	told := metav1.NewTime(toldAt(ev))
+	slim := &corev1.Event{
+		InvolvedObject: ev.InvolvedObject, Source: corev1.EventSource{Component: ev.Source.Component},
+		ReportingController: ev.ReportingController, Reason: ev.Reason, Message: ev.Message, Type: ev.Type,
+		FirstTimestamp: ev.FirstTimestamp, LastTimestamp: ev.LastTimestamp, EventTime: ev.EventTime,
+		Count: ev.Count, Series: ev.Series,
+	}
+	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = ev.Name, ev.Namespace, ev.UID, ev.ResourceVersion
+	slim.CreationTimestamp, slim.ManagedFields = ev.CreationTimestamp, []metav1.ManagedFieldsEntry{{Time: &told}}
+	return slim, nil
+}
