@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,6 +29,7 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
+	"github.com/nodefence/nodefence/functions/waker"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
@@ -68,6 +70,7 @@ var table = map[string]func(Parts) run.Handler{
 		r.Loop = p.loop(recovery.Name, recovery.Phases, r)
 		return r.Handle
 	},
+	waker.Name: func(p Parts) run.Handler { return p.Waker().Handle },
 }
 
 // Settings are read once from the environment.
@@ -97,6 +100,8 @@ type Parts struct {
 	Witness step.Witness
 	// Drivers are usually functions.Drivers.
 	Drivers map[string]device.Kind
+	// Sender reaches the broker; without one there is no waker.
+	Sender run.Sender
 }
 
 // NewParts connects to the API server and names the cluster.
@@ -120,15 +125,26 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 func Handlers(p Parts) map[string]run.Handler {
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
+		if name == waker.Name && p.Sender == nil {
+			continue
+		}
 		all[name] = p.known(name, build(p))
 	}
 	return all
+}
+
+// Waker is the second waker, for whatever clock it is driven by.
+func (p Parts) Waker() *waker.Waker {
+	return &waker.Waker{Fences: p.Client, Source: p.Source, Sender: p.Sender, Now: p.Client.Clock().Now, Log: p.Log}
 }
 
 // Handler is the one that the settings name, or all of them by event type.
 func Handler(p Parts) (run.Handler, error) {
 	if p.Function != "" && table[p.Function] == nil {
 		return nil, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are %s", p.Function, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
+	}
+	if p.Function == waker.Name && p.Sender == nil {
+		return nil, errors.New("NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL")
 	}
 	all := Handlers(p)
 	if p.Function == "" {
@@ -154,6 +170,8 @@ func Owner(eventType string) string {
 		return gate.Name
 	case events.NodeMarked:
 		return recovery.Name
+	case events.Ping, events.Scheduled:
+		return waker.Name
 	}
 	p, ok := events.PhaseOf(eventType)
 	if !ok {

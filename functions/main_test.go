@@ -1,9 +1,13 @@
 package functions
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/infra/knative"
@@ -35,13 +39,18 @@ func TestTriggersAndOwnersAgree(t *testing.T) {
 }
 
 func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
-	for name := range owners {
+	owning := map[string]bool{}
+	for _, typ := range append(events.Types(), events.Ping, events.Scheduled) {
+		owning[Owner(typ)] = true
+	}
+	delete(owning, "") // some events go to nobody
+	for name := range owning {
 		if table[name] == nil {
-			t.Errorf("%s owns phases and can't be made", name)
+			t.Errorf("%s owns events and can't be made", name)
 		}
 	}
 	for name := range table {
-		if owners[name] == nil {
+		if !owning[name] {
 			t.Errorf("%s can be made and owns nothing", name)
 		}
 	}
@@ -49,7 +58,21 @@ func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
 
 func TestAnUnknownFunctionIsRefused(t *testing.T) {
 	_, err := Handler(Parts{Settings: Settings{Function: "powr"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, gate, isolate, power, recover" {
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, gate, isolate, power, recover, waker" {
 		t.Error(err)
+	}
+}
+
+func TestTheWakerNeedsSomewhereToSend(t *testing.T) {
+	_, err := Handler(Parts{Settings: Settings{Function: "waker"}})
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL" {
+		t.Error(err)
+	}
+	p, err := NewParts(context.Background(), Settings{Cluster: "c"}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := Handlers(p); all["waker"] != nil || len(all) != len(table)-1 {
+		t.Errorf("without a sender there are %d functions, the waker among them: %v", len(all), all["waker"] != nil)
 	}
 }

@@ -81,6 +81,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
 	}
+	l.parts.Sender = sender{l.Broker}
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
 		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: identity(), Elect: o.Elect, Registerer: reg,

@@ -41,7 +41,7 @@ func packages(t *testing.T) map[string][]string {
 
 func TestDependenciesPointOneWay(t *testing.T) {
 	all := packages(t)
-	functions := []string{"cleanup", "gate", "isolate", "power", "recover"}
+	functions := []string{"cleanup", "gate", "isolate", "power", "recover", "waker"}
 	for name, imports := range all {
 		for _, imp := range imports {
 			own, isOwn := strings.CutPrefix(imp, module+"/")
