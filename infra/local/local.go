@@ -98,6 +98,9 @@ func (l *Local) Run(ctx context.Context) error {
 	return l.source.Run(ctx)
 }
 
+// Handlers are the functions, as the broker calls them.
+func (l *Local) Handlers() map[string]run.Handler { return functions.Handlers(l.parts) }
+
 // Close ends the broker; what it had not delivered is delivered after the next start.
 func (l *Local) Close() error { return l.Broker.Close() }
 
