@@ -1,5 +1,5 @@
-// Command nodefence serves one function, or all by event type, over HTTP as
-// Knative calls it.
+// Command nodefence serves one function, or all by event type: over HTTP as
+// Knative calls it, or on AWS Lambda where that has started it.
 package main
 
 import (
@@ -13,40 +13,91 @@ import (
 	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/run/lambda"
+	"github.com/nodefence/nodefence/shared/run/sink"
 )
+
+const usage = `nodefence serves one function of nodefence, or all of them by event type: over
+HTTP as Knative calls it, or on AWS Lambda where that has started it.
+
+It takes no arguments. It is configured by its environment:
+
+  NODEFENCE_FUNCTION           cleanup, gate, isolate, power, recover or waker (all)
+  NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
+  NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
+  NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
+  NODE_NAME                    the node that this runs on, which it does not fence
+  KUBECONFIG                   file that says how to reach the cluster (in a pod its own account)
+
+over HTTP:
+
+  PORT                         port of POST /, /healthz, /readyz and /metrics (8080)
+  K_SINK                       URL that the waker posts to, with K_CE_OVERRIDES, K_CA_CERTS
+                               and NODEFENCE_TOKEN_FILE as a SinkBinding sets them
+
+on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
+
+  NODEFENCE_BUS                name or ARN of the EventBridge bus for replies (required)
+  NODEFENCE_EKS_CLUSTER        name of the EKS cluster, reached as the function's role
+  NODEFENCE_EKS_ENDPOINT       its API server's URL
+  NODEFENCE_EKS_CA             its certificate authority, PEM in base64
+
+Its log is JSON on standard error.
+`
+
+// settings are the functions' and those of where they run.
+type settings struct {
+	functions.Settings
+	// Sink is for the one function that has more to say than a reply.
+	sink.Options
+	// EKS is how Lambda reaches the cluster.
+	EKS eks.Cluster
+	// Bus is the EventBridge bus that Lambda's replies go to.
+	Bus string `envconfig:"NODEFENCE_BUS"`
+}
 
 func main() {
 	if len(os.Args) > 1 {
-		fmt.Println("nodefence serves one function of nodefence over HTTP. It is configured by its environment:")
-		_ = envconfig.Usage("", &functions.Settings{})
+		fmt.Print(usage)
 		return
 	}
-	if err := serve(); err != nil {
+	var s settings
+	err := envconfig.Process("", &s)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("read the environment: %w", err)
+	case os.Getenv(lambda.RuntimeAPI) != "":
+		err = serveLambda(context.Background(), s)
+	default:
+		err = serveHTTP(s)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "nodefence: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func serve() error {
+func serveHTTP(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var s functions.Settings
-	if err := envconfig.Process("", &s); err != nil {
-		return fmt.Errorf("read the environment: %w", err)
-	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	if err != nil {
-		return fmt.Errorf("find the cluster: %w", err)
-	}
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	reg := prometheus.NewRegistry()
-	parts, err := functions.NewParts(ctx, s, cfg, log, reg)
+	log, reg := newLog(), prometheus.NewRegistry()
+	cfg, err := s.cluster(ctx)
 	if err != nil {
 		return err
+	}
+	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, reg)
+	if err != nil {
+		return err
+	}
+	if s.Sink != "" {
+		s.TrustBundles = sink.TrustBundles
+		if parts.Sender, err = sink.New(s.Options); err != nil {
+			return err
+		}
 	}
 	h, err := functions.Handler(parts)
 	if err != nil {
@@ -56,3 +107,5 @@ func serve() error {
 		Ready: parts.Client.Ready, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
 }
+
+func newLog() *slog.Logger { return slog.New(slog.NewJSONHandler(os.Stderr, nil)) }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// lambdaEnv is what makes a function start on Lambda. The CA is any certificate.
+var lambdaEnv = map[string]string{
+	"NODEFENCE_BUS": "nodefence", "NODEFENCE_FUNCTION": "power", "NODEFENCE_CLUSTER": "prod",
+	"NODEFENCE_EKS_CLUSTER": "prod", "NODEFENCE_EKS_ENDPOINT": "https://prod.example.com", "NODEFENCE_EKS_CA": ca,
+	"AWS_REGION": "eu-central-1", "AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere", "KUBECONFIG": "",
+	"AWS_DEFAULT_REGION": "", "K_SINK": "",
+}
+
+func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
+	for name, c := range map[string]struct{ key, value, want string }{
+		"nothing":             {"NODEFENCE_BUS", "nodefence", ""},
+		"no bus":              {"NODEFENCE_BUS", "", "NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to"},
+		"no region":           {"AWS_REGION", "", "event bus nodefence: no region, set AWS_REGION"},
+		"no cluster":          {"NODEFENCE_EKS_CLUSTER", "", "no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG"},
+		"no cluster endpoint": {"NODEFENCE_EKS_ENDPOINT", "", "NODEFENCE_EKS_ENDPOINT= is not the https URL of the API server of prod"},
+		"no CA":               {"NODEFENCE_EKS_CA", "", "NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
+		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
+		"two clusters":        {"KUBECONFIG", "/nowhere", "both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
+		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, gate, isolate, power, recover, waker"},
+		"the waker can send":  {"NODEFENCE_FUNCTION", "waker", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range lambdaEnv {
+				t.Setenv(k, v)
+			}
+			t.Setenv(c.key, c.value)
+			var s settings
+			if err := envconfig.Process("", &s); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if _, err := newLambda(context.Background(), s); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// ca is a self-signed certificate as EKS gives it: PEM in base64.
+const ca = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJkVENDQVJ1Z0F3SUJBZ0lVVDJiMUViU0NQZWo3UUpVV2l5SjBJQmhGUFlrd0NnWUlLb1pJemowRUF3SXcKRHpFTk1Bc0dBMVVFQXd3RWRHVnpkREFnRncweU5qRXhNakV3TnpNM01qQmFHQTh5TVRJMk1UQXlPREEzTXpjeQpNRm93RHpFTk1Bc0dBMVVFQXd3RWRHVnpkREJaTUJNR0J5cUdTTTQ5QWdFR0NDcUdTTTQ5QXdFSEEwSUFCT0l4CmtrYnQxdlNUNDRFc3hGR0RraUxjVjQ0QU9FY2ZINk9PQjVhRmlFSUtSUjlORmlFUjlqT1I5SU56WHkzWk10c2wKTTBwbzJnaGxVcFgyUXpGZ1ovMmpVekJSTUIwR0ExVWREZ1FXQkJTZmtQOHM3VS81WlBNbGhZWS9ocXo2aHlCTApiakFmQmdOVkhTTUVHREFXZ0JTZmtQOHM3VS81WlBNbGhZWS9ocXo2aHlCTGJqQVBCZ05WSFJNQkFmOEVCVEFECkFRSC9NQW9HQ0NxR1NNNDlCQU1DQTBnQU1FVUNJUUR6R21lVVhhaW5LQTZPK3k1UGF4MjNpNWFpNU5sYVFENDgKVDBETys2QUhSd0lnVStPaEpkeGg3UEdQR3RWdE1UNGlqYWdCS0swR0REMHhUWllnOW85SE5rWT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
