@@ -4,7 +4,7 @@ package knative
 
 import _ "embed"
 
-// Triggers is triggers.yaml.
+// Triggers is base/triggers.yaml.
 //
-//go:embed triggers.yaml
+//go:embed base/triggers.yaml
 var Triggers []byte

@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-const clusterFile = "../../knative/triggers.yaml"
+const clusterFile = "../../knative/base/triggers.yaml"
 
 func clusterTriggers(t *testing.T) string { return read(t, clusterFile) }
 
