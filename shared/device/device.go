@@ -60,6 +60,13 @@ type Kind struct {
 	// Address names the outlet or machine that the parameters choose, in one
 	// spelling, so that two nodes with one address are seen (S11).
 	Address func(params map[string]string) (string, error)
+	// Identity names the parameter that a reading's identity must equal, where a
+	// device knows its machines by an ID of its own; empty where what it tells is
+	// the machine's system UUID (S11).
+	Identity string
+	// Cloud is for drivers of cloud instances: the parameters that a node's
+	// provider ID stands for, and false if it is no instance of this cloud.
+	Cloud func(providerID string) (params map[string]string, ok bool)
 	// Open checks the parameters and returns a driver. It does no I/O.
 	Open func(params map[string]string) (Driver, error)
 }

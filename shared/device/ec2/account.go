@@ -1,0 +1,108 @@
+package ec2
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// account is this process's own: who it is for AWS, found the way in which all
+// of AWS's tools find it, once for each region.
+type account struct {
+	mu       sync.Mutex
+	byRegion map[string]aws.Config
+}
+
+// in reads the environment and AWS's own files. The region counts where they
+// name none, for those who give out credentials.
+func (a *account) in(ctx context.Context, region string) (aws.Config, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cfg, ok := a.byRegion[region]; ok {
+		return cfg, nil
+	}
+	cfg, err := config.LoadDefaultConfig(ctx,
+		config.WithDefaultRegion(region), config.WithLogger(logging.Nop{}), config.WithHTTPClient(plainHTTP()))
+	if err != nil {
+		return aws.Config{}, err
+	}
+	if a.byRegion == nil {
+		a.byRegion = map[string]aws.Config{}
+	}
+	a.byRegion[region] = cfg
+	return cfg, nil
+}
+
+// plainHTTP keeps no connection: one that a Lambda froze with is dead when it
+// thaws, and a request is sent again by net/http only on a connection that was
+// kept.
+func plainHTTP() *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.DisableKeepAlives = true
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetHTTP1(true)
+	})
+}
+
+// connection is one conversation about one instance.
+type connection struct {
+	*instance
+	api *sdk.Client
+	who *identity
+}
+
+func (i *instance) connect(ctx context.Context) (*connection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: instance %s: %w", device.ErrUnreachable, i.id, err)
+	}
+	cfg, err := i.own.in(ctx, i.region)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read this process's AWS configuration: %s", device.ErrDenied, line(err.Error()))
+	}
+	who := &identity{from: cfg.Credentials}
+	if i.accessKey != "" {
+		who.from = credentials.NewStaticCredentialsProvider(i.accessKey, i.secretKey, "")
+	}
+	api := sdk.NewFromConfig(cfg, func(o *sdk.Options) {
+		o.Region, o.Credentials, o.Logger = i.region, who, logging.Nop{}
+		// A command is sent once: if its answer is lost nobody knows whether it
+		// took effect, and only State tells. Who asks for more looks first (S9).
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 1
+		if i.endpoint != "" {
+			o.BaseEndpoint = aws.String(i.endpoint)
+		}
+	})
+	return &connection{instance: i, api: api, who: who}, nil
+}
+
+// identity gives credentials, and remembers what must not be in an error (S29).
+type identity struct {
+	from aws.CredentialsProvider
+	last aws.Credentials
+}
+
+// Retrieve is for the SDK, which asks within the one call that is under way.
+func (w *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	c, err := w.from.Retrieve(ctx)
+	if err != nil {
+		return aws.Credentials{}, &noCredentials{err}
+	}
+	w.last = c
+	return c, nil
+}
+
+// noCredentials tells a failure to become somebody from what comes after.
+type noCredentials struct{ cause error }
+
+func (e *noCredentials) Error() string { return e.cause.Error() }
+func (e *noCredentials) Unwrap() error { return e.cause }

@@ -1,0 +1,6 @@
+// Package ec2 switches Amazon EC2 instances by the EC2 API.
+//
+// What a reader must not get wrong: only the states stopped and terminated are
+// off. An instance that is stopping, or shutting down, still runs and writes
+// for as long as it likes (S2), and one that the API does not find proves nothing.
+package ec2

@@ -1,0 +1,113 @@
+package ec2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// instance is one machine.
+type instance struct {
+	id, region, endpoint string
+	accessKey, secretKey string
+	// own is what this process itself may do.
+	own *account
+}
+
+// State reads the instance's state, of which stopped and terminated are off (S1).
+func (i *instance) State(ctx context.Context) (device.Reading, error) {
+	c, err := i.connect(ctx)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	id, state, err := c.describe(ctx)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	power := powers[state]
+	if power == device.Unknown {
+		return device.Reading{}, fmt.Errorf("%w: instance %s is in state %s, which this build does not know", device.ErrUnsupported, i.id, line(string(state)))
+	}
+	return device.Reading{Power: power, Identity: id}, nil
+}
+
+// powers are those that states stand for. Whatever may still run, or is about
+// to, is on (S2).
+var powers = map[types.InstanceStateName]device.Power{
+	types.InstanceStateNamePending:      device.On,
+	types.InstanceStateNameRunning:      device.On,
+	types.InstanceStateNameStopping:     device.On,
+	types.InstanceStateNameShuttingDown: device.On,
+	types.InstanceStateNameStopped:      device.Off,
+	types.InstanceStateNameTerminated:   device.Off,
+}
+
+// Off cuts the power. Force alone would first ask the system to shut down, and
+// wait some minutes in which it writes on.
+func (i *instance) Off(ctx context.Context) error {
+	c, err := i.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.api.StopInstances(ctx, &sdk.StopInstancesInput{
+		InstanceIds: []string{i.id}, Force: aws.Bool(true), SkipOsShutdown: aws.Bool(true),
+	})
+	if err = c.explain(ctx, "stop", err); !errors.Is(err, device.ErrConflict) {
+		return err
+	}
+	// It can't be stopped: because it is off, or on a way to off that nobody can
+	// shorten? It is asked, not believed.
+	switch _, state, derr := c.describe(ctx); {
+	case derr != nil:
+	case powers[state] == device.Off, state == types.InstanceStateNameShuttingDown:
+		return nil
+	}
+	return err
+}
+
+// On starts it.
+func (i *instance) On(ctx context.Context) error {
+	c, err := i.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.api.StartInstances(ctx, &sdk.StartInstancesInput{InstanceIds: []string{i.id}})
+	if err = c.explain(ctx, "start", err); !errors.Is(err, device.ErrConflict) {
+		return err
+	}
+	switch _, state, derr := c.describe(ctx); {
+	case derr != nil:
+	case state == types.InstanceStateNameRunning, state == types.InstanceStateNamePending:
+		return nil
+	case state == types.InstanceStateNameTerminated, state == types.InstanceStateNameShuttingDown:
+		return fmt.Errorf("%w: instance %s is terminated and can't be started again; delete the Node, and let another instance take its place", device.ErrUnknown, i.id)
+	case state == types.InstanceStateNameStopping:
+		return fmt.Errorf("%w: instance %s is still stopping, and can be started when it is stopped", device.ErrConflict, i.id)
+	}
+	return err
+}
+
+// describe reads the instance's ID, as the API has it, and state.
+func (c *connection) describe(ctx context.Context) (string, types.InstanceStateName, error) {
+	out, err := c.api.DescribeInstances(ctx, &sdk.DescribeInstancesInput{InstanceIds: []string{c.id}})
+	if err != nil {
+		return "", "", c.explain(ctx, "describe", err)
+	}
+	var all []types.Instance
+	for _, r := range out.Reservations {
+		all = append(all, r.Instances...)
+	}
+	if len(all) != 1 {
+		return "", "", fmt.Errorf("%w: asked for instance %s, the API tells of %d instances", device.ErrUnknown, c.id, len(all))
+	}
+	if all[0].InstanceId == nil || all[0].State == nil {
+		return "", "", fmt.Errorf("%w: the API tells neither ID nor state of instance %s", device.ErrUnreachable, c.id)
+	}
+	return line(*all[0].InstanceId), all[0].State.Name, nil
+}

@@ -1,0 +1,176 @@
+package ec2test
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// State is an instance's.
+type State string
+
+// The states of an instance's life.
+const (
+	Pending      State = "pending"
+	Running      State = "running"
+	ShuttingDown State = "shutting-down"
+	Terminated   State = "terminated"
+	Stopping     State = "stopping"
+	Stopped      State = "stopped"
+)
+
+// codes are the numbers that the API has for the states.
+var codes = map[State]int{Pending: 0, Running: 16, ShuttingDown: 32, Terminated: 48, Stopping: 64, Stopped: 80}
+
+// goals are where a state leads to by itself.
+var goals = map[State]State{Pending: Running, Stopping: Stopped, ShuttingDown: Terminated}
+
+// Instance is one, as it is or as it is shown.
+type Instance struct {
+	ID    string
+	State State
+	// Zone is the availability zone.
+	Zone string
+}
+
+// Action is one request that was understood, in the order of arrival.
+type Action struct {
+	At time.Time
+	// Name is the API's word, such as StopInstances.
+	Name     string
+	Instance string
+	// Force and SkipOsShutdown are parameters of a stop.
+	Force, SkipOsShutdown bool
+	// Refused is the error code; empty if it was accepted.
+	Refused string
+}
+
+// Cloud is one account in one region. Its fields are set before it is used.
+type Cloud struct {
+	// StopTakes and StartTakes are the times from an accepted request to its effect.
+	StopTakes, StartTakes time.Duration
+	// OnStop is called when an instance has just been stopped or terminated, and
+	// OnStart when it runs; not with any lock held.
+	OnStop, OnStart func(instanceID string)
+	// Secrets are the secret keys of those who are let in, by access key ID. If
+	// there are none everybody is, unsigned too.
+	Secrets map[string]string
+	// Show changes what a DescribeInstances tells of an instance.
+	Show func(Instance) Instance
+
+	mu        sync.Mutex
+	instances map[string]*life
+	actions   []Action
+	refusals  map[string]Refusal
+	held      bool
+}
+
+// life is an instance, and what is about to happen to it.
+type life struct {
+	Instance
+	// turn counts its changes, so that an earlier one's timer is known by it.
+	turn int
+}
+
+// Put adds instances, or takes them to a state at once and without a hook.
+func (c *Cloud) Put(all ...Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.instances == nil {
+		c.instances = map[string]*life{}
+	}
+	for _, i := range all {
+		turn := 0
+		if was := c.instances[i.ID]; was != nil {
+			turn = was.turn + 1
+		}
+		c.instances[i.ID] = &life{Instance: i, turn: turn}
+	}
+}
+
+// StateOf is how an instance really is; empty if there is none.
+func (c *Cloud) StateOf(id string) State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.instances[id]; l != nil {
+		return l.State
+	}
+	return ""
+}
+
+// Actions are all that came.
+func (c *Cloud) Actions() []Action {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.actions)
+}
+
+// Hold keeps instances on their way, such as stopping, until Settle.
+func (c *Cloud) Hold(held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = held
+}
+
+// Settle brings all that are on their way to where they go.
+func (c *Cloud) Settle() {
+	c.mu.Lock()
+	var all []*life
+	for _, l := range c.instances {
+		all = append(all, l)
+	}
+	c.mu.Unlock()
+	for _, l := range all {
+		c.arrive(l, -1)
+	}
+}
+
+// Terminate is what somebody else does, or an Auto Scaling group.
+func (c *Cloud) Terminate(id string) {
+	c.mu.Lock()
+	l := c.instances[id]
+	if l == nil || l.State == Terminated {
+		c.mu.Unlock()
+		return
+	}
+	then := c.leave(l, ShuttingDown)
+	c.mu.Unlock()
+	then()
+}
+
+// leave sets out to where a state leads. What it returns is to be called when
+// the lock has been given up.
+func (c *Cloud) leave(l *life, via State) func() {
+	l.State, l.turn = via, l.turn+1
+	turn, takes := l.turn, c.StopTakes
+	if via == Pending {
+		takes = c.StartTakes
+	}
+	switch {
+	case c.held:
+		return func() {}
+	case takes > 0:
+		time.AfterFunc(takes, func() { c.arrive(l, turn) })
+		return func() {}
+	}
+	return func() { c.arrive(l, turn) }
+}
+
+// arrive ends the way of one turn, or whichever there is if that is negative.
+func (c *Cloud) arrive(l *life, turn int) {
+	c.mu.Lock()
+	goal, under := goals[l.State]
+	if !under || (turn >= 0 && turn != l.turn) {
+		c.mu.Unlock()
+		return
+	}
+	l.State = goal
+	id, hook := l.ID, c.OnStop
+	if goal == Running {
+		hook = c.OnStart
+	}
+	c.mu.Unlock()
+	if hook != nil {
+		hook(id)
+	}
+}

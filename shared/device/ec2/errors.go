@@ -1,0 +1,161 @@
+package ec2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// kinds are the words for AWS's error codes. Those of throttling are the SDK's
+// to know; any other code is the API's no to this instance as it is now.
+var kinds = map[string]error{
+	"AccessDenied":                device.ErrDenied,
+	"AccessDeniedException":       device.ErrDenied,
+	"AuthFailure":                 device.ErrDenied,
+	"Blocked":                     device.ErrDenied,
+	"ExpiredToken":                device.ErrDenied,
+	"ExpiredTokenException":       device.ErrDenied,
+	"IncompleteSignature":         device.ErrDenied,
+	"InvalidClientTokenId":        device.ErrDenied,
+	"InvalidSecurity":             device.ErrDenied,
+	"MissingAuthenticationToken":  device.ErrDenied,
+	"OptInRequired":               device.ErrDenied,
+	"PendingVerification":         device.ErrDenied,
+	"RequestExpired":              device.ErrDenied,
+	"SignatureDoesNotMatch":       device.ErrDenied,
+	"UnauthorizedOperation":       device.ErrDenied,
+	"UnrecognizedClientException": device.ErrDenied,
+
+	"InvalidInstanceID.Malformed": device.ErrUnknown,
+	"InvalidInstanceID.NotFound":  device.ErrUnknown,
+
+	"Unsupported":                  device.ErrUnsupported,
+	"UnsupportedOperation":         device.ErrUnsupported,
+	"UnknownParameter":             device.ErrUnsupported,
+	"InvalidAction":                device.ErrUnsupported,
+	"UnsupportedInstanceAttribute": device.ErrUnsupported,
+
+	"IncorrectInstanceState": device.ErrConflict,
+	"IncorrectState":         device.ErrConflict,
+	// They come with a status that would otherwise read as a broken API.
+	"InsufficientInstanceCapacity": device.ErrConflict,
+	"InsufficientHostCapacity":     device.ErrConflict,
+
+	"InternalError":      device.ErrUnreachable,
+	"InternalFailure":    device.ErrUnreachable,
+	"RequestTimeout":     device.ErrUnreachable,
+	"ServiceUnavailable": device.ErrUnreachable,
+	"Unavailable":        device.ErrUnreachable,
+}
+
+// explain sorts what the SDK says into the words that every driver uses.
+func (c *connection) explain(ctx context.Context, verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var api smithy.APIError
+	var nobody *noCredentials
+	kind, why := device.ErrUnreachable, ""
+	switch {
+	case errors.As(err, &nobody):
+		kind, why = nobody.kind(ctx)
+	case errors.As(err, &api) && ctx.Err() == nil:
+		kind, why = refusal(api, status(err))
+	default:
+		why = cause(err)
+	}
+	return fmt.Errorf("%w: %s instance %s in %s: %s", kind, verb, c.id, c.region, line(c.scrub(why)))
+}
+
+// refusal is an answer with an error code, or one whose code can't be read.
+func refusal(api smithy.APIError, status int) (error, string) {
+	code, what := api.ErrorCode(), api.ErrorCode()+": "+api.ErrorMessage()
+	if _, ok := retry.DefaultThrottleErrorCodes[code]; ok {
+		return device.ErrUnreachable, "throttled by AWS, " + what
+	}
+	if kind, ok := kinds[code]; ok {
+		return kind, what
+	}
+	if code == "" || code == "UnknownError" {
+		what = fmt.Sprintf("status %d without an error code of AWS; is something else at this address?", status)
+		if status < http.StatusInternalServerError {
+			return device.ErrUnsupported, what
+		}
+	}
+	if status == 0 || status >= http.StatusInternalServerError {
+		return device.ErrUnreachable, what
+	}
+	return device.ErrConflict, what
+}
+
+// kind tells who would not give credentials from who could not.
+func (e *noCredentials) kind(ctx context.Context) (error, string) {
+	const what = "get AWS credentials for this process: "
+	var api smithy.APIError
+	if ctx.Err() != nil {
+		return device.ErrUnreachable, what + ctx.Err().Error()
+	}
+	if errors.As(e, &api) {
+		kind, why := refusal(api, status(e))
+		if kind != device.ErrUnreachable {
+			kind = device.ErrDenied
+		}
+		return kind, what + why
+	}
+	return device.ErrDenied, what + cause(e)
+}
+
+func status(err error) int {
+	var r *smithyhttp.ResponseError
+	if errors.As(err, &r) {
+		return r.HTTPStatusCode()
+	}
+	return 0
+}
+
+// cause leaves out the SDK's own names for its parts.
+func cause(err error) string {
+	var send *smithyhttp.RequestSendError
+	var op *smithy.OperationError
+	switch {
+	case errors.As(err, &send):
+		return send.Err.Error()
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// longest is how much of a foreign message is kept.
+const longest = 240
+
+// line is a message in one line. What AWS appends for its own decoder says
+// nothing to a reader.
+func line(s string) string {
+	s, _, _ = strings.Cut(s, "Encoded authorization failure message")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > longest {
+		s = string(r[:longest]) + "…"
+	}
+	return s
+}
+
+// scrub takes out whatever the answer had of the credentials (S29).
+func (c *connection) scrub(s string) string {
+	for _, secret := range []string{
+		c.accessKey, c.secretKey, c.who.last.AccessKeyID, c.who.last.SecretAccessKey, c.who.last.SessionToken,
+	} {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "(redacted)")
+		}
+	}
+	return s
+}

@@ -1,0 +1,126 @@
+package ec2
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// Kind declares the driver. All that it opens share what AWS gave this process
+// as credentials, for as long as they are valid.
+func Kind() device.Kind {
+	own := &account{}
+	return device.Kind{
+		Name: "ec2",
+		Params: []device.Param{
+			{Name: "instance", Required: true, Machine: true, Doc: "instance ID, i-...; that of the node's provider ID if not given"},
+			// Not marked as required, or it could be looked for in a Secret, where
+			// the address could not have it.
+			{Name: "region", Doc: "region of the instance; that of the node's provider ID if not given"},
+			{Name: "endpoint", Doc: "URL of the API, if it is not the region's own"},
+			{Name: "access_key", Secret: true, Doc: "access key ID; this process's own AWS identity if not given"},
+			{Name: "secret_key", Secret: true, Doc: "the secret access key that belongs to it"},
+		},
+		// A stop that was accepted shows as stopping, and an instance is not
+		// started before it is stopped, so that no stop can come after a start.
+		// What is left is that the API shows changes late; AWS calls it seconds.
+		// Instances take about as long to stop, so that a power-on seldom waits
+		// for this.
+		EffectDelay: 30 * time.Second,
+		Address:     address,
+		Identity:    "instance",
+		Cloud:       cloud,
+		Open:        func(p map[string]string) (device.Driver, error) { return open(p, own) },
+	}
+}
+
+// address is ec2:<region>/<instance>. All that is no secret is checked with it,
+// because it is asked for when a configuration is read; open is only called when
+// the machine is down.
+func address(p map[string]string) (string, error) {
+	i, err := parse(p)
+	if err != nil {
+		return "", err
+	}
+	return i.address(), nil
+}
+
+func open(p map[string]string, own *account) (device.Driver, error) {
+	i, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	i.own, i.accessKey, i.secretKey = own, p["access_key"], p["secret_key"]
+	switch {
+	case i.accessKey != "" && i.secretKey == "":
+		return nil, errors.New("secret_key is missing; access_key needs it")
+	case i.accessKey == "" && i.secretKey != "":
+		return nil, errors.New("access_key is missing; secret_key needs it")
+	}
+	return i, nil
+}
+
+var (
+	instanceID = regexp.MustCompile(`^i-([0-9a-f]{8}|[0-9a-f]{17})$`)
+	regionName = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-[0-9]+$`)
+	// zoneName is a region and a letter, or a local or wavelength zone's suffix.
+	zoneName = regexp.MustCompile(`^([a-z]+(?:-[a-z]+)+-[0-9]+)(?:[a-z]|-[a-z0-9-]+)$`)
+)
+
+// parse takes all parameters but the secret ones, which may be missing yet.
+func parse(p map[string]string) (*instance, error) {
+	i := &instance{id: spelt(p["instance"]), region: spelt(p["region"]), endpoint: strings.TrimSpace(p["endpoint"])}
+	switch {
+	case i.id == "":
+		return nil, errors.New("instance is missing; give the instance ID, i-..., or let the node be enrolled with its provider ID")
+	case !instanceID.MatchString(i.id):
+		return nil, fmt.Errorf("instance %q is not an instance ID: i- and 8 or 17 hexadecimal digits", p["instance"])
+	case i.region == "":
+		return nil, errors.New("region is missing; give the instance's, or let the node be enrolled with its provider ID")
+	case !regionName.MatchString(i.region):
+		return nil, fmt.Errorf("region %q is not the name of a region, such as eu-west-1", p["region"])
+	}
+	return i, checkEndpoint(i.endpoint)
+}
+
+// checkEndpoint takes a host's URL. What more it could hold is either a
+// credential or goes unused.
+func checkEndpoint(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return errors.New("endpoint is not an http or https URL") // not shown: it may hold a credential (S29)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return errors.New("endpoint has more than a scheme, a host and a port")
+	}
+	return nil
+}
+
+func spelt(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+func (i *instance) address() string { return "ec2:" + i.region + "/" + i.id }
+
+// cloud reads aws:///<zone>/<instance>. Nodes without an instance, such as
+// Fargate's, have provider IDs of another form.
+func cloud(providerID string) (map[string]string, bool) {
+	rest, ok := strings.CutPrefix(providerID, "aws:///")
+	zone, id, two := strings.Cut(rest, "/")
+	if !ok || !two || !instanceID.MatchString(id) {
+		return nil, false
+	}
+	p := map[string]string{"instance": id}
+	if m := zoneName.FindStringSubmatch(zone); m != nil {
+		p["region"] = m[1]
+	} else if zone != "" {
+		return nil, false
+	}
+	return p, true
+}

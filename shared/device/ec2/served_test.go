@@ -1,0 +1,179 @@
+package ec2_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/shared/device/ec2"
+	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+)
+
+const (
+	id      = "i-0123456789abcdef0"
+	another = "i-0fedcba9876543210"
+	region  = "eu-west-1"
+	key     = "AKIAIOSFODNN7EXAMPLE"
+	secret  = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+	changed = "changedXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE0"
+)
+
+// served is an account with one instance, whose API may misbehave.
+type served struct {
+	ec2test.Cloud
+	url string
+
+	mu    sync.Mutex
+	fault string
+	ended chan struct{}
+}
+
+// serve ends with t.
+func serve(t *testing.T) *served {
+	t.Helper()
+	isolate(t)
+	s := &served{Cloud: ec2test.Cloud{Secrets: map[string]string{key: secret}}, ended: make(chan struct{})}
+	s.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: region + "a"})
+	s.Show = s.show
+	srv := httptest.NewServer(s)
+	t.Cleanup(func() { close(s.ended); srv.Close() })
+	s.url = srv.URL
+	return s
+}
+
+// isolate keeps the machine's own AWS identity, if it has one, out of the test.
+func isolate(t *testing.T) {
+	t.Helper()
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}
+
+func (s *served) setFault(t *testing.T, fault string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+	s.Hold(false)
+	for _, name := range []string{"DescribeInstances", "StopInstances", "StartInstances"} {
+		s.Refuse(name, ec2test.Refusal{})
+	}
+	refusal := ec2test.Refusal{Status: 400, Code: "OperationNotPermitted", Message: "The instance '" + id + "' may not be stopped. Modify its 'disableApiStop' instance attribute"}
+	switch fault {
+	case devicetest.Refuse:
+		s.Refuse("StopInstances", refusal)
+	case devicetest.Mute:
+		s.Refuse("StopInstances", refusal)
+		s.Refuse("StartInstances", refusal)
+		s.Refuse("DescribeInstances", ec2test.Refusal{Status: 500, Code: "InternalError", Message: "An internal error has occurred"})
+	case devicetest.AcceptAndIgnore, devicetest.Slow, devicetest.Early, devicetest.Lie:
+		s.Hold(true)
+	}
+}
+
+func (s *served) is(faults ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range faults {
+		if s.fault == f {
+			return true
+		}
+	}
+	return false
+}
+
+// show is what the API pretends.
+func (s *served) show(i ec2test.Instance) ec2test.Instance {
+	if s.is(devicetest.Other) {
+		i.ID = another
+	}
+	if s.is(devicetest.Early, devicetest.Lie) && i.State == ec2test.Stopping {
+		i.State = ec2test.Stopped
+	}
+	return i
+}
+
+func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case s.is(devicetest.Hang):
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
+		select {
+		case <-r.Context().Done():
+		case <-s.ended:
+		}
+	case s.is(devicetest.WrongPassword):
+		other := ec2test.Cloud{Secrets: map[string]string{key: changed}}
+		other.ServeHTTP(w, r)
+	case s.is(devicetest.ResetConnection):
+		s.Cloud.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case s.is(devicetest.ConflictWhenOff):
+		s.conflict(w, r)
+	default:
+		s.Cloud.ServeHTTP(w, r)
+	}
+}
+
+// conflict refuses what is so already, which the API itself takes.
+func (s *served) conflict(w http.ResponseWriter, r *http.Request) {
+	is := map[ec2test.State]string{ec2test.Stopped: "StopInstances", ec2test.Running: "StartInstances"}[s.StateOf(id)]
+	s.Refuse(is, ec2test.Refusal{Status: 400, Code: "IncorrectInstanceState", Message: "This instance is so already."})
+	s.Cloud.ServeHTTP(w, r)
+	s.Refuse(is, ec2test.Refusal{})
+}
+
+// told is in the suite's words.
+func (s *served) told() []string {
+	var words []string
+	for _, a := range s.Actions() {
+		switch {
+		case a.Refused != "" || a.Name == "DescribeInstances":
+		case a.Name == "StopInstances":
+			words = append(words, "off")
+		case a.Name == "StartInstances":
+			words = append(words, "on")
+		default:
+			words = append(words, a.Name)
+		}
+	}
+	return words
+}
+
+// on: an instance that is stopping still runs.
+func (s *served) on() bool {
+	st := s.StateOf(id)
+	return st != ec2test.Stopped && st != ec2test.Terminated
+}
+
+func dial(t *testing.T, url string, more map[string]string) device.Driver {
+	t.Helper()
+	p := map[string]string{"instance": id, "region": region, "endpoint": url, "access_key": key, "secret_key": secret}
+	for k, v := range more {
+		p[k] = v
+	}
+	d, err := ec2.Kind().Open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// nobody is a URL at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(nil)
+	srv.Close()
+	return srv.URL
+}
