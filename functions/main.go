@@ -25,6 +25,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/cleanup"
+	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
@@ -69,6 +70,9 @@ var table = map[string]func(Parts) run.Handler{
 		r := &recovery.Recoverer{Client: p.Client, Log: p.Log}
 		r.Loop = p.loop(recovery.Name, recovery.Phases, r)
 		return r.Handle
+	},
+	deadletter.Name: func(p Parts) run.Handler {
+		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Witness.Lost}).Handle
 	},
 	waker.Name: func(p Parts) run.Handler { return p.Waker().Handle },
 }
@@ -162,9 +166,6 @@ func Handler(p Parts) (run.Handler, error) {
 // Owner is the function that an event type is for; empty if for none. The
 // Triggers say the same, and a test holds the two together.
 func Owner(eventType string) string {
-	if events.Asks(eventType) || events.IsHint(eventType) {
-		return gate.Name
-	}
 	switch eventType {
 	case events.NodeUnhealthy, events.NodeHealthy:
 		return gate.Name
@@ -172,6 +173,9 @@ func Owner(eventType string) string {
 		return recovery.Name
 	case events.Ping, events.Scheduled:
 		return waker.Name
+	}
+	if events.Asks(eventType) || events.IsHint(eventType) {
+		return gate.Name
 	}
 	p, ok := events.PhaseOf(eventType)
 	if !ok {
@@ -199,6 +203,8 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		why := ""
 		switch {
+		case name == deadletter.Name:
+			return h(ctx, e) // whatever its type, and however late
 		case Owner(e.Type()) != name:
 			why = "NotOwned"
 		case events.Expired(e, p.Client.Clock().Now()):

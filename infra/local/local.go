@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
@@ -51,6 +52,7 @@ type Local struct {
 	parts    functions.Parts
 	source   *apiserver.Source
 	log      *slog.Logger
+	dead     run.Handler
 	triggers []broker.Trigger
 }
 
@@ -74,8 +76,10 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
+	handlers := functions.Handlers(parts)
+	l.dead = handlers[deadletter.Name]
 	l.Broker, err = broker.Start(ctx, broker.Options{
-		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: functions.Handlers(parts),
+		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: handlers,
 		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync,
 	})
 	if err != nil {
@@ -117,8 +121,14 @@ func (l *Local) Ready(ctx context.Context) error {
 	return errors.Join(l.Client.Ready(ctx), l.Broker.Ready(), l.source.Ready())
 }
 
+// deadLetter hands on what the broker gave up, as a cluster's broker does.
 func (l *Local) deadLetter(e event.Event, trigger string, err error) {
-	l.log.Error("dead letter", "trigger", trigger, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "error", err.Error())
+	e = events.Redacted(e).Clone()
+	e.SetExtension(deadletter.ErrorDest, "trigger "+trigger)
+	e.SetExtension(deadletter.ErrorData, err.Error())
+	if _, err := l.dead(context.Background(), e); err != nil {
+		l.log.Error("dead letter", "trigger", trigger, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "error", err.Error())
+	}
 }
 
 // redact takes a request's token out of what the broker keeps (S29).

@@ -36,6 +36,8 @@ type Witness interface {
 	Decided(ctx context.Context, d Decision)
 	// Refused hears of events that asked for a fence and open none.
 	Refused(ctx context.Context, r Refusal)
+	// Lost hears of events that the broker gave up.
+	Lost(ctx context.Context, l Loss)
 }
 
 // Decision is one turn of the loop.

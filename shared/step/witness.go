@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -29,7 +30,7 @@ type Public struct {
 type metrics struct {
 	decisions, transitions, actions *prometheus.CounterVec
 	phase                           *prometheus.HistogramVec
-	refused                         *prometheus.CounterVec
+	refused, lost                   *prometheus.CounterVec
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -51,8 +52,11 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
 		}, []string{"reason"}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type.",
+		}, []string{"type"}),
 	}}
-	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused)
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost)
 	return p
 }
 
@@ -156,4 +160,42 @@ func (p *Public) Refused(ctx context.Context, r Refusal) {
 		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: true, Reason: string(r.Reason),
 		Message: "asked for by event " + r.Cause.ID() + " of " + r.Cause.Source() + ": " + r.Message, Reporter: r.Function,
 	})
+}
+
+// Loss is an event that the broker gave up.
+type Loss struct {
+	Function string
+	Event    event.Event
+	// Dest is where it was going; Message why it did not arrive.
+	Dest, Message string
+	// Node that it is about, and that node's record, if there are any.
+	Node  string
+	Fence *api.NodeFence
+}
+
+// Lost tells of one dead letter: log, metric, and an Event on its NodeFence.
+func (p *Public) Lost(ctx context.Context, l Loss) {
+	fence := ""
+	if l.Fence != nil {
+		fence = string(l.Fence.UID)
+	}
+	p.Log.Error("dead letter", "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "type", l.Event.Type(),
+		"to", l.Dest, "reason", string(api.EventLost), "message", l.Message)
+	p.metrics.lost.WithLabelValues(known(l.Event.Type())).Inc()
+	if l.Fence == nil {
+		return
+	}
+	p.post(ctx, kube.Event{
+		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: l.Fence.Name, UID: l.Fence.UID, Warning: true,
+		Reason: string(api.EventLost), Reporter: l.Function,
+		Message: "event " + l.Event.ID() + " was given up by the broker: " + l.Message + "; the fence is looked at again at the next resync",
+	})
+}
+
+// known keeps strangers' types from making a metric without end.
+func known(eventType string) string {
+	if events.Known(eventType) || eventType == events.RequestFence {
+		return eventType
+	}
+	return "other"
 }

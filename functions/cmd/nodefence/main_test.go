@@ -25,7 +25,7 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 		"no CA":               {"NODEFENCE_EKS_CA", "", "NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
 		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
 		"two clusters":        {"KUBECONFIG", "/nowhere", "both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
-		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, gate, isolate, power, recover, waker"},
+		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker"},
 		"the waker can send":  {"NODEFENCE_FUNCTION", "waker", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

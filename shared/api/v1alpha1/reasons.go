@@ -59,6 +59,7 @@ const (
 	ReleaseTimedOut Reason = "ReleaseTimedOut"
 	RequestFailed   Reason = "RequestFailed"
 	CallLost        Reason = "CallLost"
+	EventLost       Reason = "EventLost"
 
 	// Why an event that asks for a fence opens none.
 	NotTrusted     Reason = "SourceNotTrusted"

@@ -1,0 +1,74 @@
+package deadletter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	cetypes "github.com/cloudevents/sdk-go/v2/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// Name of the function.
+const Name = "deadletter"
+
+// The attributes by which Knative says where an event was going, with which
+// HTTP status and which answer it failed (Knative Eventing, event delivery).
+const (
+	ErrorDest = "knativeerrordest"
+	ErrorCode = "knativeerrorcode"
+	ErrorData = "knativeerrordata"
+)
+
+// Teller is the function.
+type Teller struct {
+	// Fence reads the record of a node; nil when there is none.
+	Fence func(ctx context.Context, node string) (*api.NodeFence, error)
+	// Lost makes it known.
+	Lost func(ctx context.Context, l step.Loss)
+}
+
+// Handle takes one event that was given up. It never fails for want of a record:
+// a dead letter has nowhere else to go.
+func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	l := step.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
+	if node, err := events.Node(e); err == nil {
+		l.Node = node
+		f, err := t.Fence(ctx, node)
+		if err != nil {
+			return nil, fmt.Errorf("read the fence of %s: %w", node, err)
+		}
+		l.Fence = f
+	}
+	t.Lost(ctx, l)
+	return nil, nil
+}
+
+// message is what the broker says of the failure. The answer's body may be
+// anything, so it is cut short.
+func message(e event.Event) string {
+	code, data := text(e, ErrorCode), text(e, ErrorData)
+	if len(data) > 200 {
+		data = data[:200] + "…"
+	}
+	switch {
+	case code != "" && data != "":
+		return code + " " + data
+	case code != "":
+		return "HTTP status " + code
+	case data != "":
+		return data
+	}
+	return "no reason given"
+}
+
+func text(e event.Event, attribute string) string {
+	s, err := cetypes.Format(e.Extensions()[attribute])
+	if err != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,59 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+func TestWhatIsSaidOfADeadLetter(t *testing.T) {
+	fence := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-1"}}
+	for name, c := range map[string]struct {
+		subject    string
+		attributes map[string]string
+		fence      *api.NodeFence
+		want       step.Loss
+	}{
+		"of a fence, with Knative's reason": {"node-7",
+			map[string]string{ErrorDest: "http://power", ErrorCode: "503", ErrorData: "try again"}, fence,
+			step.Loss{Node: "node-7", Fence: fence, Dest: "http://power", Message: "503 try again"}},
+		"without a body":                {"node-7", map[string]string{ErrorCode: "404"}, nil, step.Loss{Node: "node-7", Message: "HTTP status 404"}},
+		"without a reason":              {"node-7", nil, nil, step.Loss{Node: "node-7", Message: "no reason given"}},
+		"about nothing that has a name": {"", map[string]string{ErrorData: "x"}, fence, step.Loss{Message: "x"}},
+	} {
+		e := event.New()
+		e.SetType("io.nodefence.fence.fencing.v1")
+		e.SetSubject(c.subject)
+		for k, v := range c.attributes {
+			e.SetExtension(k, v)
+		}
+		var got step.Loss
+		d := Teller{
+			Fence: func(context.Context, string) (*api.NodeFence, error) { return c.fence, nil },
+			Lost:  func(_ context.Context, l step.Loss) { got = l },
+		}
+		if reply, err := d.Handle(t.Context(), e); reply != nil || err != nil {
+			t.Errorf("%s: %v %v", name, reply, err)
+		}
+		c.want.Function, got.Event = Name, event.Event{}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func TestItIsToldLaterWhenTheRecordCannotBeRead(t *testing.T) {
+	e := event.New()
+	e.SetSubject("node-7")
+	d := Teller{Fence: func(context.Context, string) (*api.NodeFence, error) { return nil, errors.New("away") }}
+	if _, err := d.Handle(t.Context(), e); err == nil {
+		t.Error("the dead letter was acknowledged untold")
+	}
+}
