@@ -137,6 +137,42 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
+// given is what Lambda sends to a function's failure destination.
+func given(payload []byte) []byte {
+	return wrapped(fmt.Appendf(nil, `{"version":"1.0","timestamp":"2026-01-02T03:04:05.678Z","requestContext":{"requestId":"r-1",`+
+		`"functionArn":"arn:aws:lambda:eu-central-1:123456789012:function:nodefence-power:$LATEST","condition":"RetriesExhausted","approximateInvokeCount":3},`+
+		`"requestPayload":%s,"responseContext":{"statusCode":200,"executedVersion":"$LATEST","functionError":"Unhandled"},`+
+		`"responsePayload":{"errorMessage":"try again","errorType":"errorString"}}`, payload), "lambda", "Lambda Function Invocation Result - Failure")
+}
+
+// TestAnEventThatWasGivenUpSaysWhereAndWhy: as Knative says it of a dead letter.
+func TestAnEventThatWasGivenUpSaysWhereAndWhy(t *testing.T) {
+	original := wrapped(bare(t, nil), "/nodefence/c1", "io.nodefence.fence.fencing.v1")
+	got, err := read(context.Background(), given(original))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := cloudEvent("1")
+	want.SetExtension("knativeerrordest", "arn:aws:lambda:eu-central-1:123456789012:function:nodefence-power:$LATEST")
+	want.SetExtension("knativeerrordata", "RetriesExhausted: try again")
+	if d := cmp.Diff(want.String(), got.String()); d != "" {
+		t.Error(d)
+	}
+	for name, c := range map[string]struct {
+		payload []byte
+		want    string
+	}{
+		"of a failure's failure": {given(given(original)), "requestPayload is itself of another invocation"},
+		"of what is no event":    {given([]byte(`{"a":1}`)), "requestPayload: neither specversion nor detail-type"},
+		"without a payload":      {wrapped([]byte(`{}`), "lambda", "Lambda Function Invocation Result - Failure"), "requestPayload: "},
+		"not an object":          {wrapped([]byte(`7`), "lambda", "Lambda Function Invocation Result - Failure"), "detail is not an invocation's failure"},
+	} {
+		if _, err := read(context.Background(), c.payload); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestAScheduledEventKeepsItsRuleAndTime(t *testing.T) {
 	got, err := read(context.Background(), []byte(tick))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -25,13 +26,17 @@ type envelope struct {
 	SpecVersion json.RawMessage `json:"specversion"`
 }
 
+// lambdaSource is what Lambda itself puts on a bus.
+const lambdaSource = "lambda"
+
 // errForeign marks an AWS service's own event that nodefence has no use for.
 var errForeign = errors.New("not an event of nodefence")
 
 var errTooLong = fmt.Errorf("event longer than %d bytes", run.MaxBody)
 
 // read takes an event out of what the function was invoked with: a CloudEvent in
-// EventBridge's envelope, a scheduled rule's event, or a bare CloudEvent.
+// EventBridge's envelope, a scheduled rule's event, an event that another
+// function was invoked with in vain, or a bare CloudEvent.
 func read(ctx context.Context, payload []byte) (event.Event, error) {
 	var in envelope
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -44,7 +49,9 @@ func read(ctx context.Context, payload []byte) (event.Event, error) {
 		return event.Event{}, errors.New("neither specversion nor detail-type in the payload: want a CloudEvent or an EventBridge event")
 	case in.Source == "aws.events" && in.DetailType == "Scheduled Event":
 		return scheduled(in), nil
-	case len(in.Source) > 4 && in.Source[:4] == "aws.":
+	case in.Source == lambdaSource && in.DetailType == "Lambda Function Invocation Result - Failure":
+		return lost(ctx, in.Detail)
+	case in.Source == lambdaSource, strings.HasPrefix(in.Source, "aws."):
 		return event.Event{}, fmt.Errorf("%s, %s: %w", in.Source, in.DetailType, errForeign)
 	}
 	e, err := structured(ctx, in.Detail)
@@ -80,4 +87,42 @@ func scheduled(in envelope) event.Event {
 		e.SetSource(in.Resources[0]) // the rule's ARN, which is a URI
 	}
 	return e
+}
+
+// The attributes by which Knative says of a dead letter where it was going and
+// why it did not arrive. They say the same here.
+const (
+	errorDest = "knativeerrordest"
+	errorData = "knativeerrordata"
+)
+
+// failure is what Lambda sends where an asynchronous invocation was given up.
+type failure struct {
+	RequestContext struct {
+		FunctionARN string `json:"functionArn"`
+		Condition   string `json:"condition"`
+	} `json:"requestContext"`
+	RequestPayload  json.RawMessage `json:"requestPayload"`
+	ResponsePayload struct {
+		ErrorMessage string `json:"errorMessage"`
+	} `json:"responsePayload"`
+}
+
+// lost is the event that was given up, as a dead letter.
+func lost(ctx context.Context, detail []byte) (event.Event, error) {
+	var f failure
+	if err := json.Unmarshal(detail, &f); err != nil {
+		return event.Event{}, fmt.Errorf("detail is not an invocation's failure: %w", err)
+	}
+	var in envelope
+	if json.Unmarshal(f.RequestPayload, &in) == nil && in.Source == lambdaSource {
+		return event.Event{}, errors.New("requestPayload is itself of another invocation") // and so on, for as long as one likes
+	}
+	e, err := read(ctx, f.RequestPayload)
+	if err != nil {
+		return e, fmt.Errorf("requestPayload: %w", err)
+	}
+	e.SetExtension(errorDest, f.RequestContext.FunctionARN)
+	e.SetExtension(errorData, strings.TrimSuffix(f.RequestContext.Condition+": "+f.ResponsePayload.ErrorMessage, ": "))
+	return e, nil
 }
