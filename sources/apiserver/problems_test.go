@@ -109,6 +109,29 @@ func TestWhichKubernetesEventsAreProblems(t *testing.T) {
 	}
 }
 
+func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
+	again := metav1.NewTime(sec(9))
+	full := hung(3, newer, func(ev *corev1.Event) {
+		ev.EventTime = metav1.MicroTime{}
+		ev.Labels, ev.Action, ev.ReportingInstance = map[string]string{"a": "b"}, "x", "x"
+		ev.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}, Time: &again}}
+	})
+	obj, err := slimReport(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slim := obj.(*corev1.Event)
+	was, _ := reportOf(full)
+	is, _ := reportOf(slim)
+	if d := cmp.Diff(was, is); d != "" || !toldAt(slim).Equal(sec(9)) {
+		t.Errorf("another report than before: %s, told at %s", d, toldAt(slim))
+	}
+	want := []metav1.ManagedFieldsEntry{{Time: &again}}
+	if d := cmp.Diff(want, slim.ManagedFields); d != "" || slim.Labels != nil {
+		t.Errorf("kept what is not sent: %s %v", d, slim.Labels)
+	}
+}
+
 func TestAProblemIsSentEachTimeThatItIsSeenAgain(t *testing.T) {
 	series := func(n int32) func(*corev1.Event) {
 		return func(ev *corev1.Event) {

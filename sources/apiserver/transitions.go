@@ -3,6 +3,7 @@ package apiserver
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,13 +26,25 @@ type condition struct {
 	since          time.Time
 }
 
-// unhealthy by the condition's own sense: Ready is well when True, every other
-// when False, as node-problem-detector and the kubelet have it.
+// unhealthy by the condition's own sense: a problem is well when False, as
+// node-problem-detector and the kubelet have it, what is ready when True.
 func unhealthy(typ, status string) bool {
-	if typ == string(corev1.NodeReady) {
+	if wellWhenTrue(typ) {
 		return status != string(corev1.ConditionTrue)
 	}
 	return status != string(corev1.ConditionFalse)
+}
+
+// wellWhenTrue are Ready and those that are named after it, as a cloud's own
+// monitors do (KernelReady, NetworkingReady), and k3s' word for a member of
+// etcd. Taken for problems, they would be sent of every node at every resync.
+func wellWhenTrue(typ string) bool {
+	for _, good := range []string{"Ready", "Healthy"} {
+		if strings.HasSuffix(typ, good) {
+			return !strings.HasSuffix(typ, "Not"+good)
+		}
+	}
+	return typ == "EtcdIsVoter"
 }
 
 // transitions are the conditions whose status changed. Without an old view, or

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -51,6 +52,59 @@ func TestTransitions(t *testing.T) {
 	} {
 		if d := cmp.Diff(c.want, transitions("a", c.old, c.now, c.fenced)); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestWhichStatusIsWell(t *testing.T) {
+	for typ, well := range map[string]string{
+		"Ready": "True", "KernelReady": "True", "NetworkingReady": "True", "GPUHealthy": "True", "EtcdIsVoter": "True",
+		"KernelDeadlock": "False", "ReadonlyFilesystem": "False", "FrequentKubeletRestart": "False", "CorruptDockerOverlay2": "False",
+		"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "NetworkUnavailable": "False",
+		"NotReady": "False", "DiskNotHealthy": "False", "Unhealthy": "False", "AnythingAtAll": "False",
+	} {
+		for _, status := range []string{"True", "False", "Unknown"} {
+			if got := unhealthy(typ, status); got != (status != well) {
+				t.Errorf("%s=%s: unhealthy %v", typ, status, got)
+			}
+		}
+	}
+}
+
+func TestEveryProblemOfANodeIsTold(t *testing.T) {
+	well := func(typ string) condition {
+		return condition{status: map[bool]string{true: "True", false: "False"}[wellWhenTrue(typ)], reason: "Why", since: sec(0)}
+	}
+	types := []string{"FrequentKubeletRestart", "KernelDeadlock", "KernelReady", "ReadonlyFilesystem", "Ready", "Unheard"}
+	before := view("1", map[string]condition{})
+	for _, typ := range types {
+		before.conditions[typ] = well(typ)
+	}
+	if got := presentlyUnhealthy("a", before); got != nil {
+		t.Errorf("a node that is well is sent for: %v", got)
+	}
+	for _, typ := range types {
+		for _, status := range []string{"True", "False", "Unknown"} {
+			now := view("1", maps.Clone(before.conditions))
+			now.conditions[typ] = condition{status: status, reason: "Why", since: sec(1)}
+			bad := status != well(typ).status
+			var want, again []events.ConditionChange
+			if bad {
+				want = []events.ConditionChange{changed(typ, status, 1, true)}
+				again = []events.ConditionChange{changed(typ, well(typ).status, 2, false)}
+			}
+			healed := view("1", maps.Clone(before.conditions))
+			healed.conditions[typ] = condition{status: well(typ).status, reason: "Why", since: sec(2)}
+			for about, d := range map[string]string{
+				"transition": cmp.Diff(want, transitions("a", &before, now, false)),
+				"at start":   cmp.Diff(want, transitions("a", nil, now, false)),
+				"resync":     cmp.Diff(want, presentlyUnhealthy("a", now)),
+				"well again": cmp.Diff(again, transitions("a", &now, healed, false)),
+			} {
+				if d != "" {
+					t.Errorf("%s=%s, %s: %s", typ, status, about, d)
+				}
+			}
 		}
 	}
 }
