@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export GOTOOLCHAIN ?= local
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
-STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+KUSTOMIZE := go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 LAB ?= default
 NODES ?= 3
 
@@ -36,10 +36,6 @@ demo: build lab-build ## A node dies, its pod comes back elsewhere: the main job
 test: build lab-build ## All tests
 	@test/run-tests
 
-.PHONY: chaos
-chaos: build lab-build ## The functions cut at every one of their calls (make test takes every fifth)
-	@SWEEP=all go test ./test/chaos -run TestCutAtEveryCall -count=1 -v -timeout 40m
-
 .PHONY: bench
 bench: build lab-build ## Measure: latencies, API requests, events, memory
 	@go run ./test/bench $(BENCH)
@@ -52,10 +48,15 @@ lab-up: build lab-build ## Start a lab: LAB=name NODES=3
 lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 	@bin/nodefence-lab down --name $(LAB)
 
+.PHONY: release
+release: ## Render infra/knative: one YAML file an overlay, into dist/
+	@mkdir -p dist
+	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+
 .PHONY: generate
-generate: ## Write generated files anew: deep copies, CRDs, event schemas, state diagram
+generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, rights
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test ./events ./shared/fence -run 'TestSchemas|TestWalk' -update >/dev/null
+	@go test ./events ./shared/fence ./infra/knative -run 'TestSchemas|TestWalk|TestGenerated' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests
