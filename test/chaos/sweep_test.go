@@ -39,8 +39,8 @@ limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNodePerD
 // At most lanes nodes are fenced at once: fewer than half of all, or nodefence
 // would rightly think that it is the one cut off.
 const (
-	sweepNodes = 60
-	lanes      = 26
+	sweepNodes = 72
+	lanes      = 32
 	pods       = lanes + 10
 )
 
