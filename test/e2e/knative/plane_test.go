@@ -7,10 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-var noOptions = metav1.ListOptions{}
 
 // try is a broker of the test's own with three triggers: what arrives as
 // `asked` is answered, the answer goes to a second subscriber, and a third

@@ -7,14 +7,18 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/test/e2e/knative/plane"
 	"github.com/nodefence/nodefence/test/rig"
@@ -22,6 +26,15 @@ import (
 
 // limit bounds one test on a busy machine, a build of Knative included.
 const limit = 15 * time.Minute
+
+// cleanUp is time enough to end a lab and the programs.
+const cleanUp = 30 * time.Second
+
+// labPrefix and the test's process ID name a lab.
+const labPrefix = "knative-"
+
+// settle bounds how long Knative's controllers may take.
+const settle = 3 * time.Minute
 
 var labs atomic.Int64
 
@@ -40,9 +53,10 @@ func newWorld(t *testing.T) *world {
 	if err := plane.Missing(); err != nil {
 		t.Skip(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline(t))
 	t.Cleanup(cancel)
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("knative-%d-%d", os.Getpid(), labs.Add(1)), Nodes: 3})
+	must(t, endStaleLabs())
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("%s%d-%d", labPrefix, os.Getpid(), labs.Add(1)), Nodes: 3})
 	must(t, err)
 	t.Cleanup(func() {
 		if err := lab.Down(); err != nil {
@@ -51,6 +65,7 @@ func newWorld(t *testing.T) *world {
 	})
 	c, err := rig.Connect(lab)
 	must(t, err)
+	c.Config.WarningHandler = rest.NoWarnings{} // Knative still looks at Endpoints
 	p, err := plane.Up(ctx, c, plane.Options{Dir: t.TempDir(), Progress: os.Stderr})
 	must(t, err)
 	t.Cleanup(p.Down)
@@ -58,6 +73,40 @@ func newWorld(t *testing.T) *world {
 	w.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyURL(p.Proxy), MaxIdleConnsPerHost: 10}}
 	t.Cleanup(w.tell)
 	return w
+}
+
+// deadline leaves time to clean up before Go's own, which ends all at once.
+func deadline(t *testing.T) time.Time {
+	own := time.Now().Add(limit)
+	if d, ok := t.Deadline(); ok && d.Add(-cleanUp).Before(own) {
+		return d.Add(-cleanUp)
+	}
+	return own
+}
+
+// endStaleLabs ends what an earlier run of these tests left because it was
+// killed: labs of this name whose number is no process any more. All else of a
+// run goes with its process.
+func endStaleLabs() error {
+	bin, err := rig.Bin("nodefence-lab")
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(bin, "list").Output()
+	if err != nil {
+		return fmt.Errorf("list labs: %w", err)
+	}
+	for l := range strings.Lines(string(out)) {
+		var pid, n int
+		name, _, _ := strings.Cut(l, " ")
+		if _, err := fmt.Sscanf(name, labPrefix+"%d-%d", &pid, &n); err != nil || syscall.Kill(pid, 0) == nil {
+			continue
+		}
+		if out, err := exec.Command(bin, "down", "--name", name).CombinedOutput(); err != nil {
+			return fmt.Errorf("end stale lab %s: %w: %s", name, err, out)
+		}
+	}
+	return nil
 }
 
 // tell prints what the programs said when a test has failed.
@@ -80,9 +129,11 @@ func (w *world) ready(r schema.GroupVersionResource, namespace string, want int)
 	w.t.Helper()
 	dyn, err := dynamic.NewForConfig(w.Config)
 	must(w.t, err)
+	ctx, cancel := context.WithTimeout(w.ctx, settle)
+	defer cancel()
 	var last string
-	err = rig.Until(w.ctx, fmt.Sprintf("%d %s of %s to be Ready", want, r.Resource, namespace), func() (bool, error) {
-		list, err := dyn.Resource(r).Namespace(namespace).List(w.ctx, noOptions)
+	err = rig.Until(ctx, fmt.Sprintf("%d %s of %s to be Ready", want, r.Resource, namespace), func() (bool, error) {
+		list, err := dyn.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, nil
 		}

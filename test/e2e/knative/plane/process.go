@@ -3,6 +3,7 @@ package plane
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -118,17 +119,30 @@ func (p *process) running() bool {
 
 // waitReady asks what a kubelet would ask.
 func (p *process) waitReady(ctx context.Context) error {
-	return rig.Until(ctx, "Knative's "+p.name+" to be ready", func() (bool, error) {
+	err := rig.Until(ctx, "Knative's "+p.name+" to be ready", func() (bool, error) {
 		if !p.running() {
-			return false, fmt.Errorf("it ended by itself; the end of %s:\n%s", p.log, p.tail())
+			return false, errors.New("it ended by itself")
 		}
-		r, err := p.readyProbe.Get("http://" + programAddr + p.ready)
+		r, err := p.probe(ctx)
 		if err != nil {
 			return false, nil
 		}
 		_ = r.Body.Close()
 		return r.StatusCode >= 200 && r.StatusCode <= 299, nil
 	})
+	if err != nil {
+		return fmt.Errorf("%w; the end of its log:\n%s", err, p.tail())
+	}
+	return nil
+}
+
+func (p *process) probe(ctx context.Context) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+programAddr+p.ready, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "kube-probe/1.36") // or it is taken for an event
+	return p.readyProbe.Do(r)
 }
 
 func (p *process) connect(ctx context.Context) (net.Conn, error) { return p.ns.dial(ctx, programAddr) }
@@ -155,4 +169,4 @@ func (p *process) memory() (int64, error) {
 }
 
 // readyLimit bounds the start of one program on a busy machine.
-const readyLimit = 3 * time.Minute
+const readyLimit = 2 * time.Minute
