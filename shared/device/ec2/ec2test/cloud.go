@@ -80,11 +80,12 @@ func (c *Cloud) Put(all ...Instance) {
 		c.instances = map[string]*life{}
 	}
 	for _, i := range all {
-		turn := 0
-		if was := c.instances[i.ID]; was != nil {
-			turn = was.turn + 1
+		l := c.instances[i.ID]
+		if l == nil {
+			l = &life{}
+			c.instances[i.ID] = l
 		}
-		c.instances[i.ID] = &life{Instance: i, turn: turn}
+		l.Instance, l.turn = i, l.turn+1
 	}
 }
 
