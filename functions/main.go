@@ -167,7 +167,7 @@ func Handler(p Parts) (run.Handler, error) {
 // Triggers say the same, and a test holds the two together.
 func Owner(eventType string) string {
 	switch eventType {
-	case events.NodeUnhealthy, events.NodeHealthy:
+	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem:
 		return gate.Name
 	case events.NodeMarked:
 		return recovery.Name
@@ -209,10 +209,13 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 			why = "NotOwned"
 		case events.Expired(e, p.Client.Clock().Now()):
 			why = "Expired"
+		case e.Type() == events.NodeProblem:
+			// A policy can name conditions; nothing can name passing problems yet.
+			why = "NotInPolicies"
 		default:
 			return h(ctx, e)
 		}
-		p.Log.Warn("ignored", "function", name, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)
+		p.Witness.Ignored(ctx, name, e, why)
 		return nil, nil
 	}
 }

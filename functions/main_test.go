@@ -3,9 +3,14 @@ package functions
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
@@ -53,6 +58,51 @@ func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
 		if !owning[name] && name != "deadletter" { // which takes what anybody gave up
 			t.Errorf("%s can be made and owns nothing", name)
 		}
+	}
+}
+
+// TestAReportedProblemIsAcknowledgedAndNothingElse has an API server that is not
+// to be asked anything.
+func TestAReportedProblemIsAcknowledgedAndNothingElse(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s %s", r.Method, r.URL) }))
+	defer api.Close()
+	var log strings.Builder
+	reg := prometheus.NewRegistry()
+	p, err := NewParts(t.Context(), Settings{Cluster: "c"}, &rest.Config{Host: api.URL}, slog.New(slog.NewTextHandler(&log, nil)), reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Handler(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.Source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Report: "2", Component: "kernel-monitor", Reason: "TaskHung", Count: 3}, time.Now())
+	if reply, err := h(t.Context(), e); reply != nil || err != nil {
+		t.Errorf("got %v, %v", reply, err)
+	}
+	want := "msg=ignored function=gate event=2.3 type=io.nodefence.node.problem.v1 node=a reason=NotInPolicies\n"
+	if !strings.HasSuffix(log.String(), want) {
+		t.Errorf("got %q, want %q", log.String(), want)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			if c := m.GetCounter().GetValue(); c > 0 {
+				counted[name] = c
+			}
+		}
+	}
+	wantCounted := map[string]float64{"nodefence_events_ignored_total gate NotInPolicies io.nodefence.node.problem.v1": 1}
+	if d := cmp.Diff(wantCounted, counted); d != "" {
+		t.Error(d)
 	}
 }
 

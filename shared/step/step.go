@@ -38,6 +38,8 @@ type Witness interface {
 	Refused(ctx context.Context, r Refusal)
 	// Lost hears of events that the broker gave up.
 	Lost(ctx context.Context, l Loss)
+	// Ignored hears of events that were acknowledged and not looked at.
+	Ignored(ctx context.Context, function string, e event.Event, why string)
 }
 
 // Decision is one turn of the loop.

@@ -30,7 +30,7 @@ type Public struct {
 type metrics struct {
 	decisions, transitions, actions *prometheus.CounterVec
 	phase                           *prometheus.HistogramVec
-	refused, lost                   *prometheus.CounterVec
+	refused, lost, ignored          *prometheus.CounterVec
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -55,8 +55,11 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type.",
 		}, []string{"type"}),
+		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
+		}, []string{"function", "type", "reason"}),
 	}}
-	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost)
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost, p.metrics.ignored)
 	return p
 }
 
@@ -190,6 +193,12 @@ func (p *Public) Lost(ctx context.Context, l Loss) {
 		Reason: string(api.EventLost), Reporter: l.Function,
 		Message: "event " + l.Event.ID() + " was given up by the broker: " + l.Message + "; the fence is looked at again at the next resync",
 	})
+}
+
+// Ignored tells of one event that was not looked at: log and metric.
+func (p *Public) Ignored(_ context.Context, function string, e event.Event, why string) {
+	p.Log.Warn("ignored", "function", function, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)
+	p.metrics.ignored.WithLabelValues(function, known(e.Type()), why).Inc()
 }
 
 // known keeps strangers' types from making a metric without end.
