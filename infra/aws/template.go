@@ -1,0 +1,182 @@
+package aws
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Template is template.yaml.
+//
+//go:embed template.yaml
+var Template []byte
+
+// Stack is a template with its short tags written out: !Ref x is {"Ref": "x"}.
+type Stack struct {
+	Globals    struct{ Function map[string]any }
+	Parameters map[string]any
+	Resources  map[string]Resource
+}
+
+// Resource is one resource of a template.
+type Resource struct {
+	Type       string
+	Condition  string
+	Properties map[string]any
+}
+
+// Parse reads a template.
+func Parse(text []byte) (*Stack, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	plain, err := spellOut(&root)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	// By way of JSON, which gives each value its type and each struct its fields.
+	raw, err := json.Marshal(plain)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	var s Stack
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	return &s, nil
+}
+
+// spellOut is a node's value, with CloudFormation's tags as the functions that
+// they stand for.
+func spellOut(n *yaml.Node) (any, error) {
+	value, err := contents(n)
+	if err != nil || len(n.Tag) < 2 || n.Tag[0] != '!' || n.Tag[1] == '!' {
+		return value, err
+	}
+	name := n.Tag[1:]
+	if name != "Ref" && name != "Condition" {
+		name = "Fn::" + name
+	}
+	return map[string]any{name: value}, nil
+}
+
+func contents(n *yaml.Node) (any, error) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return spellOut(n.Content[0])
+	case yaml.SequenceNode:
+		out := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			v, err := spellOut(c)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	case yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if _, twice := out[key]; twice {
+				return nil, fmt.Errorf("line %d: %s stands there already", n.Content[i].Line, key)
+			}
+			v, err := spellOut(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			out[key] = v
+		}
+		return out, nil
+	case yaml.ScalarNode:
+		if n.Tag[0] == '!' && len(n.Tag) > 1 && n.Tag[1] != '!' {
+			return n.Value, nil
+		}
+		var v any
+		if err := n.Decode(&v); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		}
+		return v, nil
+	}
+	return nil, fmt.Errorf("line %d: CloudFormation takes no aliases", n.Line)
+}
+
+// Rule sends the events that match it, or the ticks of a clock, to one function.
+type Rule struct {
+	// Function is the function's name, as NODEFENCE_FUNCTION.
+	Function string
+	// Pattern is EventBridge's: fields of the envelope, and what they may be.
+	Pattern map[string][]string
+	// Schedule is set where a clock invokes the function.
+	Schedule string
+}
+
+// Matches tells whether an event with this envelope goes to the function.
+func (r Rule) Matches(source, detailType string) bool {
+	if len(r.Pattern) == 0 {
+		return false
+	}
+	for field, values := range r.Pattern {
+		got := map[string]string{"source": source, "detail-type": detailType}[field]
+		if !slices.Contains(values, got) {
+			return false
+		}
+	}
+	return true
+}
+
+// Rules are those of all functions, in the order of their names.
+func (s *Stack) Rules() ([]Rule, error) {
+	var all []Rule
+	for _, id := range slices.Sorted(maps.Keys(s.Resources)) {
+		r := s.Resources[id]
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+		found, err := rules(r)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", id, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// eventSource is SAM's, as far as the template uses it.
+type eventSource struct {
+	Type       string
+	Properties struct {
+		Pattern  map[string][]string
+		Schedule string
+	}
+}
+
+func rules(r Resource) ([]Rule, error) {
+	var p struct {
+		Environment struct{ Variables map[string]string }
+		Events      map[string]eventSource
+	}
+	raw, err := json.Marshal(map[string]any{"Environment": r.Properties["Environment"], "Events": r.Properties["Events"]})
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, fmt.Errorf("only lists of exact values are understood in a pattern: %w", err)
+	}
+	var all []Rule
+	for _, name := range slices.Sorted(maps.Keys(p.Events)) {
+		e := p.Events[name]
+		for field := range e.Properties.Pattern {
+			if field != "source" && field != "detail-type" {
+				return nil, fmt.Errorf("event %s: a pattern of %s is not understood here", name, field)
+			}
+		}
+		all = append(all, Rule{p.Environment.Variables["NODEFENCE_FUNCTION"], e.Properties.Pattern, e.Properties.Schedule})
+	}
+	return all, nil
+}
