@@ -95,18 +95,22 @@ func parse(p map[string]string) (*bmc, error) {
 // hostOf is one spelling of one machine's address. An address that is this
 // machine's own or everybody's would switch another machine than was meant.
 func hostOf(s string) (string, error) {
-	host := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
+	host := strings.TrimSuffix(strings.TrimSpace(s), ".")
 	if host == "" {
 		return "", errors.New("ip is missing")
 	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
+	}
+	addr, err := netip.ParseAddr(host) // a zone keeps its capitals
 	addr = addr.Unmap()
 	switch {
 	case err == nil && (addr.IsUnspecified() || addr.IsMulticast() || addr == broadcast):
 		return "", fmt.Errorf("ip %q is not one machine's", s)
 	case err == nil:
 		return addr.String(), nil
-	case strings.ContainsAny(host, ":/@[] ") || number(host[strings.LastIndex(host, ".")+1:]):
+	}
+	if host = strings.ToLower(host); !hostName(host) {
 		return "", fmt.Errorf("ip %q is neither an address nor a host's name", s)
 	}
 	return host, nil
@@ -114,10 +118,20 @@ func hostOf(s string) (string, error) {
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// number is what ends an address and never a name; 010.0.0.7 has two readings.
-func number(s string) bool {
-	_, err := strconv.ParseUint(s, 0, 64)
-	return err == nil
+const digits = "0123456789"
+
+// hostName tells whether it can be looked up and is nothing else: what ends in a
+// number is an address, and one that is spelt as 010.0.0.7 has two readings.
+func hostName(s string) bool {
+	labels := strings.Split(s, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz-_"+digits) != "" {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	hex, isHex := strings.CutPrefix(last, "0x")
+	return strings.Trim(last, digits) != "" && (!isHex || strings.Trim(hex, "abcdef"+digits) != "")
 }
 
 func portOf(s string) (int, error) {
