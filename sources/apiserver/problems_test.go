@@ -114,7 +114,7 @@ func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
 	full := hung(3, newer, func(ev *corev1.Event) {
 		ev.EventTime = metav1.MicroTime{}
 		ev.Labels, ev.Action, ev.ReportingInstance = map[string]string{"a": "b"}, "x", "x"
-		ev.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}, Time: &again}}
+		ev.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: &again}}
 	})
 	obj, err := slimReport(full)
 	if err != nil {
