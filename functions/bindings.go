@@ -3,8 +3,10 @@ package functions
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/functions/gate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -18,11 +20,14 @@ import (
 var agents = map[string]string{
 	"fence_ipmilan": "ipmi", "fence_ilo3": "ipmi", "fence_ilo4": "ipmi", "fence_ilo5": "ipmi",
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
+	"fence_aws": "ec2", "ec2": "ec2",
 }
 
-// aliases are the agents' older names of parameters.
+// aliases are the agents' older names of parameters, and a driver's own where
+// agents have another.
 var aliases = map[string]string{
 	"ipaddr": "ip", "login": "username", "user": "username", "passwd": "password", "privlvl": "privilege", "port": "plug",
+	"instance": "plug",
 }
 
 // bindings resolves and opens the devices of nodes.
@@ -42,24 +47,75 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*api.Binding, error
 	if err != nil {
 		return nil, err
 	}
-	node := config.Node{Name: n.Name, Type: n.Labels["type"]}
+	node := config.Node{Name: n.Name}
 	maps := make([]config.ConfigMap, 0, len(stored))
-	for _, cm := range stored {
-		if cm.Name == kube.EnrolledName(n.Name) && cm.Data["node_uid"] == string(n.UID) {
-			node.Identity = cm.Data["system_uuid"]
-		}
-		if cm.Labels[kube.EnrolledLabel] == "" {
-			maps = append(maps, config.ConfigMap{Name: cm.Name, ResourceVersion: cm.ResourceVersion, Data: cm.Data})
+	var others []enrolled
+	for i := range stored {
+		switch e, ok := enrolment(&stored[i]); {
+		case !ok:
+			maps = append(maps, config.ConfigMap{Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
+		case e.Name != n.Name:
+			others = append(others, e)
+		case e.uid == n.UID:
+			node = e.Node
 		}
 	}
+	node.Type = n.Labels["type"]
 	plan, err := config.Resolve(maps, node, b.settings())
 	if err == nil {
-		err = config.Duplicates(maps, b.settings(), node, plan.Binding)
+		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Binding)
 	}
 	if err != nil {
 		return nil, &gate.Refused{Err: err}
 	}
+	if err := b.alone(ctx, others, node, plan.Binding); err != nil {
+		return nil, err
+	}
 	return &plan.Binding, nil
+}
+
+// enrolled is a node as it was while it was healthy.
+type enrolled struct {
+	config.Node
+	uid types.UID
+}
+
+// enrolment reads what the source has written; false for any other ConfigMap.
+func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
+	name := cm.Data["node_name"]
+	if cm.Labels[kube.EnrolledLabel] == "" || cm.Name != kube.EnrolledName(name) {
+		return enrolled{}, cm.Labels[kube.EnrolledLabel] != ""
+	}
+	return enrolled{
+		Node: config.Node{
+			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
+			Enrolment: cm.Name + "@" + cm.ResourceVersion,
+		},
+		uid: types.UID(cm.Data["node_uid"]),
+	}, true
+}
+
+func nodes(all []enrolled) []config.Node {
+	out := make([]config.Node, 0, len(all))
+	for _, e := range all {
+		out = append(out, e.Node)
+	}
+	return out
+}
+
+// alone refuses a machine as which another node was enrolled as well (S11). An
+// enrolment whose Node is gone is a memory, and counts for nothing.
+func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
+	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {
+		other, err := b.Client.Node(ctx, o.Name)
+		if err != nil {
+			return err
+		}
+		if other != nil && slices.ContainsFunc(others, func(e enrolled) bool { return e.Name == o.Name && e.uid == other.UID }) {
+			return &gate.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
+		}
+	}
+	return nil
 }
 
 // Open reads the credentials of a binding, now, and opens its driver. They are

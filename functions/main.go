@@ -33,6 +33,7 @@ import (
 	"github.com/nodefence/nodefence/functions/waker"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
@@ -41,6 +42,7 @@ import (
 
 // Drivers are the devices that this build can talk to, by name.
 var Drivers = map[string]device.Kind{
+	"ec2":  ec2.Kind(),
 	"ipmi": ipmi.Kind(),
 }
 

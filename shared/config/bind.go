@@ -18,7 +18,7 @@ var controls = []string{"action", "agent_name", "must_success", "namespace", "se
 // What agents take and drivers have no use for: how long to wait, how much to
 // say, and the one way in which nodefence switches anyhow.
 var ignored = []string{
-	"debug", "delay", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
+	"boto3_debug", "debug", "delay", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
 	"shell_timeout", "stonith_status_sleep", "timeout", "verbose",
 }
 
@@ -57,7 +57,8 @@ func (r *resolver) agents() string {
 	return strings.Join(slices.Sorted(maps.Keys(r.s.Agents)), ", ")
 }
 
-// bind makes a binding of a method's values.
+// bind makes a binding of a method's values. One that can be read and is not
+// the machine that was enrolled comes with its error.
 func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	b := &bound{method: m.name, values: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
@@ -72,7 +73,8 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 			return nil, err
 		}
 	}
-	if err := fill(b, m, k); err != nil {
+	enrolled := r.enrolled(k)
+	if err := r.fill(b, m, k, enrolled); err != nil {
 		return nil, err
 	}
 	if script != nil {
@@ -85,12 +87,15 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	if b.Address == "" {
 		return nil, m.at.errorf("the parameters choose no machine")
 	}
-	return b, nil
+	if k.Identity != "" {
+		b.Identity = b.Params[k.Identity]
+	}
+	return b, r.agree(b, m, k, enrolled)
 }
 
 // take puts one line into the binding.
 func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
-	p, ok := param(k, e.name)
+	p, ok := r.param(k, e.name)
 	if !ok {
 		return r.other(k, e)
 	}
@@ -135,16 +140,18 @@ func (r *resolver) other(k device.Kind, e entry) error {
 	return e.at.errorf("unknown parameter %s for driver %s; known are %s", shown(e.written), k.Name, strings.Join(known, ", "))
 }
 
-// fill completes a binding from the Secret and the defaults.
-func fill(b *bound, m *method, k device.Kind) error {
+// fill completes a binding from the enrolment, the Secret and the defaults.
+func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]string) error {
 	secret, from := m.values["secret"]
 	var missing []string
 	for _, p := range k.Params {
 		_, given := b.values[p.Name]
 		switch {
 		case given && p.Secret && from:
-			return m.values[secretLine(m, k, p)].at.errorf("%s is given here and by secret=%s; delete one of them", p.Name, secret.value)
+			return m.values[r.secretLine(m, k, p)].at.errorf("%s is given here and by secret=%s; delete one of them", p.Name, secret.value)
 		case given:
+		case enrolled[p.Name] != "":
+			b.Params[p.Name], b.values[p.Name] = enrolled[p.Name], "literal "+enrolled[p.Name]
 		case from && (p.Secret || p.Required && !p.Machine):
 			b.Secrets[p.Name] = api.SecretRef{Secret: secret.value, Key: p.Name}
 			b.values[p.Name] = "secret " + secret.value
@@ -155,7 +162,11 @@ func fill(b *bound, m *method, k device.Kind) error {
 		}
 	}
 	if len(missing) > 0 {
-		return m.at.errorf("missing %s for driver %s", strings.Join(missing, ", "), k.Name)
+		hint := ""
+		if k.Cloud != nil && enrolled == nil {
+			hint = ", and node " + r.node.Name + " was not enrolled with a provider ID that has it"
+		}
+		return m.at.errorf("missing %s for driver %s%s", strings.Join(missing, ", "), k.Name, hint)
 	}
 	if len(b.Secrets) == 0 {
 		b.Secrets = nil
@@ -164,9 +175,9 @@ func fill(b *bound, m *method, k device.Kind) error {
 }
 
 // secretLine is the name under which a parameter was given.
-func secretLine(m *method, k device.Kind, p device.Param) string {
+func (r *resolver) secretLine(m *method, k device.Kind, p device.Param) string {
 	for n := range m.values {
-		if q, ok := param(k, n); ok && q.Name == p.Name {
+		if q, ok := r.param(k, n); ok && q.Name == p.Name {
 			return n
 		}
 	}
@@ -174,10 +185,9 @@ func secretLine(m *method, k device.Kind, p device.Param) string {
 }
 
 // param finds a driver's parameter by its canonical name.
-func param(k device.Kind, name string) (device.Param, bool) {
+func (r *resolver) param(k device.Kind, name string) (device.Param, bool) {
 	for _, p := range k.Params {
-		n := norm(p.Name)
-		if n == name || n == "port" && name == "plug" {
+		if r.canonical(p.Name) == name {
 			return p, true
 		}
 	}

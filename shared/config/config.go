@@ -23,6 +23,11 @@ type Node struct {
 	Type string
 	// Identity is the system UUID that was enrolled; empty if none was.
 	Identity string
+	// ProviderID is the cloud's name for the machine, as it was enrolled and
+	// never as the Node has it now; empty if none was.
+	ProviderID string
+	// Enrolment is where these two stand, name@version.
+	Enrolment string
 }
 
 // Settings are what this build can do.
@@ -79,7 +84,7 @@ type Error struct {
 }
 
 // ErrNoBinding is that no ConfigMap is about the node, as opposed to one that is
-// wrong: only then may a default of the platform's take its place.
+// wrong: only then does its cloud's own way take its place.
 var ErrNoBinding = errors.New("no binding")
 
 // Unwrap tells the kinds apart.
@@ -148,6 +153,9 @@ func Resolve(maps []ConfigMap, n Node, s Settings) (Plan, error) {
 		return Plan{}, err
 	}
 	from, err := r.choose()
+	if errors.Is(err, ErrNoBinding) {
+		from, err = r.byCloud(err)
+	}
 	if err != nil {
 		return Plan{}, err
 	}

@@ -20,7 +20,7 @@ type claim struct {
 // Duplicates refuses a device that another node has as well: one of the two is
 // wrong, and nothing here says which (S11). The other's configuration counts as
 // far as it can be read, even if the other node is refused for something else.
-func Duplicates(all []ConfigMap, s Settings, n Node, mine api.Binding) error {
+func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.Binding) error {
 	base, err := newResolver(all, n, s)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func Duplicates(all []ConfigMap, s Settings, n Node, mine api.Binding) error {
 		if c.node == n.Name {
 			continue
 		}
-		r := &resolver{maps: base.maps, node: Node{Name: c.node}, s: s}
+		r := &resolver{maps: base.maps, node: enrolledAs(enrolled, c.node), s: s}
 		if slices.Contains(read, c.cm) && !r.whole(c) {
 			continue
 		}
@@ -46,6 +46,16 @@ func Duplicates(all []ConfigMap, s Settings, n Node, mine api.Binding) error {
 		}
 	}
 	return nil
+}
+
+// enrolledAs is a node as it was enrolled, if it was.
+func enrolledAs(enrolled []Node, name string) Node {
+	for _, n := range enrolled {
+		if n.Name == name {
+			return n
+		}
+	}
+	return Node{Name: name}
 }
 
 // claims are all nodes that the ConfigMaps speak of, in the order of the names.
@@ -137,8 +147,8 @@ func (r *resolver) addresses(c claim) []string {
 		if err != nil || b != "" {
 			continue
 		}
-		if a, err := r.bind(m, k); err == nil {
-			out = append(out, a.Address)
+		if b, _ := r.bind(m, k); b != nil {
+			out = append(out, b.Address)
 		}
 	}
 	return out

@@ -60,7 +60,7 @@ func TestDuplicates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = Duplicates(tc.maps, settings(), node7, p.Binding)
+			err = Duplicates(tc.maps, nil, settings(), node7, p.Binding)
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}
@@ -136,7 +136,7 @@ func FuzzResolve(f *testing.F) {
 		if jerr != nil {
 			t.Fatal(jerr)
 		}
-		dup := Duplicates(maps, settings(), node7, p.Binding)
+		dup := Duplicates(maps, nil, settings(), node7, p.Binding)
 		if all := string(shown) + words(err) + words(dup); strings.Contains(all, secret) {
 			t.Error("a secret is shown (S29):", all)
 		}

@@ -16,14 +16,14 @@ var builtins = map[string]Do{
 // unbuilt are the proposal's methods that this build does not have. They are
 // refused and not skipped: whoever wrote them counts on them.
 var unbuilt = []string{
-	"delete_machine", "detach_volumes", "kdump_wait", "network_isolate", "restart_instance",
-	"start_instance", "stop_instance", "storage_isolate",
+	"delete_machine", "detach_volumes", "kdump_wait", "network_isolate", "storage_isolate",
 }
 
 // builtin is the built-in's name of a normalised one.
 func builtin(name string) (string, bool) {
 	_, ok := builtins[name]
-	return name, ok || slices.Contains(unbuilt, name)
+	_, switches := instances[name]
+	return name, ok || switches || slices.Contains(unbuilt, name)
 }
 
 // The stages, by their keys.

@@ -45,7 +45,7 @@ func TestReadme(t *testing.T) {
 		if !has(p.Power, Off) || !has(p.Recovery, On) {
 			t.Error(n.Name, "is not off and on:", p)
 		}
-		if err := Duplicates(maps, s, n, p.Binding); err != nil {
+		if err := Duplicates(maps, nil, s, n, p.Binding); err != nil {
 			t.Error(err)
 		}
 	}

@@ -21,7 +21,7 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	case m != nil && isBuiltin:
 		return m.at.errorf("method %q has the name of a built-in; two readings are refused: rename it", name)
 	case m == nil:
-		return builtinStep(out, at, key, b, Step{Method: name})
+		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
 	k, b, err := r.kind(m)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 		if err := r.bare(m); err != nil {
 			return err
 		}
-		return builtinStep(out, m.values["agent_name"].at, key, b, s)
+		return r.builtinStep(out, m.values["agent_name"].at, key, b, s)
 	}
 	return r.deviceStep(out, key, m, k, s)
 }
@@ -57,7 +57,7 @@ func (r *resolver) unknown(from source, at place, name string) error {
 			known = append(known, x)
 		}
 	}
-	for n := range maps.Keys(builtins) {
+	for _, n := range slices.Concat(slices.Collect(maps.Keys(builtins)), slices.Collect(maps.Keys(instances))) {
 		known = append(known, strings.ReplaceAll(n, "_", "-"))
 	}
 	slices.Sort(known)
@@ -67,7 +67,10 @@ func (r *resolver) unknown(from source, at place, name string) error {
 }
 
 // builtinStep adds a built-in.
-func builtinStep(out *stage, at place, key, name string, s Step) error {
+func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) error {
+	if action, ok := instances[name]; ok {
+		return r.instanceStep(out, at, key, action, s)
+	}
 	do, ok := builtins[name]
 	if !ok {
 		return at.errorf("method %q is not available in this build", s.Method)

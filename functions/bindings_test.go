@@ -1,0 +1,180 @@
+package functions
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/functions/gate"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ec2"
+	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// stored answers for an API server that has these ConfigMaps and Nodes.
+func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/api/v1/namespaces/ns/configmaps" {
+			_ = json.NewEncoder(w).Encode(corev1.ConfigMapList{Items: maps})
+			return
+		}
+		for _, n := range all {
+			if r.URL.Path == "/api/v1/nodes/"+n.Name {
+				_ = json.NewEncoder(w).Encode(n)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound})
+	}))
+	t.Cleanup(srv.Close)
+	c, err := kube.New(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bindings{Parts{
+		Settings: Settings{Namespace: "ns"}, Client: c,
+		Drivers: map[string]device.Kind{"ipmi": ipmi.Kind(), "ec2": ec2.Kind()},
+	}}
+}
+
+const (
+	instance = "i-0123456789abcdef0"
+	another  = "i-0fedcba9876543210"
+)
+
+func enrol(node, uid, providerID string) corev1.ConfigMap {
+	return corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: kube.EnrolledName(node), ResourceVersion: "4", Labels: map[string]string{kube.EnrolledLabel: "true"}},
+		Data:       map[string]string{"node_name": node, "node_uid": uid, "system_uuid": "uuid-" + node, "provider_id": providerID},
+	}
+}
+
+func node(name, uid, providerID string) corev1.Node {
+	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+}
+
+func write(name string, kv ...string) corev1.ConfigMap {
+	cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"}, Data: map[string]string{}}
+	for i := 0; i < len(kv); i += 2 {
+		cm.Data[kv[i]] = kv[i+1]
+	}
+	return cm
+}
+
+func TestBindOnAWS(t *testing.T) {
+	const (
+		here    = "aws:///eu-west-1a/" + instance
+		there   = "aws:///eu-west-1a/" + another
+		address = "ec2:eu-west-1/" + instance
+		none    = "no binding: there is no ConfigMap fence-config-node-a, fence-config-a, fence-config-default; and "
+		twice   = "node b was enrolled as the same machine as node a, " + address + "; neither of them is fenced before one is mended"
+	)
+	bound := func(change ...func(*api.Binding)) *api.Binding {
+		b := &api.Binding{
+			Driver: "ec2", Address: address, Identity: instance, EffectDelay: metav1.Duration{Duration: 30 * time.Second},
+			Params: map[string]string{"instance": instance, "region": "eu-west-1"}, Sources: []string{"fence-enrolled-a@4"},
+		}
+		for _, c := range change {
+			c(b)
+		}
+		return b
+	}
+	from := func(s ...string) func(*api.Binding) { return func(b *api.Binding) { b.Sources = s } }
+	keys := func(b *api.Binding) {
+		b.Secrets = map[string]api.SecretRef{"access_key": {Secret: "aws", Key: "access_key"}, "secret_key": {Secret: "aws", Key: "secret_key"}}
+	}
+	method := "agent_name=fence_aws\naction=reboot\n"
+	for name, tc := range map[string]struct {
+		maps []corev1.ConfigMap
+		// nodes besides a, which says now that it is another instance.
+		nodes []corev1.Node
+		want  *api.Binding
+		err   string
+	}{
+		"the instance is the one that was enrolled, whatever the Node says now (S11)": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here)}, want: bound()},
+		"restart-instance by name": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), write("fence-config-default", "config.properties", "power_management=restart-instance")},
+			want: bound(from("fence-config-default@1", "fence-enrolled-a@4"))},
+		"fence_aws for all nodes, with a user's keys": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), write("fence-config-default", "config.properties", "power_management=aws", "fence-method-aws", method+"secret=aws")},
+			want: bound(from("fence-config-default@1", "fence-enrolled-a@4"), keys)},
+		"fence_aws as it is, not enrolled": {
+			maps: []corev1.ConfigMap{write("fence-config-node-a", "config.properties", "node_name=a\npower_management=aws", "fence-method-aws", method+"plug="+instance+"\nregion=eu-west-1\nboto3_debug=off\npower_timeout=60")},
+			want: bound(from("fence-config-node-a@1"))},
+		"fence_aws as it is, and another instance enrolled (S11)": {
+			maps: []corev1.ConfigMap{enrol("a", "1", there), write("fence-config-node-a", "config.properties", "node_name=a\npower_management=aws", "fence-method-aws", method+"plug="+instance+"\nregion=eu-west-1")},
+			err:  "ConfigMap fence-config-node-a, key fence-method-aws: " + address + " is not the machine that node a was enrolled as, ec2:eu-west-1/" + another + "; leave the enrolled parameters out, or mend them"},
+		"nothing enrolled: the Node's own word is not taken (S11)": {
+			err: none + "no provider ID was enrolled for node a while it was healthy"},
+		"another Node object of the name was enrolled": {
+			maps: []corev1.ConfigMap{enrol("a", "0", here)}, err: none + "no provider ID was enrolled for node a while it was healthy"},
+		"what only looks like an enrolment": {
+			maps: []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a"}, Data: enrol("a", "1", here).Data}},
+			err:  none + "no provider ID was enrolled for node a while it was healthy"},
+		"an enrolment without a provider ID": {
+			maps: []corev1.ConfigMap{enrol("a", "1", "")}, err: none + "no provider ID was enrolled for node a while it was healthy"},
+		"another cloud": {
+			maps: []corev1.ConfigMap{enrol("a", "1", "gce://p/z/n")}, err: none + `provider ID "gce://p/z/n", with which node a was enrolled, is no instance of a cloud that this build knows (ec2)`},
+		"two nodes of one instance (S11)": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), enrol("b", "2", here)}, nodes: []corev1.Node{node("b", "2", "")}, err: twice},
+		"two nodes of one instance, of which one is gone": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), enrol("b", "2", here)}, want: bound()},
+		"two nodes of one instance, of which one is another now": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), enrol("b", "2", here)}, nodes: []corev1.Node{node("b", "3", "")}, want: bound()},
+		"two nodes of two instances": {
+			maps: []corev1.ConfigMap{enrol("a", "1", here), enrol("b", "2", there)}, nodes: []corev1.Node{node("b", "2", here)}, want: bound()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := node("a", "1", there)
+			got, err := stored(t, tc.maps, append(tc.nodes, a)).Bind(t.Context(), &a)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if d := cmp.Diff(tc.err, text); d != "" {
+				t.Error(d)
+			}
+			var refused *gate.Refused
+			if (err != nil) != errors.As(err, &refused) {
+				t.Errorf("not a refusal: %v", err)
+			}
+			if strings.Contains(text, there) {
+				t.Error("the Node's own word was taken:", text)
+			}
+		})
+	}
+}
+
+// TestEveryAgentHasADriver: a name in the table without one would be known and
+// still refused.
+func TestEveryAgentHasADriver(t *testing.T) {
+	for agent, driver := range agents {
+		if _, ok := Drivers[driver]; !ok {
+			t.Errorf("agent %s needs driver %s, which is not in this build", agent, driver)
+		}
+	}
+	for name, kind := range Drivers {
+		if kind.Name != name {
+			t.Errorf("driver %s calls itself %s", name, kind.Name)
+		}
+	}
+}

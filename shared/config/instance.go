@@ -1,0 +1,122 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// instances are the built-in methods that switch a cloud's instance, with the
+// action that an agent would have for it.
+var instances = map[string]string{"restart_instance": "reboot", "stop_instance": "off", "start_instance": "on"}
+
+// instanceStep adds a word with the instance that the node was enrolled as.
+func (r *resolver) instanceStep(out *stage, at place, key, action string, s Step) error {
+	k, why := r.cloud()
+	if why != "" {
+		return at.errorf("method %q switches the cloud's instance: %s; write a method with agent_name= and the machine in ConfigMap %s%s instead",
+			s.Method, why, nodePrefix, r.node.Name)
+	}
+	m := &method{name: s.Method, at: at, values: map[string]entry{
+		"action": {name: "action", written: "action", value: action, at: at},
+	}}
+	return r.deviceStep(out, key, m, k, s)
+}
+
+const noCloud = "this build has no driver for a cloud"
+
+// cloud is the driver that knows the node's instance, or why there is none.
+func (r *resolver) cloud() (device.Kind, string) {
+	var known []string
+	for _, name := range slices.Sorted(maps.Keys(r.s.Kinds)) {
+		k := r.s.Kinds[name]
+		if r.enrolled(k) != nil {
+			return k, ""
+		}
+		if k.Cloud != nil {
+			known = append(known, name)
+		}
+	}
+	switch {
+	case len(known) == 0:
+		return device.Kind{}, noCloud
+	case r.node.ProviderID == "":
+		return device.Kind{}, "no provider ID was enrolled for node " + r.node.Name + " while it was healthy"
+	}
+	return device.Kind{}, "provider ID " + quoted(r.node.ProviderID) + ", with which node " + r.node.Name +
+		" was enrolled, is no instance of a cloud that this build knows (" + strings.Join(known, ", ") + ")"
+}
+
+// enrolled are the parameters that a driver reads in the node's provider ID; nil
+// if it is none of its.
+func (r *resolver) enrolled(k device.Kind) map[string]string {
+	if k.Cloud == nil {
+		return nil
+	}
+	p, ok := k.Cloud(r.node.ProviderID)
+	if !ok {
+		return nil
+	}
+	return p
+}
+
+// agree holds what a ConfigMap says to what was enrolled: of two readings one is
+// another node's machine (S11).
+func (r *resolver) agree(b *bound, m *method, k device.Kind, enrolled map[string]string) error {
+	if enrolled == nil {
+		return nil
+	}
+	if r.node.Enrolment != "" && !slices.Contains(r.sources, r.node.Enrolment) {
+		r.sources = append(r.sources, r.node.Enrolment)
+	}
+	p := maps.Clone(b.Params)
+	maps.Copy(p, enrolled)
+	if a, err := k.Address(p); err == nil && a != b.Address {
+		return m.at.errorf("%s is not the machine that node %s was enrolled as, %s; leave the enrolled parameters out, or mend them", b.Address, r.node.Name, a)
+	}
+	return nil
+}
+
+// byCloud is what a node without any ConfigMap has, on a cloud.
+func (r *resolver) byCloud(none error) (source, error) {
+	switch _, why := r.cloud(); why {
+	case "":
+	case noCloud:
+		return source{}, none
+	default:
+		return source{}, &Error{Msg: none.Error() + "; and " + why, kind: ErrNoBinding}
+	}
+	cm, _, _ := strings.Cut(r.node.Enrolment, "@")
+	at := place{cm: cm, key: "provider_id"}
+	return source{cm: ConfigMap{Name: cm}, lines: map[string]entry{
+		isolation: {name: isolation, value: "mark-unschedulable", at: at},
+		power:     {name: power, value: "restart-instance", at: at},
+		recovery:  {name: recovery, value: "mark-schedulable", at: at},
+	}}, nil
+}
+
+// Alike are the nodes, of those that were enrolled, that have the same machine
+// as n: one of them is wrong, and nothing here says which (S11).
+func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
+	k := s.Kinds[mine.Driver]
+	var out []Node
+	for _, o := range enrolled {
+		p := (&resolver{node: o, s: s}).enrolled(k)
+		if o.Name != n.Name && device.SameIdentity(p[k.Identity], mine.Identity) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// quoted is somebody else's text, kept short.
+func quoted(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		s = string(r[:80]) + "…"
+	}
+	return strconv.Quote(s)
+}
