@@ -59,11 +59,23 @@ func (s *sink) got() []seen {
 	return append([]seen(nil), s.all...)
 }
 
-// ids counts how often each event came.
+// ids counts how often each event came, probes left out.
 func (s *sink) ids() map[string]int {
 	n := map[string]int{}
 	for _, e := range s.got() {
-		n[e.ID]++
+		if !strings.HasPrefix(e.ID, probe) {
+			n[e.ID]++
+		}
 	}
 	return n
+}
+
+// find is the first request with an event of that ID.
+func (s *sink) find(id string) seen {
+	for _, e := range s.got() {
+		if e.ID == id {
+			return e
+		}
+	}
+	return seen{}
 }

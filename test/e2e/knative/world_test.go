@@ -44,6 +44,7 @@ type world struct {
 	*plane.Plane
 	t   *testing.T
 	ctx context.Context
+	dir string
 	// client reaches Services, as a pod would.
 	client *http.Client
 }
@@ -66,13 +67,26 @@ func newWorld(t *testing.T) *world {
 	c, err := rig.Connect(lab)
 	must(t, err)
 	c.Config.WarningHandler = rest.NoWarnings{} // Knative still looks at Endpoints
-	p, err := plane.Up(ctx, c, plane.Options{Dir: t.TempDir(), Progress: os.Stderr})
+	w := &world{Cluster: c, t: t, ctx: ctx, dir: logDir(t)}
+	w.Plane, err = plane.Up(ctx, c, plane.Options{Dir: w.dir, Progress: os.Stderr})
 	must(t, err)
-	t.Cleanup(p.Down)
-	w := &world{Cluster: c, Plane: p, t: t, ctx: ctx}
-	w.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyURL(p.Proxy), MaxIdleConnsPerHost: 10}}
-	t.Cleanup(w.tell)
+	t.Cleanup(w.Plane.Down)
+	w.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyURL(w.Proxy), MaxIdleConnsPerHost: 10}}
 	return w
+}
+
+// logDir is kept when the test fails.
+func logDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "nodefence-knative-")
+	must(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs of all programs: %s", dir)
+		} else if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // deadline leaves time to clean up before Go's own, which ends all at once.
@@ -107,16 +121,6 @@ func endStaleLabs() error {
 		}
 	}
 	return nil
-}
-
-// tell prints what the programs said when a test has failed.
-func (w *world) tell() {
-	if !w.t.Failed() {
-		return
-	}
-	for name, log := range w.Logs() {
-		w.t.Logf("the end of the log of Knative's %s:\n%s", name, log)
-	}
 }
 
 var (
@@ -163,11 +167,21 @@ func readyCondition(u unstructured.Unstructured) (status, why string) {
 	return "", "no condition Ready yet"
 }
 
-// post sends an event to a broker, and once more until it is taken.
-func (w *world) post(namespace, broker string, e event) {
+// through sends events of a type until a sink has got one. That all is Ready is
+// not enough: the dispatcher says so of subscribers that it leaves out while it
+// finds its channel not Ready, and an event of that moment is taken and lost.
+func (w *world) through(namespace, broker, eventType string, to *sink) {
 	w.t.Helper()
-	must(w.t, w.send(namespace, broker, e))
+	n := 0
+	w.until("events of type "+eventType+" to get through", func() (bool, error) {
+		n++
+		err := w.send(namespace, broker, event{ID: fmt.Sprint(probe, n), Type: eventType, Source: "probe", Body: "{}"})
+		return err == nil && len(to.got()) > 0, nil
+	})
 }
+
+// probe begins the ID of an event that only shows that the way is open.
+const probe = "probe-"
 
 // event is what a test sends.
 type event struct{ ID, Type, Source, Subject, Body string }

@@ -8,17 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/nodefence/nodefence/test/rig"
 )
 
 // tokenSeconds is longer than any test takes.
 const tokenSeconds = 6 * 3600
 
-// Account writes a kubeconfig for a ServiceAccount, so that a process has the
+// account writes a kubeconfig for a ServiceAccount, so that a process has the
 // very rights that its pod would have.
-func Account(ctx context.Context, c *rig.Cluster, namespace, name, path string) error {
-	seconds := int64(tokenSeconds)
+func (p *Plane) account(ctx context.Context, namespace, name, path string) error {
+	c, seconds := p.cluster, int64(tokenSeconds)
 	request := &authv1.TokenRequest{Spec: authv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	token, err := c.Kube.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {

@@ -8,11 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -64,7 +61,11 @@ func install(ctx context.Context, c *rig.Cluster, module string) error {
 			return fmt.Errorf("find Knative's manifests: %s matches nothing below %s: %w", pattern, module, err)
 		}
 		for _, f := range files {
-			if err := adapt(&text, f); err != nil {
+			objects, err := read(f)
+			if err == nil {
+				err = adapt(&text, objects)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", f, err)
 			}
 		}
@@ -80,12 +81,8 @@ func install(ctx context.Context, c *rig.Cluster, module string) error {
 	return nil
 }
 
-// adapt writes a file's objects as they can be used without containers.
-func adapt(out *bytes.Buffer, path string) error {
-	objects, err := read(path)
-	if err != nil {
-		return err
-	}
+// adapt writes objects as they can be used without containers.
+func adapt(out *bytes.Buffer, objects []unstructured.Unstructured) error {
 	for _, u := range objects {
 		switch u.GetKind() {
 		case "CustomResourceDefinition":
@@ -115,6 +112,10 @@ func read(path string) ([]unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(b)
+}
+
+func decode(b []byte) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
 	for {
@@ -143,44 +144,51 @@ subsets:
 `, service, Namespace, n+1)
 }
 
-// deployment is how Knative would have a program run.
-func deployment(module string, p program) (*appsv1.Deployment, error) {
-	objects, err := read(filepath.Join(module, "config", p.manifest))
+// deployment is the one in a file of manifests.
+func deployment(path string) (*appsv1.Deployment, error) {
+	objects, err := read(path)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(objects, func(u unstructured.Unstructured) bool { return u.GetKind() == "Deployment" })
-	if i < 0 {
-		return nil, fmt.Errorf("%s has no Deployment", p.manifest)
+	all, err := deployments(objects)
+	if err != nil {
+		return nil, err
 	}
-	var d appsv1.Deployment
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(objects[i].Object, &d); err != nil {
-		return nil, fmt.Errorf("read %s: %w", p.manifest, err)
+	if len(all) != 1 {
+		return nil, fmt.Errorf("%s has %d Deployments, not one", path, len(all))
 	}
-	return &d, nil
+	return all[0], nil
 }
 
-// environment is what the program's container would find.
-func environment(d *appsv1.Deployment, configMap func(name string) (*corev1.ConfigMap, error)) ([]string, error) {
-	var env []string
-	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-		value := e.Value
-		switch from := e.ValueFrom; {
-		case from == nil:
-		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
-			value = Namespace
-		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
-			value = d.Name + "-0"
-		case from.ConfigMapKeyRef != nil:
-			cm, err := configMap(from.ConfigMapKeyRef.Name)
-			if err != nil {
-				return nil, err
-			}
-			value = cm.Data[from.ConfigMapKeyRef.Key]
-		default:
-			return nil, fmt.Errorf("variable %s of %s comes from somewhere unknown", e.Name, d.Name)
+func deployments(objects []unstructured.Unstructured) ([]*appsv1.Deployment, error) {
+	var all []*appsv1.Deployment
+	for _, u := range objects {
+		if u.GetKind() != "Deployment" {
+			continue
 		}
-		env = append(env, e.Name+"="+strings.TrimSpace(value))
+		var d appsv1.Deployment
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
+			return nil, fmt.Errorf("read Deployment %s: %w", u.GetName(), err)
+		}
+		all = append(all, &d)
 	}
-	return env, nil
+	return all, nil
+}
+
+// Deploy applies manifests as they can be used without containers, and returns
+// the Deployments that are to run as processes.
+func (p *Plane) Deploy(ctx context.Context, manifests []byte) ([]*appsv1.Deployment, error) {
+	objects, err := decode(manifests)
+	if err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
+	all, err := deployments(objects)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := adapt(&text, objects); err != nil {
+		return nil, err
+	}
+	return all, p.cluster.Apply(ctx, text.String())
 }

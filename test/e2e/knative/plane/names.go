@@ -42,6 +42,12 @@ func (n *names) set(s service, b backend) {
 	n.backends[s] = b
 }
 
+func (n *names) get(s service) backend {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.backends[s]
+}
+
 // dial has the form that net/http wants.
 func (n *names) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)

@@ -12,15 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/nodefence/nodefence/test/rig"
 )
 
 // Options are the choices of Up.
 type Options struct {
-	// Dir takes the programs' logs and kubeconfigs.
+	// Dir takes the logs and kubeconfigs.
 	Dir string
 	// Progress is told of what takes long.
 	Progress io.Writer
@@ -28,17 +27,21 @@ type Options struct {
 
 // Plane is a running Knative Eventing.
 type Plane struct {
-	// Proxy is what HTTP_PROXY must be for a process that is to reach Services.
+	// Proxy is what HTTP_PROXY must be for a process outside the namespaces
+	// that is to reach Services.
 	Proxy *url.URL
 
 	cluster   *rig.Cluster
+	dir       string
 	names     *names
 	server    *http.Server
+	outside   *thread
+	networks  []*network
 	processes []*process
 }
 
-// Up installs Knative in a lab's cluster and starts its programs. Down must be
-// called also for what an error leaves: Up does so itself.
+// Up installs Knative in a lab's cluster and starts its programs. After an
+// error nothing is left to take down.
 func Up(ctx context.Context, c *rig.Cluster, o Options) (*Plane, error) {
 	if err := Missing(); err != nil {
 		return nil, err
@@ -54,16 +57,19 @@ func Up(ctx context.Context, c *rig.Cluster, o Options) (*Plane, error) {
 	if err := install(ctx, c, module); err != nil {
 		return nil, err
 	}
-	p := &Plane{cluster: c, names: newNames(c.Kube)}
+	p := &Plane{cluster: c, dir: o.Dir, names: newNames(c.Kube)}
 	p.server = newProxy(p.names)
-	if err := p.start(ctx, bin, module, o.Dir); err != nil {
+	if p.outside, err = newThread(stay); err != nil {
+		return nil, err
+	}
+	if err := p.start(ctx, bin, module); err != nil {
 		p.Down()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Plane) start(ctx context.Context, bin, module, dir string) error {
+func (p *Plane) start(ctx context.Context, bin, module string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen for the proxy: %w", err)
@@ -71,7 +77,7 @@ func (p *Plane) start(ctx context.Context, bin, module, dir string) error {
 	p.Proxy = &url.URL{Scheme: "http", Host: l.Addr().String()}
 	go func() { _ = p.server.Serve(l) }()
 	for _, program := range programs {
-		process, err := p.prepare(ctx, program, bin, module, dir)
+		process, err := p.prepare(ctx, program, bin, module)
 		if err != nil {
 			return fmt.Errorf("prepare %s: %w", program.name, err)
 		}
@@ -79,8 +85,6 @@ func (p *Plane) start(ctx context.Context, bin, module, dir string) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
-	defer cancel()
 	for _, process := range p.processes {
 		if err := process.waitReady(ctx); err != nil {
 			return err
@@ -90,105 +94,106 @@ func (p *Plane) start(ctx context.Context, bin, module, dir string) error {
 }
 
 // prepare makes a program's namespace, account and environment.
-func (p *Plane) prepare(ctx context.Context, program program, bin, module, dir string) (*process, error) {
-	d, err := deployment(module, program)
+func (p *Plane) prepare(ctx context.Context, program program, bin, module string) (*process, error) {
+	d, err := deployment(filepath.Join(module, "config", program.manifest))
 	if err != nil {
-		return nil, err
-	}
-	env, err := environment(d, func(name string) (*corev1.ConfigMap, error) {
-		return p.cluster.Kube.CoreV1().ConfigMaps(Namespace).Get(ctx, name, metav1.GetOptions{})
-	})
-	if err != nil {
-		return nil, err
-	}
-	kubeconfig := filepath.Join(dir, program.name+".kubeconfig")
-	if err := Account(ctx, p.cluster, Namespace, d.Spec.Template.Spec.ServiceAccountName, kubeconfig); err != nil {
 		return nil, err
 	}
 	server, err := url.Parse(p.cluster.Config.Host)
 	if err != nil {
 		return nil, err
 	}
-	process := &process{
-		program: program, path: filepath.Join(bin, filepath.Base(program.source)), log: filepath.Join(dir, program.name+".log"),
-		env: append(env, "KUBECONFIG="+kubeconfig, "HTTP_PROXY=http://"+proxyAddr, "HOME="+dir, "PATH="+os.Getenv("PATH")),
+	n, err := newNetwork(server.Host, p.server)
+	if err != nil {
+		return nil, err
 	}
-	p.processes = append(p.processes, process)
+	p.networks = append(p.networks, n)
+	process, err := p.process(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	process.name, process.args, process.ready = program.name, program.args, program.ready
+	process.path = filepath.Join(bin, filepath.Base(program.source))
+	process.home, process.addr = n.thread, programAddr
+	process.env = append(process.env, "HTTP_PROXY=http://"+proxyAddr)
 	if program.service != "" {
-		p.names.set(service{Namespace, program.service}, process.connect)
+		p.names.set(service{Namespace, program.service}, process.dial)
 	}
-	return process, process.open(server.Host, p.server)
+	return process, nil
 }
 
-// Down ends every program and its namespace.
-func (p *Plane) Down() {
-	for _, process := range p.processes {
-		process.close()
+// process is one with a Deployment's environment and account.
+func (p *Plane) process(ctx context.Context, d *appsv1.Deployment) (*process, error) {
+	env, err := p.environment(ctx, d)
+	if err != nil {
+		return nil, err
 	}
-	p.processes = nil
+	kubeconfig := filepath.Join(p.dir, d.Name+".kubeconfig")
+	if err := p.account(ctx, d.Namespace, d.Spec.Template.Spec.ServiceAccountName, kubeconfig); err != nil {
+		return nil, err
+	}
+	q := &process{
+		name: d.Name, log: filepath.Join(p.dir, d.Name+".log"),
+		env: append(env, "KUBECONFIG="+kubeconfig, "HOME="+p.dir, "PATH="+os.Getenv("PATH")),
+	}
+	p.processes = append(p.processes, q)
+	return q, nil
+}
+
+// Down ends every process and every namespace.
+func (p *Plane) Down() {
+	for _, q := range p.processes {
+		q.kill()
+	}
+	for _, n := range p.networks {
+		n.close()
+	}
+	p.processes, p.networks = nil, nil
+	p.outside.end()
 	_ = p.server.Close()
 }
 
-// Kill ends one program as a failing machine would.
+// Kill ends one process as a failing machine would.
 func (p *Plane) Kill(name string) error {
-	process, err := p.find(name)
+	q, err := p.find(name)
 	if err != nil {
 		return err
 	}
-	process.kill()
+	q.kill()
 	return nil
 }
 
-// Start starts a program again and waits until it is ready.
+// Start starts a process again and waits until it is ready.
 func (p *Plane) Start(ctx context.Context, name string) error {
-	process, err := p.find(name)
+	q, err := p.find(name)
 	if err != nil {
 		return err
 	}
-	if err := process.start(); err != nil {
+	if err := q.start(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
-	defer cancel()
-	return process.waitReady(ctx)
+	return q.waitReady(ctx)
 }
 
 func (p *Plane) find(name string) (*process, error) {
 	i := slices.IndexFunc(p.processes, func(q *process) bool { return q.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("no program %q runs", name)
+		return nil, fmt.Errorf("there is no process %q", name)
 	}
 	return p.processes[i], nil
 }
 
-// Stand makes a Service that leads to an address on this machine.
-func (p *Plane) Stand(ctx context.Context, namespace, name, addr string) error {
-	p.names.set(service{namespace, name}, toAddress(addr))
-	return p.cluster.Apply(ctx, fmt.Sprintf(`
-apiVersion: v1
-kind: Service
-metadata: {name: %s, namespace: %s}
-spec: {ports: [{name: http, port: 80, protocol: TCP}]}
-`, name, namespace))
-}
-
-// Memory is each program's resident set in bytes.
+// Memory is the resident set in bytes of each of Knative's programs.
 func (p *Plane) Memory() (map[string]int64, error) {
 	all := map[string]int64{}
 	var errs []error
-	for _, process := range p.processes {
-		bytes, err := process.memory()
-		all[process.name] = bytes
+	for _, program := range programs {
+		q, err := p.find(program.name)
+		if err != nil {
+			return nil, err
+		}
+		all[q.name], err = q.memory()
 		errs = append(errs, err)
 	}
 	return all, errors.Join(errs...)
-}
-
-// Logs is the end of what each program printed.
-func (p *Plane) Logs() map[string]string {
-	all := map[string]string{}
-	for _, process := range p.processes {
-		all[process.name] = process.tail()
-	}
-	return all
 }

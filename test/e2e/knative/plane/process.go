@@ -11,68 +11,28 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// Addresses inside every namespace.
-const (
-	proxyAddr   = "127.0.0.1:3128"
-	programAddr = "127.0.0.1:8080"
-)
+// readyLimit bounds the start of one program on a busy machine.
+const readyLimit = 2 * time.Minute
 
-// tailLines of a program's log are shown when it ends by itself.
-const tailLines = 15
-
-// process is one of the programs, in its namespace.
+// process is a program that can be killed and started again.
 type process struct {
-	program
-	ns         *netns
-	path       string
-	env        []string
-	log        string
-	listeners  []net.Listener
-	cmd        *exec.Cmd
-	ended      chan struct{}
-	readyProbe *http.Client
-}
+	name, path, log string
+	args, env       []string
+	// home is where it runs, and addr where it listens there.
+	home *thread
+	addr string
+	// ready is the path that a kubelet would ask.
+	ready string
 
-// open makes the namespace: in it the API server and the proxy answer on loopback.
-func (p *process) open(apiServer string, proxy *http.Server) error {
-	ns, err := newNetns()
-	if err != nil {
-		return err
-	}
-	p.ns = ns
-	p.readyProbe = &http.Client{Timeout: dialLimit, Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, addr string) (net.Conn, error) { return ns.dial(ctx, addr) },
-		DisableKeepAlives: true,
-	}}
-	api, err := ns.listen(apiServer)
-	if err != nil {
-		return fmt.Errorf("stand for the API server: %w", err)
-	}
-	p.listeners = append(p.listeners, api)
-	go relay(api, toAddress(apiServer))
-	l, err := ns.listen(proxyAddr)
-	if err != nil {
-		return fmt.Errorf("stand for the cluster's network: %w", err)
-	}
-	p.listeners = append(p.listeners, l)
-	go func() { _ = proxy.Serve(l) }()
-	return nil
-}
-
-// close ends the process and its namespace.
-func (p *process) close() {
-	p.kill()
-	for _, l := range p.listeners {
-		_ = l.Close()
-	}
-	if p.ns != nil {
-		p.ns.close()
-	}
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{}
 }
 
 // start runs the program. It does not wait until it is ready.
@@ -87,11 +47,13 @@ func (p *process) start() error {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, log, log
-	if err := p.ns.start(cmd); err != nil {
+	if err := p.home.start(cmd); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.cmd, p.ended = cmd, ended
 	return nil
 }
@@ -99,18 +61,25 @@ func (p *process) start() error {
 // kill ends it as a failing machine would, and waits until it has ended. It
 // signals our own child that nobody has waited for: never another process.
 func (p *process) kill() {
-	if p.cmd != nil {
-		_ = p.cmd.Process.Kill()
-		<-p.ended
+	if cmd, ended := p.current(); cmd != nil {
+		_ = cmd.Process.Kill()
+		<-ended
 	}
 }
 
+func (p *process) current() (*exec.Cmd, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd, p.ended
+}
+
 func (p *process) running() bool {
-	if p.cmd == nil {
+	cmd, ended := p.current()
+	if cmd == nil {
 		return false
 	}
 	select {
-	case <-p.ended:
+	case <-ended:
 		return false
 	default:
 		return true
@@ -119,16 +88,17 @@ func (p *process) running() bool {
 
 // waitReady asks what a kubelet would ask.
 func (p *process) waitReady(ctx context.Context) error {
-	err := rig.Until(ctx, "Knative's "+p.name+" to be ready", func() (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	client := &http.Client{Timeout: dialLimit, Transport: &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) },
+		DisableKeepAlives: true,
+	}}
+	err := rig.Until(ctx, p.name+" to be ready", func() (bool, error) {
 		if !p.running() {
 			return false, errors.New("it ended by itself")
 		}
-		r, err := p.probe(ctx)
-		if err != nil {
-			return false, nil
-		}
-		_ = r.Body.Close()
-		return r.StatusCode >= 200 && r.StatusCode <= 299, nil
+		return p.isReady(ctx, client), nil
 	})
 	if err != nil {
 		return fmt.Errorf("%w; the end of its log:\n%s", err, p.tail())
@@ -136,26 +106,38 @@ func (p *process) waitReady(ctx context.Context) error {
 	return nil
 }
 
-func (p *process) probe(ctx context.Context) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+programAddr+p.ready, nil)
+func (p *process) isReady(ctx context.Context, client *http.Client) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.addr+p.ready, nil)
 	if err != nil {
-		return nil, err
+		return false
 	}
-	r.Header.Set("User-Agent", "kube-probe/1.36") // or it is taken for an event
-	return p.readyProbe.Do(r)
+	r.Header.Set("User-Agent", "kube-probe/1.36") // or Knative takes it for an event
+	answer, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode >= 200 && answer.StatusCode <= 299
 }
 
-func (p *process) connect(ctx context.Context) (net.Conn, error) { return p.ns.dial(ctx, programAddr) }
+func (p *process) dial(ctx context.Context) (net.Conn, error) { return p.home.dial(ctx, p.addr) }
 
+// tail is the end of the log, without the rest of endless lines.
 func (p *process) tail() string {
+	const lines, width = 15, 300
 	b, _ := os.ReadFile(p.log)
-	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-tailLines):], []byte("\n")))
+	all := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	var out strings.Builder
+	for _, l := range all[max(0, len(all)-lines):] {
+		fmt.Fprintf(&out, "%s\n", l[:min(len(l), width)])
+	}
+	return out.String()
 }
 
 // memory is the resident set in bytes.
 func (p *process) memory() (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	cmd, _ := p.current()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("read memory of %s: %w", p.name, err)
 	}
@@ -167,6 +149,3 @@ func (p *process) memory() (int64, error) {
 	}
 	return 0, fmt.Errorf("read memory of %s: no VmRSS", p.name)
 }
-
-// readyLimit bounds the start of one program on a busy machine.
-const readyLimit = 2 * time.Minute
