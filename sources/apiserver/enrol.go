@@ -18,8 +18,9 @@ import (
 
 // enrolment writes down, while a node is healthy, what its machine says of
 // itself, into an object that the node's credentials can't write (S11). What is
-// written for a Node object is never changed; another Node object of the name
-// is enrolled anew.
+// written for a Node object is never changed, and the provider ID, which a
+// cloud's controller may give a node that is Ready already, is added to it once.
+// Another Node object of the name is enrolled anew.
 type enrolment struct {
 	client    *kube.Client
 	namespace string
@@ -31,7 +32,23 @@ type enrolment struct {
 	todo  map[string]nodeView
 }
 
-type enrolled struct{ uid, systemUUID string }
+type enrolled struct {
+	uid string
+	// is what counts, said what the node said otherwise and was warned of.
+	is, said machine
+}
+
+// machine is what a node says that its machine is.
+type machine struct{ systemUUID, providerID string }
+
+// lacks only the provider ID that the same machine has by now.
+func (m machine) lacks(now machine) bool {
+	return m.providerID == "" && now.providerID != "" && m.systemUUID == now.systemUUID
+}
+
+func enrolledIn(cm *corev1.ConfigMap) enrolled {
+	return enrolled{uid: cm.Data["node_uid"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]}}
+}
 
 func (e *enrolment) load(ctx context.Context) error {
 	maps, err := e.client.ConfigMaps(ctx, e.namespace)
@@ -43,9 +60,9 @@ func (e *enrolment) load(ctx context.Context) error {
 	e.known, e.todo = map[string]enrolled{}, map[string]nodeView{}
 	e.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
-	for _, cm := range maps {
-		if node, ok := strings.CutPrefix(cm.Name, kube.EnrolledName("")); ok {
-			e.known[node] = enrolled{cm.Data["node_uid"], cm.Data["system_uuid"]}
+	for i := range maps {
+		if node, ok := strings.CutPrefix(maps[i].Name, kube.EnrolledName("")); ok {
+			e.known[node] = enrolledIn(&maps[i])
 		}
 	}
 	return nil
@@ -54,11 +71,14 @@ func (e *enrolment) load(ctx context.Context) error {
 func (e *enrolment) put(name string, v nodeView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if was, ok := e.known[name]; ok && was.uid == v.uid {
-		if was.systemUUID != v.systemUUID {
+	says := machine{v.systemUUID, v.providerID}
+	if was, ok := e.known[name]; ok && was.uid == v.uid && !was.is.lacks(says) {
+		if says != was.is && says != was.said {
 			e.log.Warn("the node says it is another machine than the one enrolled; the enrolled one counts",
-				"node", name, "enrolled", was.systemUUID, "says", v.systemUUID)
-			e.known[name] = enrolled{was.uid, v.systemUUID} // said once
+				"node", name, "enrolled", was.is.systemUUID, "says", v.systemUUID,
+				"enrolledProviderID", was.is.providerID, "saysProviderID", v.providerID)
+			was.said = says
+			e.known[name] = was
 		}
 		return
 	}
@@ -105,19 +125,19 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		return err
 	}
 	e.mu.Lock()
-	e.known[name] = enrolled{stands.Data["node_uid"], stands.Data["system_uuid"]}
+	e.known[name] = enrolledIn(stands)
+	latest := e.todo[name]
 	delete(e.todo, name)
 	e.mu.Unlock()
 	if stands == cm {
-		e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID)
-		return nil
+		e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID, "providerID", v.providerID)
 	}
-	e.put(name, v) // it was enrolled already: does it say the same?
+	e.put(name, latest) // does it say what stands there, and still the same?
 	return nil
 }
 
-// replace writes over the enrolment of another Node object, never of this one,
-// and returns the one that stands.
+// replace writes over the enrolment of another Node object, never of this one
+// but for a provider ID that it lacks, and returns the one that stands.
 func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	old, err := e.client.ConfigMap(ctx, cm.Namespace, cm.Name)
 	if err != nil {
@@ -127,7 +147,11 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 		return nil, fmt.Errorf("enrol %s: %w", cm.Name, kube.ErrConflict) // gone again: the next try creates it
 	}
 	if old.Data["node_uid"] == cm.Data["node_uid"] {
-		return old, nil
+		if !enrolledIn(old).is.lacks(enrolledIn(cm).is) {
+			return old, nil
+		}
+		old.Data["provider_id"] = cm.Data["provider_id"]
+		return old, e.client.SaveConfigMap(ctx, old)
 	}
 	cm.ResourceVersion = old.ResourceVersion
 	return cm, e.client.SaveConfigMap(ctx, cm)

@@ -22,6 +22,12 @@ func enrolmentOf(uid, system string) *corev1.ConfigMap {
 
 func TestEnrolment(t *testing.T) {
 	says := func(uid, system string) nodeView { return nodeView{uid: uid, systemUUID: system, providerID: "p"} }
+	cloud := func(system, id string) nodeView { return nodeView{uid: "1", systemUUID: system, providerID: id} }
+	bare := func() *corev1.ConfigMap {
+		cm := enrolmentOf("1", "x")
+		cm.Data["provider_id"] = ""
+		return cm
+	}
 	for name, c := range map[string]struct {
 		// before stands when the source starts, meanwhile comes before it writes.
 		before, meanwhile *corev1.ConfigMap
@@ -46,6 +52,20 @@ func TestEnrolment(t *testing.T) {
 			enrolmentOf("1", "x").Data, nil, 1},
 		"an older node's enrolment came meanwhile": {nil, enrolmentOf("0", "w"), []nodeView{says("1", "x")},
 			enrolmentOf("1", "x").Data, []string{"PUT fence-enrolled-a"}, 0},
+		"a provider ID that comes later is added once": {nil, nil, []nodeView{cloud("x", ""), cloud("x", "p"), cloud("x", "p")},
+			enrolmentOf("1", "x").Data, []string{"POST fence-enrolled-a", "PUT fence-enrolled-a"}, 0},
+		"a provider ID that comes after a restart": {bare(), nil, []nodeView{cloud("x", "p")},
+			enrolmentOf("1", "x").Data, []string{"PUT fence-enrolled-a"}, 0},
+		"a provider ID is never changed, and that is said once (S11)": {enrolmentOf("1", "x"), nil, []nodeView{cloud("x", "q"), cloud("x", "q")},
+			enrolmentOf("1", "x").Data, nil, 1},
+		"what is said changes, and is said again": {enrolmentOf("1", "x"), nil, []nodeView{cloud("x", "q"), cloud("x", "r"), cloud("x", "p")},
+			enrolmentOf("1", "x").Data, nil, 2},
+		"no provider ID for a node that says it is another machine (S11)": {bare(), nil, []nodeView{cloud("y", "p")},
+			bare().Data, nil, 1},
+		"somebody added a provider ID meanwhile, and another": {bare(), enrolmentOf("1", "x"), []nodeView{cloud("x", "q")},
+			enrolmentOf("1", "x").Data, nil, 1},
+		"a node without a cloud is left in peace": {bare(), nil, []nodeView{cloud("x", ""), cloud("x", "")},
+			bare().Data, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
