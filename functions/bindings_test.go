@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/functions/gate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -175,6 +177,26 @@ func TestEveryAgentHasADriver(t *testing.T) {
 	for name, kind := range Drivers {
 		if kind.Name != name {
 			t.Errorf("driver %s calls itself %s", name, kind.Name)
+		}
+	}
+}
+
+// TestTheDriversPage: every example of it binds a node of AWS.
+func TestTheDriversPage(t *testing.T) {
+	page, err := os.ReadFile("../shared/device/ec2/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := strings.Split(string(page), "```")
+	for i := 1; i < len(examples); i += 2 {
+		var cm corev1.ConfigMap
+		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(examples[i], "yaml")), &cm); err != nil {
+			t.Fatal(err)
+		}
+		a := node("a", "1", "")
+		b, err := stored(t, []corev1.ConfigMap{cm, enrol("a", "1", "aws:///eu-west-1a/"+instance)}, nil).Bind(t.Context(), &a)
+		if err != nil || b.Address != "ec2:eu-west-1/"+instance {
+			t.Errorf("%s: %+v, %v", examples[i], b, err)
 		}
 	}
 }

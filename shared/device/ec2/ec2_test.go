@@ -169,11 +169,13 @@ func TestNotTheAPI(t *testing.T) {
 		answer http.HandlerFunc
 		kind   error
 	}{
-		"a page":               {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>ok</html>")) }, device.ErrUnknown},
-		"nothing":              {func(http.ResponseWriter, *http.Request) {}, device.ErrUnknown},
-		"not XML":              {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n{")) }, device.ErrUnknown},
-		"a proxy's refusal":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>no</html>", 407) }, device.ErrUnsupported},
-		"a broken balancer":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>no</html>", 502) }, device.ErrUnreachable},
+		"a page":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>ok</html>")) }, device.ErrUnknown},
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, device.ErrUnknown},
+		"not XML": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n{")) }, device.ErrUnknown},
+		"a proxy's refusal": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<html>no</html>", http.StatusProxyAuthRequired)
+		}, device.ErrUnsupported},
+		"a broken balancer":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>no</html>", http.StatusBadGateway) }, device.ErrUnreachable},
 		"an instance unstated": {answering("<instancesSet><item><instanceId>" + id + "</instanceId></item></instancesSet>"), device.ErrUnreachable},
 		"two instances": {answering("<instancesSet><item><instanceId>" + id + "</instanceId></item><item><instanceId>" + another +
 			"</instanceId></item></instancesSet>"), device.ErrUnknown},

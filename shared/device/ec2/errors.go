@@ -63,12 +63,12 @@ func (c *connection) explain(ctx context.Context, verb string, err error) error 
 	}
 	var api smithy.APIError
 	var nobody *noCredentials
-	kind, why := device.ErrUnreachable, ""
+	why, kind := "", device.ErrUnreachable
 	switch {
 	case errors.As(err, &nobody):
-		kind, why = nobody.kind(ctx)
+		why, kind = nobody.kind(ctx)
 	case errors.As(err, &api) && ctx.Err() == nil:
-		kind, why = refusal(api, status(err))
+		why, kind = refusal(api, status(err))
 	default:
 		why = cause(err)
 	}
@@ -76,41 +76,41 @@ func (c *connection) explain(ctx context.Context, verb string, err error) error 
 }
 
 // refusal is an answer with an error code, or one whose code can't be read.
-func refusal(api smithy.APIError, status int) (error, string) {
+func refusal(api smithy.APIError, status int) (string, error) {
 	code, what := api.ErrorCode(), api.ErrorCode()+": "+api.ErrorMessage()
 	if _, ok := retry.DefaultThrottleErrorCodes[code]; ok {
-		return device.ErrUnreachable, "throttled by AWS, " + what
+		return "throttled by AWS, " + what, device.ErrUnreachable
 	}
 	if kind, ok := kinds[code]; ok {
-		return kind, what
+		return what, kind
 	}
 	if code == "" || code == "UnknownError" {
 		what = fmt.Sprintf("status %d without an error code of AWS; is something else at this address?", status)
 		if status < http.StatusInternalServerError {
-			return device.ErrUnsupported, what
+			return what, device.ErrUnsupported
 		}
 	}
 	if status == 0 || status >= http.StatusInternalServerError {
-		return device.ErrUnreachable, what
+		return what, device.ErrUnreachable
 	}
-	return device.ErrConflict, what
+	return what, device.ErrConflict
 }
 
 // kind tells who would not give credentials from who could not.
-func (e *noCredentials) kind(ctx context.Context) (error, string) {
+func (e *noCredentials) kind(ctx context.Context) (string, error) {
 	const what = "get AWS credentials for this process: "
 	var api smithy.APIError
 	if ctx.Err() != nil {
-		return device.ErrUnreachable, what + ctx.Err().Error()
+		return what + ctx.Err().Error(), device.ErrUnreachable
 	}
 	if errors.As(e, &api) {
-		kind, why := refusal(api, status(e))
-		if kind != device.ErrUnreachable {
+		why, kind := refusal(api, status(e))
+		if !errors.Is(kind, device.ErrUnreachable) {
 			kind = device.ErrDenied
 		}
-		return kind, what + why
+		return what + why, kind
 	}
-	return device.ErrDenied, what + cause(e)
+	return what + cause(e), device.ErrDenied
 }
 
 func status(err error) int {
