@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +35,13 @@ func do(c *ec2test.Cloud, action string) int {
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
+		var mu sync.Mutex // the hooks come from timers
 		var got []string
-		note := func(what string) { got = append(got, time.Since(start).String()+" "+what) }
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, time.Since(start).String()+" "+what)
+		}
 		c := &ec2test.Cloud{
 			StopTakes: 30 * time.Second, StartTakes: 10 * time.Second,
 			OnStop: func(id string) { note("stopped " + id) }, OnStart: func(id string) { note("started " + id) },
@@ -56,6 +62,8 @@ func TestTime(t *testing.T) {
 		c.Terminate(id)
 		at(70*time.Second - 1)
 		at(70 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		want := []string{
 			"29.999999999s stopping", "30s stopped " + id, "30s stopped",
 			"39.999999999s pending", "40s started " + id, "40s running",
