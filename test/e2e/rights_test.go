@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/infra/knative"
+	"github.com/nodefence/nodefence/infra/local/broker"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/sources/apiserver"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestRights runs every function as its own account, with the rights of
+// infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
+// nothing that is granted is left unused.
+func TestRights(t *testing.T) {
+	w := newWorld(t, 5, trusting)
+	root, err := rig.Root()
+	must(t, err)
+	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	must(t, w.ApplyFile(w.ctx, file))
+	must(t, w.Apply(w.ctx, strings.Replace(asker, "resourceNames: [node-1, node-2], ", "", 1)))
+	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
+	o := &office{world: w, used: map[right]bool{}}
+	o.open()
+
+	// A node dies, whose BMC's password a person left in the ConfigMap.
+	first := w.database(1)
+	o.literal(first)
+	w.node(first, "crash")
+	w.phase(first, api.Finished)
+	second := w.moved("db-0", first)
+
+	// Somebody asks for the fence of a healthy node; then of the first one again.
+	a := asking{world: w}
+	must(t, o.publish(a.request(second, "/me", "1", a.token(second, "1", 600))))
+	w.phase(second, api.Finished)
+	third := w.moved("db-0", second)
+	must(t, o.publish(a.request(first, "/me", "2", a.token(first, "2", 600))))
+	w.until("the first node to be fenced again", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, first)
+		return f != nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
+	})
+
+	// A machine loses its power; later a Node object of the same name replaces it.
+	w.node(third, "power-loss")
+	w.phase(third, api.Fenced)
+	w.moved("db-0", third)
+	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, third, metav1.DeleteOptions{}))
+	w.node(third, "power-on")
+	w.until("the new machine to be enrolled", func() (bool, error) {
+		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, third, metav1.GetOptions{})
+		if err != nil {
+			return false, nil
+		}
+		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName(third), metav1.GetOptions{})
+		return err == nil && cm.Data["node_uid"] == string(n.UID), nil
+	})
+
+	// The broker gives an event up, and the second waker's clock ticks.
+	e := a.request(first, "/me", "3", "")
+	for _, name := range []string{"deadletter", "waker"} {
+		if name == "waker" {
+			e.SetType(events.Ping)
+		}
+		_, err := o.handlers[name](w.ctx, e)
+		must(t, err)
+	}
+	w.oneWriter()
+	for _, r := range o.unused(grants(t, file)) {
+		t.Errorf("granted and never used: %s", r)
+	}
+}
+
+// right is one thing that an account may do.
+type right struct{ account, namespace, group, resource, verb, name string }
+
+func (r right) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s: %s %s.%s %s in %q", r.account, r.verb, r.resource, r.group, r.name, r.namespace))
+}
+
+// office is nodefence with an account for each part.
+type office struct {
+	*world
+	broker   *broker.Broker
+	handlers map[string]run.Handler
+	mu       sync.Mutex
+	used     map[right]bool
+}
+
+func (o *office) open() {
+	o.t.Helper()
+	o.handlers = map[string]run.Handler{}
+	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker"} {
+		parts, err := functions.NewParts(o.ctx, rig.Settings(), o.as(name), o.logger(), freshRegistry())
+		must(o.t, err)
+		parts.Sender = o
+		o.handlers[name] = functions.Handlers(parts)[name]
+	}
+	triggers, err := broker.Parse("triggers.yaml", knative.Triggers)
+	must(o.t, err)
+	o.broker, err = broker.Start(o.ctx, broker.Options{Dir: o.t.TempDir(), Triggers: triggers, Handlers: o.handlers, Logger: quiet(), NoSync: true})
+	must(o.t, err)
+	o.t.Cleanup(func() { _ = o.broker.Close() })
+	o.source()
+}
+
+func (o *office) source() {
+	cfg := o.as("source")
+	client, err := kube.New(cfg)
+	must(o.t, err)
+	id, err := client.ClusterID(o.ctx)
+	must(o.t, err)
+	src, err := apiserver.New(apiserver.Options{
+		Config: cfg, Client: client, Sender: o, Logger: o.logger(), Source: events.SourceOf(id),
+		Namespace: "nodefence-system", Identity: "test", Elect: true,
+	})
+	must(o.t, err)
+	ctx, stop := context.WithCancel(o.ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = src.Run(ctx) }()
+	o.t.Cleanup(func() { stop(); <-done })
+}
+
+func (o *office) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(o.log, nil)) }
+
+func (o *office) publish(e event.Event) error { return o.broker.Publish(o.ctx, e) }
+
+// literal writes a BMC's password into the node's ConfigMap.
+func (o *office) literal(node string) {
+	o.t.Helper()
+	machines, err := o.Lab.Machines()
+	must(o.t, err)
+	maps := o.Kube.CoreV1().ConfigMaps("nodefence-system")
+	cm, err := maps.Get(o.ctx, "fence-config-node-"+node, metav1.GetOptions{})
+	must(o.t, err)
+	for k, v := range cm.Data {
+		cm.Data[k] = strings.Replace(v, "username=", "password="+machines[node].Password+"\nusername=", 1)
+		if k == "fence-method-bmc-off" || k == "fence-method-bmc-on" {
+			cm.Data[k] = strings.Replace(cm.Data[k], "secret=bmc-"+node+"\n", "", 1)
+		}
+	}
+	_, err = maps.Update(o.ctx, cm, metav1.UpdateOptions{})
+	must(o.t, err)
+}
+
+// Send lets the source and the waker reach the broker.
+func (o *office) Send(_ context.Context, e event.Event) error { return o.publish(e) }
+
+// as is the configuration of one account, which notes what it is used for.
+func (o *office) as(name string) *rest.Config {
+	o.t.Helper()
+	day := int64(86400)
+	r, err := o.Kube.CoreV1().ServiceAccounts("nodefence-system").CreateToken(o.ctx, "nodefence-"+name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+	must(o.t, err)
+	cfg := rest.AnonymousClientConfig(o.Config)
+	cfg.BearerToken = r.Status.Token
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req)
+			what, ok := rightOf("nodefence-"+name, req)
+			if ok && err == nil {
+				o.note(what, resp.StatusCode)
+			}
+			return resp, err
+		})
+	})
+	return cfg
+}
+
+func (o *office) note(r right, status int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if status == http.StatusForbidden && !o.used[r] {
+		o.t.Errorf("forbidden: %s", r)
+	}
+	o.used[r] = true
+}
+
+func (o *office) unused(granted []right) (never []right) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, g := range granted {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(o.used)), func(u right) bool { return covers(g, u) }) {
+			never = append(never, g)
+		}
+	}
+	return never
+}
+
+// covers: a grant everywhere covers each namespace, one without a name each
+// name. Who watches must be able to list too: an API server that does not stream
+// lists is asked so.
+func covers(g, u right) bool {
+	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch"
+	return g.account == u.account && g.group == u.group && g.resource == u.resource && verb &&
+		(g.namespace == "" || g.namespace == u.namespace) && (g.name == "" || g.name == u.name)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// rightOf is what a request asks to do, as RBAC names it.
+func rightOf(account string, r *http.Request) (right, bool) {
+	p := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	x := right{account: account}
+	switch {
+	case len(p) > 2 && p[0] == "api":
+		p = p[2:]
+	case len(p) > 3 && p[0] == "apis":
+		x.group, p = p[1], p[3:]
+	default:
+		return x, false // /readyz and the like
+	}
+	if p[0] == "namespaces" && len(p) > 2 {
+		x.namespace, p = p[1], p[2:]
+	}
+	x.resource = p[0]
+	if len(p) > 1 {
+		x.name = p[1]
+	}
+	if len(p) > 2 {
+		x.resource += "/" + p[2]
+	}
+	x.verb = map[string]string{"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get"}[r.Method]
+	if r.Method == http.MethodGet && x.name == "" {
+		x.verb = "list"
+		if r.URL.Query().Get("watch") != "" {
+			x.verb = "watch"
+		}
+	}
+	return x, true
+}
+
+// grants is what the manifest allows, one by one.
+func grants(t *testing.T, file string) (all []right) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	rules := map[string][]rbacv1.PolicyRule{}
+	for {
+		var d struct {
+			Kind     string              `json:"kind"`
+			Metadata metav1.ObjectMeta   `json:"metadata"`
+			Rules    []rbacv1.PolicyRule `json:"rules"`
+			RoleRef  rbacv1.RoleRef      `json:"roleRef"`
+			Subjects []rbacv1.Subject    `json:"subjects"`
+		}
+		if err := docs.Decode(&d); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		rules[d.Kind+d.Metadata.Namespace+d.Metadata.Name] = d.Rules // roles stand before their bindings
+		for _, s := range d.Subjects {
+			for _, rule := range rules[d.RoleRef.Kind+d.Metadata.Namespace+d.RoleRef.Name] {
+				all = append(all, expand(s.Name, d.Metadata.Namespace, rule)...)
+			}
+		}
+	}
+}
+
+func expand(account, namespace string, r rbacv1.PolicyRule) (all []right) {
+	names := r.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, g := range r.APIGroups {
+		for _, res := range r.Resources {
+			for _, v := range r.Verbs {
+				for _, n := range names {
+					all = append(all, right{account, namespace, g, res, v, n})
+				}
+			}
+		}
+	}
+	return all
+}
