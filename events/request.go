@@ -44,6 +44,9 @@ func Asks(eventType string) bool {
 // Node is a reason to look at it, no more.
 func IsHint(eventType string) bool { return strings.HasPrefix(eventType, apiServerPrefix) }
 
+// AboutNode tells whether a hint is about a Node.
+func AboutNode(e event.Event) bool { return strings.HasPrefix(e.Subject(), nodesPath) }
+
 const (
 	knativePrefix   = "dev.knative."
 	apiServerPrefix = knativePrefix + "apiserver."

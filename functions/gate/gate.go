@@ -41,6 +41,10 @@ type Gate struct {
 
 // Handle takes one event.
 func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	if events.IsHint(e.Type()) && !events.AboutNode(e) {
+		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
+		return nil, nil
+	}
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)

@@ -1,19 +1,21 @@
-// Command demo shows nodefence's main job on a real control plane: a node dies
-// with its kernel silent and its power on, and its StatefulSet pod comes back on
-// another node. It ends with a verdict that it has checked.
+// Command demo shows nodefence at work on a real control plane, and ends with a
+// verdict that it has checked. Its main job: a node dies with its kernel silent
+// and its power on, and its StatefulSet pod comes back on another node.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -31,7 +33,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	err := show(ctx)
+	err := choose(ctx, os.Args[1:])
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted; nothing is left running")
 	}
@@ -41,7 +43,35 @@ func main() {
 	}
 }
 
-func show(ctx context.Context) (err error) {
+// tale is one thing to show.
+type tale struct {
+	about, policy string
+	// strike is what happens to the node.
+	strike func(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) error
+}
+
+var tales = map[string]tale{
+	"crash":   {"a node dies, its pod comes back elsewhere", policy, crash},
+	"request": {"an event asks for the fence of a node that is Ready", policy + trusted, request},
+}
+
+func choose(ctx context.Context, args []string) error {
+	name := "crash"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	t, ok := tales[name]
+	if !ok {
+		var all strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(tales)) {
+			fmt.Fprintf(&all, "\n  make demo DEMO=%-8s  %s", name, tales[name].about)
+		}
+		return fmt.Errorf("no demo %q; there are%s", name, all.String())
+	}
+	return show(ctx, t)
+}
+
+func show(ctx context.Context, t tale) (err error) {
 	say("a Kubernetes control plane and three simulated machines, each with a BMC, on loopback")
 	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid())})
 	if err != nil {
@@ -57,7 +87,7 @@ func show(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := prepare(ctx, c); err != nil {
+	if err := prepare(ctx, c, t.policy); err != nil {
 		return err
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
@@ -71,10 +101,10 @@ func show(ctx context.Context) (err error) {
 	}
 	defer p.Stop()
 	say("nodefence-local runs: source, broker, functions")
-	return fence(ctx, c)
+	return fence(ctx, c, p, t)
 }
 
-func prepare(ctx context.Context, c *rig.Cluster) error {
+func prepare(ctx context.Context, c *rig.Cluster, policy string) error {
 	machines, err := c.Lab.Machines()
 	if err != nil {
 		return err
@@ -94,27 +124,24 @@ func prepare(ctx context.Context, c *rig.Cluster) error {
 
 // story is what is measured on the way.
 type story struct {
-	victim, target                        string
-	crashed, unready, proof, running, end time.Time
+	victim, target string
+	// what began it, and what the API server made of it
+	what, lost                           string
+	struck, unready, proof, running, end time.Time
 }
 
-func fence(ctx context.Context, c *rig.Cluster) error {
+func fence(ctx context.Context, c *rig.Cluster, p *rig.Process, t tale) error {
 	var s story
 	var err error
 	if s.victim, err = c.PodRunning(ctx, "db-0", ""); err != nil {
 		return err
 	}
 	say("pod db-0 runs on %s and writes to its volume", s.victim)
-	s.crashed = time.Now()
-	if err := c.Lab.Node(s.victim, "crash"); err != nil {
-		return err
-	}
-	say("%s: the kernel dies. The machine has power, and says nothing any more", s.victim)
+	s.struck = time.Now()
 	told := follow(ctx, c, s.victim)
-	if err := c.Ready(ctx, s.victim, corev1.ConditionUnknown); err != nil {
+	if err := t.strike(ctx, c, p, &s); err != nil {
 		return err
 	}
-	s.unready = time.Now()
 	if s.target, err = c.PodRunning(ctx, "db-0", s.victim); err != nil {
 		return err
 	}
@@ -182,16 +209,16 @@ func (s *story) verdict(ctx context.Context, c *rig.Cluster, f *api.NodeFence) e
 			return fmt.Errorf("the volume is attached to %s", a.Spec.NodeName)
 		}
 	}
-	after := func(t time.Time) string { return fmt.Sprintf("%5.1f s", t.Sub(s.crashed).Seconds()) }
+	after := func(t time.Time) string { return fmt.Sprintf("%5.1f s", t.Sub(s.struck).Seconds()) }
 	fmt.Printf(`
-after the crash
-  %s  Kubernetes counts the node as lost (Ready=Unknown; this lab's grace is 8 s)
+after %s
+  %s  %s
   %s  the machine is proven off: read twice, %s apart
   %s  pod db-0 runs on %s, its volume attached there
   %s  the node is back, and nothing of nodefence is left on it
 the BMC's own log: one power-off (%s), one power-on (%s) after the release
 writers on the volume at one time: never two
-`, after(s.unready), after(s.proof), f.Status.Proof.Reads[1].At.Sub(f.Status.Proof.Reads[0].At.Time).Round(100*time.Millisecond),
+`, s.what, after(s.unready), s.lost, after(s.proof), f.Status.Proof.Reads[1].At.Sub(f.Status.Proof.Reads[0].At.Time).Round(100*time.Millisecond),
 		after(s.running), s.target, after(s.end), words[0].Time.Local().Format("15:04:05.0"), words[1].Time.Local().Format("15:04:05.0"))
 	return nil
 }
