@@ -10,12 +10,24 @@ import (
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
 )
 
-// Node is the node that an event is about: its subject. The error names the
-// attribute that is wrong.
+// Node is the node that an event is about: its subject, or for a request without
+// one, as tools send it that can't set a subject, its data's node. The error names
+// the attribute that is wrong.
 func Node(e event.Event) (string, error) {
 	n := e.Subject()
 	if IsHint(e.Type()) {
 		n = strings.TrimPrefix(n, nodesPath)
+	}
+	if Asks(e.Type()) {
+		r, err := ReadRequest(e)
+		switch {
+		case err != nil:
+			return "", err
+		case n == "":
+			n = r.Node
+		case r.Node != "" && r.Node != n:
+			return "", fmt.Errorf("attribute subject: %.80q, and data.node is %.80q: they must name one node", n, r.Node)
+		}
 	}
 	if n == "" {
 		return "", fmt.Errorf("attribute subject: missing, it must name the node")

@@ -25,6 +25,8 @@ const RequestValidity = 15 * time.Minute
 
 // Request is the body of an event that asks for a fence. All of it is optional.
 type Request struct {
+	// Node, where the event has no subject.
+	Node string `json:"node,omitempty"`
 	// Reason, in words, goes into the record.
 	Reason string `json:"reason,omitempty"`
 	// Token is of the Kubernetes user or service account that asks, issued for
@@ -68,7 +70,7 @@ func ReadRequest(e event.Event) (Request, error) {
 		if e.Type() != RequestFence {
 			return Request{}, nil
 		}
-		return r, fmt.Errorf("data: want a JSON object with reason and token, both optional: %w", err)
+		return r, fmt.Errorf("data: want a JSON object with node, reason and token, all optional: %w", err)
 	}
 	return r, nil
 }
