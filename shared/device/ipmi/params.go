@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/bougou/go-ipmi/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/host"
 )
 
 // Kind declares the driver.
@@ -72,10 +72,10 @@ const maxUser = 16
 func parse(p map[string]string) (*bmc, error) {
 	b := &bmc{user: p["username"], password: p["password"]}
 	var err error
-	if b.host, err = hostOf(p["ip"]); err != nil {
+	if b.host, err = host.Name("ip", p["ip"]); err != nil {
 		return nil, err
 	}
-	if b.port, err = portOf(p["ipport"]); err != nil {
+	if b.port, err = host.Port("ipport", p["ipport"], 623); err != nil {
 		return nil, err
 	}
 	var ok bool
@@ -90,59 +90,6 @@ func parse(p map[string]string) (*bmc, error) {
 		return nil, fmt.Errorf("username is longer than the %d bytes that IPMI has for it", maxUser)
 	}
 	return b, nil
-}
-
-// hostOf is one spelling of one machine's address. An address that is this
-// machine's own or everybody's would switch another machine than was meant.
-func hostOf(s string) (string, error) {
-	host := strings.TrimSuffix(strings.TrimSpace(s), ".")
-	if host == "" {
-		return "", errors.New("ip is missing")
-	}
-	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
-		host = host[1 : len(host)-1]
-	}
-	addr, err := netip.ParseAddr(host) // a zone keeps its capitals
-	addr = addr.Unmap()
-	switch {
-	case err == nil && (addr.IsUnspecified() || addr.IsMulticast() || addr == broadcast):
-		return "", fmt.Errorf("ip %q is not one machine's", s)
-	case err == nil:
-		return addr.String(), nil
-	}
-	if host = strings.ToLower(host); !hostName(host) {
-		return "", fmt.Errorf("ip %q is neither an address nor a host's name", s)
-	}
-	return host, nil
-}
-
-var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
-
-const digits = "0123456789"
-
-// hostName tells whether it can be looked up and is nothing else: what ends in a
-// number is an address, and one that is spelt as 010.0.0.7 has two readings.
-func hostName(s string) bool {
-	labels := strings.Split(s, ".")
-	for _, l := range labels {
-		if l == "" || len(l) > 63 || l[0] == '-' || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz-_"+digits) != "" {
-			return false
-		}
-	}
-	last := labels[len(labels)-1]
-	hex, isHex := strings.CutPrefix(last, "0x")
-	return strings.Trim(last, digits) != "" && (!isHex || strings.Trim(hex, "abcdef"+digits) != "")
-}
-
-func portOf(s string) (int, error) {
-	if s == "" {
-		return 623, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 65535 {
-		return 0, fmt.Errorf("ipport %q is not a port", s)
-	}
-	return n, nil
 }
 
 func (b *bmc) address() string { return net.JoinHostPort(b.host, strconv.Itoa(b.port)) }
