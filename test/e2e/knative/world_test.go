@@ -1,9 +1,9 @@
 package knative
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -175,7 +177,7 @@ func (w *world) through(namespace, broker, eventType string, to *sink) {
 	n := 0
 	w.until("events of type "+eventType+" to get through", func() (bool, error) {
 		n++
-		err := w.send(namespace, broker, event{ID: fmt.Sprint(probe, n), Type: eventType, Source: "probe", Body: "{}"})
+		err := w.send(namespace, broker, plain(fmt.Sprint(probe, n), eventType, "probe", "{}"))
 		return err == nil && len(to.got()) > 0, nil
 	})
 }
@@ -183,33 +185,34 @@ func (w *world) through(namespace, broker, eventType string, to *sink) {
 // probe begins the ID of an event that only shows that the way is open.
 const probe = "probe-"
 
-// event is what a test sends.
-type event struct{ ID, Type, Source, Subject, Body string }
-
-func (w *world) send(namespace, broker string, e event) error {
+// send posts an event to a broker as a pod would.
+func (w *world) send(namespace, broker string, e event.Event) error {
 	u := url.URL{Scheme: "http", Host: "broker-ingress." + plane.Namespace + ".svc.cluster.local", Path: "/" + namespace + "/" + broker}
-	r, err := http.NewRequestWithContext(w.ctx, http.MethodPost, u.String(), strings.NewReader(e.Body))
+	r, err := cehttp.NewHTTPRequestFromEvent(w.ctx, u.String(), e)
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]string{
-		"Ce-Specversion": "1.0", "Ce-Id": e.ID, "Ce-Type": e.Type, "Ce-Source": e.Source, "Ce-Subject": e.Subject, "Content-Type": "application/json",
-	} {
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
 	answer, err := w.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("post event %s: %w", e.ID, err)
+		return fmt.Errorf("post event %s: %w", e.ID(), err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	var said bytes.Buffer
-	_, _ = said.ReadFrom(answer.Body)
+	said, _ := io.ReadAll(answer.Body)
 	if answer.StatusCode != http.StatusAccepted {
-		return fmt.Errorf("post event %s: %s %s", e.ID, answer.Status, said.String())
+		return fmt.Errorf("post event %s: %s %s", e.ID(), answer.Status, said)
 	}
 	return nil
+}
+
+// plain is an event about anything.
+func plain(id, typ, subject, body string) event.Event {
+	e := event.New()
+	e.SetID(id)
+	e.SetType(typ)
+	e.SetSource("test")
+	e.SetSubject(subject)
+	_ = e.SetData(event.ApplicationJSON, []byte(body)) // bytes always encode
+	return e
 }
 
 func (w *world) until(what string, ok func() (bool, error)) {

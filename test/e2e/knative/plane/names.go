@@ -30,22 +30,19 @@ type names struct {
 	mu       sync.Mutex
 	backends map[service]backend
 	external map[service]service
+	// changed is called when a Service leads elsewhere.
+	changed func()
 }
 
 func newNames(k kubernetes.Interface) *names {
-	return &names{kube: k, backends: map[service]backend{}, external: map[service]service{}}
+	return &names{kube: k, backends: map[service]backend{}, external: map[service]service{}, changed: func() {}}
 }
 
 func (n *names) set(s service, b backend) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.backends[s] = b
-}
-
-func (n *names) get(s service) backend {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.backends[s]
+	n.mu.Unlock()
+	n.changed()
 }
 
 // dial has the form that net/http wants.

@@ -37,6 +37,7 @@ func newProxy(n *names) *http.Server {
 		}
 		p.ServeHTTP(w, r)
 	})
+	n.changed = transport.CloseIdleConnections // or events would go where they went before
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	s.RegisterOnShutdown(transport.CloseIdleConnections)
 	return s

@@ -65,12 +65,16 @@ spec: {ports: [{name: http, port: 80, protocol: TCP}]}
 `, name, namespace))
 }
 
-// Divert leads a Service to another address, or back to its process.
-func (p *Plane) Divert(namespace, name, addr string) (back func()) {
+// Divert leads a workload's Service to another address until back is called, and
+// says where the workload itself listens.
+func (p *Plane) Divert(namespace, name, addr string) (own string, back func(), err error) {
+	q, err := p.find(name)
+	if err != nil {
+		return "", nil, err
+	}
 	s := service{namespace, name}
-	before := p.names.get(s)
 	p.names.set(s, toAddress(addr))
-	return func() { p.names.set(s, before) }
+	return q.addr, func() { p.names.set(s, q.dial) }, nil
 }
 
 // environment is what the Deployment's first container would find.
