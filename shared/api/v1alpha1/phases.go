@@ -85,8 +85,10 @@ func (p Phase) HostHA() string {
 		return "FENCING"
 	case PoweringOn, Recovering:
 		return "RECOVERING"
-	case Fenced, Failed:
+	case Fenced:
 		return "FENCED"
+	case Failed:
+		return "INELIGIBLE" // it can't be managed until a person has seen to it
 	}
 	return "AVAILABLE"
 }
