@@ -36,6 +36,10 @@ demo: build lab-build ## A node dies, its pod comes back elsewhere, on a real co
 test: build lab-build ## All tests
 	@test/run-tests
 
+.PHONY: e2e-lambda
+e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's rules and EC2, on a real control plane
+	@go test ./test/e2e/lambda -count=1 -v -timeout 20m
+
 .PHONY: bench
 bench: build lab-build ## Measure: latencies, API requests, events, memory
 	@go run ./test/bench $(BENCH)

@@ -1,0 +1,269 @@
+// Package lambda tells whole stories on AWS's side: the built program on the
+// Lambda Runtime API, a process for each function, EventBridge with the
+// template's own rules, and a real control plane with simulated machines.
+//
+// What a reader must not get wrong: the Runtime API, the bus and EC2 are ours,
+// by AWS's public documents. IAM, freezing, limits and delays are not here.
+package lambda
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nodefence/nodefence/infra/aws"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// quick makes a fence's own waits short; what is proven stays the same.
+const quick = `
+timeouts: {deviceCall: 5s, powerOff: 20s, healthyFor: 1s, boot: 2m}
+retries: {interval: 1s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
+`
+
+var labs atomic.Int64
+
+// world is a lab, and nodefence on AWS beside it.
+type world struct {
+	*rig.Cluster
+	t   *testing.T
+	ctx context.Context
+	log *lockedBuffer
+	dir string
+	bus *bus
+	aws map[string]string
+}
+
+func newWorld(t *testing.T, nodes int) *world {
+	t.Helper()
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
+	t.Cleanup(cancel)
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("lambda-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := lab.Down(); err != nil {
+			t.Errorf("lab left something behind: %v", err)
+		}
+	})
+	c, err := rig.Connect(lab)
+	must(t, err)
+	must(t, c.Install(ctx))
+	root, err := rig.Root()
+	must(t, err)
+	must(t, c.ApplyFile(ctx, filepath.Join(root, "infra/aws/cluster/rights.yaml")))
+	must(t, c.Apply(ctx, rig.Policy("default", quick)))
+	b, err := newBus()
+	must(t, err)
+	t.Cleanup(b.Close)
+	w := &world{Cluster: c, t: t, ctx: ctx, log: &lockedBuffer{}, dir: t.TempDir(), bus: b, aws: map[string]string{
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "ASIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not-a-secret",
+		"AWS_SESSION_TOKEN": "session", "AWS_ENDPOINT_URL_EVENTBRIDGE": b.URL,
+		"NODEFENCE_BUS": name, "NODEFENCE_CLUSTER": "lab",
+	}}
+	t.Cleanup(w.tell)
+	return w
+}
+
+// tell prints what happened when a test has failed.
+func (w *world) tell() {
+	if !w.t.Failed() {
+		return
+	}
+	fences, err := w.Fences.Fences(context.Background())
+	if err != nil {
+		w.t.Logf("fences: %v", err)
+	}
+	for i := range fences {
+		w.t.Logf("%s is %s\n%s", fences[i].Name, fences[i].Status.Phase, rig.Story(&fences[i]))
+	}
+	w.t.Logf("events: %s", strings.Join(w.bus.types(), "\n"))
+	path := filepath.Join(os.TempDir(), "nodefence-"+strings.ReplaceAll(w.t.Name(), "/", "-")+".log")
+	if os.WriteFile(path, w.log.Bytes(), 0o600) == nil {
+		w.t.Logf("nodefence's log: %s", path)
+	}
+}
+
+// deploy starts every function of the template, with so many processes each.
+func (w *world) deploy(processes int) {
+	w.t.Helper()
+	bootstrap, err := rig.Bin("nodefence")
+	must(w.t, err)
+	stack, err := aws.Parse(aws.Template)
+	must(w.t, err)
+	for id, r := range stack.Resources {
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+		var p struct {
+			Environment       struct{ Variables map[string]string }
+			EventInvokeConfig struct{ MaximumRetryAttempts int }
+		}
+		raw, err := json.Marshal(r.Properties)
+		must(w.t, err)
+		must(w.t, json.Unmarshal(raw, &p))
+		env := map[string]string{"AWS_LAMBDA_FUNCTION_NAME": name + "-" + strings.ToLower(id)}
+		for _, from := range []map[string]string{w.aws, p.Environment.Variables} {
+			for k, v := range from {
+				env[k] = v
+			}
+		}
+		fn := env["NODEFENCE_FUNCTION"]
+		env["KUBECONFIG"] = w.kubeconfig("nodefence-"+fn, "nodefence-"+fn)
+		f := &function{name: fn, bootstrap: bootstrap, env: env, log: w.log, retries: p.EventInvokeConfig.MaximumRetryAttempts}
+		f.failed = func(record []byte) {
+			w.bus.route("lambda", "Lambda Function Invocation Result - Failure", record)
+		}
+		f.scale(processes)
+		w.bus.functions[fn] = f
+	}
+	w.t.Cleanup(w.end)
+}
+
+// end lets what is under way end, says what the processes have needed, and
+// ends them.
+func (w *world) end() {
+	for _, f := range w.bus.functions {
+		f.close()
+	}
+	for _, f := range w.bus.functions {
+		f.wait()
+		for _, p := range f.processes() {
+			if peak, err := p.memory(); err == nil {
+				w.t.Logf("%-10s first event handled %4d ms after the process's start, %d MiB at most", f.name, p.coldStart().Milliseconds(), peak)
+			}
+		}
+		f.kill()
+	}
+}
+
+// kubeconfig is the lab's, in the name of somebody else.
+func (w *world) kubeconfig(user string, groups ...string) string {
+	w.t.Helper()
+	cfg, err := clientcmd.LoadFromFile(w.Lab.Kubeconfig)
+	must(w.t, err)
+	must(w.t, clientcmd.ResolveLocalPaths(cfg))
+	for _, a := range cfg.AuthInfos {
+		a.Impersonate, a.ImpersonateGroups = user, groups
+	}
+	path := filepath.Join(w.dir, strings.ReplaceAll(user, ":", "-")+".kubeconfig")
+	must(w.t, clientcmd.WriteToFile(*cfg, path))
+	return path
+}
+
+// source runs nodefence-source with its events on the bus, and returns how to kill it.
+func (w *world) source() (kill func()) {
+	w.t.Helper()
+	bin, err := rig.Bin("nodefence-source")
+	must(w.t, err)
+	addr, err := freeAddr()
+	must(w.t, err)
+	cmd := exec.Command(bin)
+	cmd.Stdout, cmd.Stderr = w.log, w.log
+	cmd.Env = []string{"LISTEN=" + addr, "POD_NAME=source", "KUBECONFIG=" + w.kubeconfig(
+		"system:serviceaccount:nodefence-system:nodefence-source", "system:serviceaccounts", "system:serviceaccounts:nodefence-system")}
+	for k, v := range w.aws {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	must(w.t, cmd.Start())
+	var once sync.Once
+	kill = func() {
+		once.Do(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+	}
+	w.t.Cleanup(kill)
+	w.until("the source to be ready", func() (bool, error) {
+		r, err := http.Get("http://" + addr + "/readyz")
+		if err != nil {
+			return false, nil
+		}
+		_ = r.Body.Close()
+		return r.StatusCode == http.StatusOK, nil
+	})
+	return kill
+}
+
+// ticking has the clock tick until the test ends, faster than AWS's.
+func (w *world) ticking() {
+	ctx, stop := context.WithCancel(w.ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				w.bus.tick()
+			}
+		}
+	})
+	w.t.Cleanup(func() { stop(); done.Wait() })
+}
+
+func (w *world) phase(node string, want ...api.Phase) *api.NodeFence {
+	w.t.Helper()
+	f, err := w.Phase(w.ctx, node, want...)
+	must(w.t, err)
+	return f
+}
+
+// oneWriter checks that no volume ever had two.
+func (w *world) oneWriter() {
+	w.t.Helper()
+	got, err := w.Lab.Writers()
+	must(w.t, err)
+	for _, o := range got.Overlaps {
+		w.t.Errorf("two writers on one volume: %s", o)
+	}
+	if len(got.Records) == 0 {
+		w.t.Error("nobody ever wrote: the check has seen nothing")
+	}
+}
+
+func (w *world) until(what string, ok func() (bool, error)) {
+	w.t.Helper()
+	must(w.t, rig.Until(w.ctx, what, ok))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockedBuffer takes a log from many processes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) Bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b.Bytes())
+}
