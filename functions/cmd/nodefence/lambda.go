@@ -7,8 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/run/eventbridge"
@@ -42,9 +40,9 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := s.cluster(ctx)
+	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	log := newLog()
 	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, prometheus.NewRegistry())
@@ -57,24 +55,4 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 		return nil, err
 	}
 	return lambda.New(h, bus, log), nil
-}
-
-// cluster is how the API server is reached: as an IAM role where an EKS cluster
-// is named, else by a file, else as the pod's own account.
-func (s settings) cluster(ctx context.Context) (*rest.Config, error) {
-	if s.EKS.Name != "" && s.Kubeconfig != "" {
-		return nil, errors.New("both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster")
-	}
-	if s.EKS.Name == "" {
-		cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-		if err != nil {
-			return nil, fmt.Errorf("find the cluster: %w", err)
-		}
-		return cfg, nil
-	}
-	aws, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
-	}
-	return s.EKS.Config(aws)
 }

@@ -85,9 +85,9 @@ func serveHTTP(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log, reg := newLog(), prometheus.NewRegistry()
-	cfg, err := s.cluster(ctx)
+	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
-		return err
+		return fmt.Errorf("find the cluster: %w", err)
 	}
 	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, reg)
 	if err != nil {

@@ -21,10 +21,10 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 		"no bus":              {"NODEFENCE_BUS", "", "NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to"},
 		"no region":           {"AWS_REGION", "", "event bus nodefence: no region, set AWS_REGION"},
 		"no cluster":          {"NODEFENCE_EKS_CLUSTER", "", "no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG"},
-		"no cluster endpoint": {"NODEFENCE_EKS_ENDPOINT", "", "NODEFENCE_EKS_ENDPOINT= is not the https URL of the API server of prod"},
-		"no CA":               {"NODEFENCE_EKS_CA", "", "NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
+		"no cluster endpoint": {"NODEFENCE_EKS_ENDPOINT", "", "find the cluster: NODEFENCE_EKS_ENDPOINT= is not the https URL of the API server of prod"},
+		"no CA":               {"NODEFENCE_EKS_CA", "", "find the cluster: NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
 		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
-		"two clusters":        {"KUBECONFIG", "/nowhere", "both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
+		"two clusters":        {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
 		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker"},
 		"the waker can send":  {"NODEFENCE_FUNCTION", "waker", ""},
 	} {

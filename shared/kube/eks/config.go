@@ -1,6 +1,7 @@
 package eks
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Cluster names an EKS cluster and where it is: what `aws eks describe-cluster`
@@ -22,6 +25,23 @@ type Cluster struct {
 	Endpoint string `envconfig:"NODEFENCE_EKS_ENDPOINT"`
 	// CA is its certificate authority, PEM in base64 as EKS gives it.
 	CA string `envconfig:"NODEFENCE_EKS_CA"`
+}
+
+// Or reaches the cluster if one is named, as the role that the environment gives
+// this process; else the one that a kubeconfig names, or, without any, the
+// pod's own.
+func (c Cluster) Or(ctx context.Context, kubeconfig string) (*rest.Config, error) {
+	if c.Name != "" && kubeconfig != "" {
+		return nil, errors.New("both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster")
+	}
+	if c.Name == "" {
+		return clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	return c.Config(cfg)
 }
 
 // Config reaches the cluster as the role that the AWS configuration names.

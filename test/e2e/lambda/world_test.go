@@ -174,8 +174,7 @@ func (w *world) source() (kill func()) {
 	must(w.t, err)
 	cmd := exec.Command(bin)
 	cmd.Stdout, cmd.Stderr = w.log, w.log
-	cmd.Env = []string{"LISTEN=" + addr, "POD_NAME=source", "KUBECONFIG=" + w.kubeconfig(
-		"system:serviceaccount:nodefence-system:nodefence-source", "system:serviceaccounts", "system:serviceaccounts:nodefence-system")}
+	cmd.Env = []string{"LISTEN=" + addr, "POD_NAME=source", "KUBECONFIG=" + w.kubeconfig("nodefence-source", "nodefence-source")}
 	for k, v := range w.aws {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/apiserver"
@@ -45,6 +45,9 @@ It takes no arguments. It is configured by its environment:
   NODEFENCE_NAMESPACE   namespace of the leader Lease and the enrolments (nodefence-system)
   NODEFENCE_CLUSTER     this cluster's name in events (the UID of namespace kube-system)
   KUBECONFIG            file that says how to reach the cluster (in a pod its own account)
+  NODEFENCE_EKS_CLUSTER instead of KUBECONFIG: name of an EKS cluster, reached as this
+                        process's IAM role, with NODEFENCE_EKS_ENDPOINT (URL) and
+                        NODEFENCE_EKS_CA (PEM in base64)
   LISTEN                address of /healthz, /readyz and /metrics (:8080)
   POD_NAME              name of this replica (host name and process ID)
 
@@ -57,6 +60,7 @@ leader Lease: whoever runs it starts it again.
 
 type settings struct {
 	sink.Options
+	EKS        eks.Cluster
 	Bus        string `envconfig:"NODEFENCE_BUS"`
 	Namespace  string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	Cluster    string `envconfig:"NODEFENCE_CLUSTER"`
@@ -94,7 +98,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
 	}
