@@ -1,0 +1,154 @@
+package redfish
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/trust"
+)
+
+// refusal is an answer that is no success.
+type refusal struct {
+	kind   error
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.kind.Error() + ": " + r.text }
+func (r *refusal) Unwrap() error { return r.kind }
+
+// kinds are the words for statuses. Any other is the BMC's no to this system as
+// it is now, or a broken BMC from 500 on.
+var kinds = map[int]error{
+	http.StatusUnauthorized:         device.ErrDenied,
+	http.StatusForbidden:            device.ErrDenied,
+	http.StatusNotFound:             device.ErrUnknown,
+	http.StatusGone:                 device.ErrUnknown,
+	http.StatusMethodNotAllowed:     device.ErrUnsupported,
+	http.StatusNotImplemented:       device.ErrUnsupported,
+	http.StatusRequestTimeout:       device.ErrUnreachable,
+	http.StatusTooManyRequests:      device.ErrUnreachable,
+	http.StatusNotAcceptable:        device.ErrUnsupported,
+	http.StatusUnsupportedMediaType: device.ErrUnsupported,
+}
+
+// unable are the message IDs, without registry and version, that say of a 400
+// that it is not about the moment.
+var unable = []string{
+	"ActionNotSupported", "ActionParameterNotSupported", "ActionParameterUnknown", "ActionParameterValueNotInList",
+	"ActionParameterValueFormatError", "PropertyValueNotInList", "PropertyUnknown", "QueryNotSupported",
+}
+
+// refused sorts an answer into the words that every driver uses.
+func (c *conversation) refused(what, method string, a answer) error {
+	id, text := said(a.body)
+	kind, ok := kinds[a.status]
+	switch {
+	case ok:
+	case a.status < 400:
+		kind = device.ErrUnsupported
+		text = "a redirect that is not followed"
+		if u, err := url.Parse(a.header.Get("Location")); err == nil && u.Host != "" {
+			text += ", to " + u.Host
+		}
+	case a.status >= 500:
+		kind = device.ErrUnreachable
+	case a.status == http.StatusBadRequest && slices.Contains(unable, id[strings.LastIndex(id, ".")+1:]):
+		kind = device.ErrUnsupported
+	default:
+		kind = device.ErrConflict
+	}
+	if what == "read the service" && kind == device.ErrUnknown {
+		kind, text = device.ErrUnsupported, "there is no Redfish service at this address"
+	}
+	parts := []string{fmt.Sprintf("status %d", a.status)}
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		parts = append(parts, busy(a.header.Get("Retry-After")))
+	}
+	for _, p := range []string{id, text} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return &refusal{kind, a.status, c.m.at() + ": " + line(c.scrub(what+": "+strings.Join(parts, ": ")))}
+}
+
+// busy is what a BMC asks for that has too much to do.
+func busy(after string) string {
+	switch n, err := strconv.ParseUint(after, 10, 31); {
+	case after == "":
+		return "busy"
+	case err == nil:
+		return fmt.Sprintf("busy, asks to wait %d s", n)
+	}
+	return "busy, asks to wait until " + after
+}
+
+// message is one of Redfish's.
+type message struct {
+	ID   string `json:"MessageId"`
+	Text string `json:"Message"`
+}
+
+// said is the first message of an answer, of which the extended ones say more.
+func said(body []byte) (id, text string) {
+	var a struct {
+		Error struct {
+			Code     string    `json:"code"`
+			Text     string    `json:"message"`
+			Extended []message `json:"@Message.ExtendedInfo"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return "", "" // not in Redfish's words; the status has to do
+	}
+	if len(a.Error.Extended) > 0 {
+		return a.Error.Extended[0].ID, a.Error.Extended[0].Text
+	}
+	return a.Error.Code, a.Error.Text
+}
+
+// lost is a request without an answer. Whether a command took effect is for the
+// next read to tell.
+func (c *conversation) lost(what string, err error) error {
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err
+	}
+	why, ok := trust.Why(err)
+	if !ok {
+		why = err.Error()
+	}
+	return c.errorf(device.ErrUnreachable, "%s: %s", what, why)
+}
+
+// longestLine is how much of a foreign message is kept.
+const longestLine = 300
+
+func line(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > longestLine {
+		s = string(r[:longestLine]) + "…"
+	}
+	return s
+}
+
+// scrub takes out whatever an answer had of the credentials (S29).
+func (c *conversation) scrub(s string) string {
+	for _, secret := range []string{
+		c.m.password, c.token, base64.StdEncoding.EncodeToString([]byte(c.m.user + ":" + c.m.password)),
+	} {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "(redacted)")
+		}
+	}
+	return s
+}

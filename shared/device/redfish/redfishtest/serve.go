@@ -1,0 +1,120 @@
+package redfishtest
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+)
+
+// Break is how a BMC's connections go wrong.
+type Break string
+
+// The ways in which they do.
+const (
+	Whole Break = ""
+	// Hang takes requests and answers none.
+	Hang Break = "hang"
+	// CutBefore ends the connection and does nothing.
+	CutBefore Break = "cut-before"
+	// CutAfter does what is asked and ends the connection without an answer.
+	CutAfter Break = "cut-after"
+	// CutWithin does what is asked and ends the connection in the middle of the
+	// answer.
+	CutWithin Break = "cut-within"
+)
+
+// Breaks has all requests go wrong from now on, or only some, by "METHOD path".
+func (b *BMC) Breaks(how Break, only ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken, b.brokenFor = how, only
+}
+
+// breaks tells whether a request is done with.
+func (b *BMC) breaks(w http.ResponseWriter, r *http.Request) bool {
+	b.mu.Lock()
+	how, gone := b.broken, b.gone
+	if len(b.brokenFor) > 0 && !slices.Contains(b.brokenFor, r.Method+" "+r.URL.Path) {
+		how = Whole
+	}
+	b.mu.Unlock()
+	switch how {
+	case Hang:
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBody)) // only then does the server see that the client has gone
+		select {
+		case <-r.Context().Done():
+		case <-gone:
+		}
+	case CutBefore:
+		panic(http.ErrAbortHandler)
+	case CutAfter:
+		b.answer(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case CutWithin:
+		rec := httptest.NewRecorder()
+		b.answer(rec, r)
+		half(w, rec)
+		panic(http.ErrAbortHandler)
+	}
+	return how != Whole
+}
+
+// half is as much of an answer as came through.
+func half(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
+	for name, v := range rec.Header() {
+		w.Header()[name] = v
+	}
+	whole := rec.Body.Bytes()
+	if len(whole) == 0 {
+		whole = bytes.Repeat([]byte(" "), 2) // so that something is missing
+		rec.Code = http.StatusOK
+	}
+	w.Header().Set("Content-Length", "1000000")
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(whole[:len(whole)/2])
+	_ = http.NewResponseController(w).Flush() // who went away hears nothing
+}
+
+// Serve answers on the loopback with a certificate until t ends, and gives the
+// address.
+func (b *BMC) Serve(t testing.TB, cert tls.Certificate) (host, port string) {
+	t.Helper()
+	srv := b.unstarted(t)
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	srv.StartTLS()
+	return split(t, srv)
+}
+
+// ServePlain does so without TLS, which no BMC should.
+func (b *BMC) ServePlain(t testing.TB) (host, port string) {
+	t.Helper()
+	srv := b.unstarted(t)
+	srv.Start()
+	return split(t, srv)
+}
+
+func (b *BMC) unstarted(t testing.TB) *httptest.Server {
+	gone := make(chan struct{})
+	b.mu.Lock()
+	b.gone = gone
+	b.mu.Unlock()
+	srv := httptest.NewUnstartedServer(b)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that don't trust it are what is tested
+	t.Cleanup(func() { close(gone); srv.Close() })
+	return srv
+}
+
+func split(t testing.TB, srv *httptest.Server) (host, port string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, port
+}

@@ -1,0 +1,58 @@
+package redfish
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// sessions is where they are made, in every service.
+const sessions = root + "/SessionService/Sessions"
+
+func (c *conversation) logIn(ctx context.Context) error {
+	a, err := c.do(ctx, "open a session", http.MethodPost, sessions, map[string]string{"UserName": c.m.user, "Password": c.m.password})
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && no.status == http.StatusBadRequest:
+		// Some say so of a wrong password.
+		return &refusal{device.ErrDenied, no.status, no.text}
+	case errors.As(err, &no) && (no.status == http.StatusNotFound || no.status == http.StatusMethodNotAllowed):
+		return &refusal{device.ErrUnsupported, no.status, no.text + "; if it has no sessions, write auth=basic"}
+	case err != nil:
+		return err
+	}
+	c.token, c.session = a.header.Get("X-Auth-Token"), a.header.Get("Location")
+	if c.token == "" {
+		return c.errorf(device.ErrUnsupported, "open a session: the answer has no X-Auth-Token")
+	}
+	return nil
+}
+
+// shorter keeps back time to end the session, so that the call ends within the
+// caller's.
+func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	left := time.Until(end)
+	return context.WithDeadline(ctx, end.Add(-min(goodbye, left/4)))
+}
+
+// logOut takes no longer than the caller has, but does not end with a cancelled
+// call: a BMC has few sessions, and one that is left may take half an hour.
+func (c *conversation) logOut(ctx context.Context) {
+	if c.session == "" {
+		return
+	}
+	until := time.Now().Add(goodbye)
+	if end, ok := ctx.Deadline(); ok && end.Before(until) {
+		until = end
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	defer cancel()
+	_, _ = c.do(ctx, "end the session", http.MethodDelete, c.session, nil) // the BMC ends an abandoned one by itself
+}
