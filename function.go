@@ -15,35 +15,63 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/run/sink"
 )
 
 // Function serves the function that its environment names.
 type Function struct {
+	parts  functions.Parts
 	handle run.Handler
 	err    error
 }
 
-// New reads the environment and connects. What is wrong is told at every event,
+// New reads the environment and connects. What is wrong is told by Start,
 // because `func` gives New no way to fail.
 func New() *Function {
-	h, err := connect(context.Background())
-	return &Function{handle: h, err: err}
+	f := &Function{}
+	f.err = f.connect(context.Background(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	return f
 }
 
-func connect(ctx context.Context) (run.Handler, error) {
-	var s functions.Settings
+func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
+	var s struct {
+		functions.Settings
+		sink.Options
+	}
 	if err := envconfig.Process("", &s); err != nil {
-		return nil, fmt.Errorf("read the environment: %w", err)
+		return fmt.Errorf("read the environment: %w", err)
 	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w", err)
+		return fmt.Errorf("find the cluster: %w", err)
 	}
-	parts, err := functions.NewParts(ctx, s, cfg, slog.New(slog.NewJSONHandler(os.Stderr, nil)), prometheus.DefaultRegisterer)
+	if f.parts, err = functions.NewParts(ctx, s.Settings, cfg, log, prometheus.DefaultRegisterer); err != nil {
+		return err
+	}
+	if s.Sink != "" {
+		s.TrustBundles = sink.TrustBundles
+		if f.parts.Sender, err = sink.New(s.Options); err != nil {
+			return err
+		}
+	}
+	h, err := functions.Handler(f.parts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return functions.Handler(parts)
+	f.handle = run.Result(h, log)
+	return nil
+}
+
+// Start ends the process where New has failed, so that it is started anew.
+func (f *Function) Start(context.Context, map[string]string) error { return f.err }
+
+// Ready tells whether the API server answers.
+func (f *Function) Ready(ctx context.Context) (bool, error) {
+	if f.err != nil {
+		return false, f.err
+	}
+	err := f.parts.Client.Ready(ctx)
+	return err == nil, err
 }
 
 // Handle takes one event.

@@ -1,0 +1,19 @@
+// Command func is the program that Knative's func makes of this repository: its
+// scaffolding, which wraps what the root package's New returns.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	ce "knative.dev/func-go/cloudevents"
+
+	f "github.com/nodefence/nodefence"
+)
+
+func main() {
+	if err := ce.Start(f.New()); err != nil {
+		fmt.Fprintln(os.Stderr, err.Error())
+		os.Exit(1)
+	}
+}
