@@ -33,10 +33,19 @@ type Client struct {
 }
 
 // New connects to the cluster that the configuration names.
-func New(cfg *rest.Config) (*Client, error) {
+func New(cfg *rest.Config) (*Client, error) { return newClient(cfg, NewClock()) }
+
+// NewAt is New where somebody else counts the time that passes: a model of the
+// cluster in which a process may stand still for as long as the model likes.
+func NewAt(cfg *rest.Config, elapsed func() time.Duration) (*Client, error) {
+	clock := NewClock()
+	clock.elapsed = elapsed
+	return newClient(cfg, clock)
+}
+
+func newClient(cfg *rest.Config, clock *Clock) (*Client, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	clock := NewClock()
 	cfg = rest.CopyConfig(cfg)
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	cfg.ContentType, cfg.AcceptContentTypes = "application/json", "application/json"
