@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// longest is how long an agent may run if the caller sets no limit.
+	longest = time.Minute
+	// farewell is what of the caller's time the supervisor has to end an agent
+	// and to say so.
+	farewell = 250 * time.Millisecond
+	// stuck is how long a supervisor is waited for beyond that. A process in the
+	// midst of a system call that can't be interrupted is killed when it is over,
+	// before it does anything else.
+	stuck = 5 * time.Second
+)
+
+// run has a supervisor run an agent within the caller's time. It returns when
+// nothing runs any more.
+func run(ctx context.Context, j job) (outcome, error) {
+	if !hooked.Load() {
+		return outcome{}, errors.New("this program can't run agents: its main does not begin with agent.Supervise()")
+	}
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
+	var err error
+	if j.Until, err = until(ctx); err != nil {
+		return outcome{}, err
+	}
+	words, err := json.Marshal(j)
+	if err != nil {
+		return outcome{}, err
+	}
+	cmd := exec.Command("/proc/self/exe") // the one that runs, even if another has its name by now
+	cmd.Args, cmd.Env, cmd.Dir = []string{supervisor}, []string{}, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a terminal's Ctrl-C is not for it
+	var said bytes.Buffer
+	cmd.Stdout = &said
+	line, err := cmd.StdinPipe()
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return outcome{}, fmt.Errorf("start the supervisor: %w", err)
+	}
+	hangUp := context.AfterFunc(ctx, func() { _ = line.Close() })
+	defer hangUp()
+	_, _ = io.Copy(line, bytes.NewReader(words)) // if it is not there to read them, its end tells
+	if err := wait(ctx, cmd); err != nil {
+		return outcome{}, err
+	}
+	var o outcome
+	if err := json.Unmarshal(said.Bytes(), &o); err != nil {
+		return outcome{}, fmt.Errorf("read what the supervisor says: %w", err)
+	}
+	return o, nil
+}
+
+func wait(ctx context.Context, cmd *exec.Cmd) error {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+		case <-time.After(stuck):
+			return errors.New("it was killed, and is not gone yet")
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("the supervisor ended: %w", err)
+	}
+	return nil
+}
+
+// until is when the agent has to be gone, by the clock that also runs while the
+// machine sleeps.
+func until(ctx context.Context) (int64, error) {
+	left := longest
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	left -= min(farewell, left/4)
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0, fmt.Errorf("read the clock: %w", err)
+	}
+	return now.Nano() + left.Nanoseconds(), nil
+}

@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervise runs one agent and returns when all is over.
+func supervise(in io.Reader, out io.Writer) int {
+	// The agent gets a signal when the thread ends that started it.
+	runtime.LockOSThread()
+	// Who is told to end goes on until there is nothing to supervise. They are
+	// caught and not ignored, because the agent would inherit the latter.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	var j job
+	words := json.NewDecoder(in)
+	if words.Decode(&j) != nil {
+		return 1 // nobody is there any more
+	}
+	// Children that their parents left come here instead of to init, and are found.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return tell(out, outcome{Err: "become the subreaper: " + err.Error()})
+	}
+	// A core dump would have the secrets.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return tell(out, outcome{Err: "forbid core dumps: " + err.Error()})
+	}
+	late, err := alarm(j.Until)
+	if err != nil {
+		return tell(out, outcome{Err: "set a timer: " + err.Error()})
+	}
+	alone := make(chan struct{})
+	go func() { defer close(alone); _, _ = io.Copy(io.Discard, in) }()
+	return tell(out, watch(j, late, alone))
+}
+
+func tell(out io.Writer, o outcome) int {
+	if json.NewEncoder(out).Encode(o) != nil {
+		return 1
+	}
+	return 0
+}
+
+// watch starts the agent, and ends it when its time or its parent is over. It
+// ends what the agent left behind as well.
+func watch(j job, late, alone <-chan struct{}) outcome {
+	p, err := start(j)
+	if err != nil {
+		return outcome{Err: err.Error()}
+	}
+	o := outcome{Code: -1}
+	select {
+	case o.Code = <-p.code:
+	case <-late:
+		o.Late = true
+	case <-alone:
+	}
+	killAll(p.none)
+	o.Stdout, o.Stderr = <-p.stdout, <-p.stderr
+	return o
+}
+
+// process is a started agent.
+type process struct {
+	code           chan int
+	stdout, stderr chan text
+	// none is closed when this process has no children at all.
+	none chan struct{}
+}
+
+// environment is all that an agent has of it. A proxy, a cloud's credentials and
+// the like are this program's own.
+var environment = []string{
+	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/", "PYTHONDONTWRITEBYTECODE=1",
+}
+
+func start(j job) (*process, error) {
+	var theirs, ours [3]*os.File
+	for i := range theirs {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		theirs[i], ours[i] = w, r
+		if i == 0 {
+			theirs[i], ours[i] = r, w
+		}
+	}
+	pid, err := syscall.ForkExec(j.Path, append([]string{j.Path}, j.Args...), &syscall.ProcAttr{
+		Dir: "/", Env: environment, Files: []uintptr{theirs[0].Fd(), theirs[1].Fd(), theirs[2].Fd()},
+		// The agent has no terminal, and goes if this process is killed.
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	for _, f := range theirs {
+		_ = f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &process{code: make(chan int, 1), none: make(chan struct{}), stdout: make(chan text, 1), stderr: make(chan text, 1)}
+	go func() { _, _ = ours[0].Write(j.Input); _ = ours[0].Close() }()
+	go func() { p.stdout <- read(ours[1], maxStdout) }()
+	go func() { p.stderr <- read(ours[2], maxStderr) }()
+	go p.reap(pid)
+	return p, nil
+}
+
+// read keeps the beginning and reads on, so that nobody waits for it.
+func read(f *os.File, most int64) text {
+	data, _ := io.ReadAll(io.LimitReader(f, most))
+	n, _ := io.Copy(io.Discard, f)
+	_ = f.Close()
+	return text{Data: data, Cut: n > 0}
+}
+
+// reap takes the end of every child, the agent and what was left to this
+// process. When there is none, there is no descendant either: each has a parent
+// that is one, up to here.
+func (p *process) reap(agent int) {
+	defer close(p.none)
+	for {
+		var w unix.WaitStatus
+		pid, err := unix.Wait4(-1, &w, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return
+		case pid == agent && w.Exited():
+			p.code <- w.ExitStatus()
+		case pid == agent:
+			p.code <- -1
+		}
+	}
+}
+
+// alarm rings at a time of the clock that does not stop when the machine sleeps.
+func alarm(at int64) (<-chan struct{}, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(at, 1))} // 0 would be never
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
+		return nil, err
+	}
+	rang := make(chan struct{})
+	go func() {
+		defer close(rang)
+		var times [8]byte
+		_, _ = os.NewFile(uintptr(fd), "timer").Read(times[:])
+	}()
+	return rang, nil
+}
