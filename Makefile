@@ -40,6 +40,10 @@ test: build lab-build ## All tests
 e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's rules and EC2, on a real control plane
 	@go test ./test/e2e/lambda -count=1 -v -timeout 20m
 
+.PHONY: e2e-knative
+e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (root; builds it once, about eight minutes)
+	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
+
 .PHONY: bench
 bench: build lab-build ## Measure: latencies, API requests, events, memory
 	@go run ./test/bench $(BENCH)

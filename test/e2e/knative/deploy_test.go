@@ -31,7 +31,7 @@ const overlay = "infra/knative/overlays/deployments"
 // stories fence the same nodes again and again.
 const quick = `
 timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 1s, boot: 2m}
-retries: {interval: 1s}
+retries: {interval: 1s, flow: 100}
 limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s, perNodePerDay: 50}
 `
 

@@ -65,16 +65,24 @@ spec: {ports: [{name: http, port: 80, protocol: TCP}]}
 `, name, namespace))
 }
 
-// Divert leads a workload's Service to another address until back is called, and
-// says where the workload itself listens.
-func (p *Plane) Divert(namespace, name, addr string) (own string, back func(), err error) {
+// Address is where a workload listens on this machine.
+func (p *Plane) Address(name string) (string, error) {
 	q, err := p.find(name)
 	if err != nil {
-		return "", nil, err
+		return "", err
+	}
+	return q.addr, nil
+}
+
+// Divert leads a workload's Service to another address until back is called.
+func (p *Plane) Divert(namespace, name, addr string) (back func(), err error) {
+	q, err := p.find(name)
+	if err != nil {
+		return nil, err
 	}
 	s := service{namespace, name}
 	p.names.set(s, toAddress(addr))
-	return q.addr, func() { p.names.set(s, q.dial) }, nil
+	return func() { p.names.set(s, q.dial) }, nil
 }
 
 // environment is what the Deployment's first container would find.
