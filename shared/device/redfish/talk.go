@@ -99,6 +99,8 @@ func (c *conversation) do(ctx context.Context, what, method, uri string, body an
 	switch {
 	case err != nil:
 		return answer{}, c.lost(what, err)
+	case ctx.Err() != nil: // it came while we were hanging up
+		return answer{}, c.lost(what, ctx.Err())
 	case len(text) > longest:
 		return answer{}, c.errorf(device.ErrUnsupported, "%s: the answer is longer than %d bytes", what, longest)
 	case a.status < 200 || a.status > 299 || (method == http.MethodGet && a.status != http.StatusOK):

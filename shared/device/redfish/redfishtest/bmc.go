@@ -54,6 +54,8 @@ type BMC struct {
 	Already Refusal
 	// Show changes what is told of a system.
 	Show func(System) System
+	// Moved stands before the URIs of sessions that are opened, such as another host.
+	Moved string
 	// Heard is called for each request, before anything is done about it.
 	Heard func(*http.Request)
 	// OnPower is called when a system has just been switched; not with any lock held.

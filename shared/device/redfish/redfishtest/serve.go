@@ -51,6 +51,7 @@ func (b *BMC) breaks(w http.ResponseWriter, r *http.Request) bool {
 		case <-r.Context().Done():
 		case <-gone:
 		}
+		panic(http.ErrAbortHandler) // or it would be a 200 to who is just hanging up
 	case CutBefore:
 		panic(http.ErrAbortHandler)
 	case CutAfter:
@@ -85,7 +86,20 @@ func half(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
 // address.
 func (b *BMC) Serve(t testing.TB, cert tls.Certificate) (host, port string) {
 	t.Helper()
+	return b.start(t, b.unstarted(t), cert)
+}
+
+// ServeOn does so on a listener of the caller's.
+func (b *BMC) ServeOn(t testing.TB, l net.Listener, cert tls.Certificate) (host, port string) {
+	t.Helper()
 	srv := b.unstarted(t)
+	_ = srv.Listener.Close() // nobody knows of it yet
+	srv.Listener = l
+	return b.start(t, srv, cert)
+}
+
+func (b *BMC) start(t testing.TB, srv *httptest.Server, cert tls.Certificate) (host, port string) {
+	t.Helper()
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	srv.StartTLS()
 	return split(t, srv)

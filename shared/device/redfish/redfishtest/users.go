@@ -51,7 +51,7 @@ func (b *BMC) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("X-Auth-Token", token)
-	w.Header().Set("Location", uri)
+	w.Header().Set("Location", b.Moved+uri)
 	send(w, http.StatusCreated, object{"@odata.id": uri, "@odata.type": "#Session.v1_3_0.Session", "Name": "session", "UserName": who.UserName})
 }
 

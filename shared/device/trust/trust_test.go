@@ -1,0 +1,61 @@
+package trust_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/nodefence/nodefence/shared/device/trust"
+	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
+)
+
+// TestConfig: nothing but the operator's explicit word believes any certificate.
+func TestConfig(t *testing.T) {
+	const notPEM = "ca is not PEM: -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----, as often as there are certificates, and nothing else"
+	pem := trusttest.New(t).PEM
+	line := strings.TrimSpace(pem)
+	for name, tc := range map[string]struct {
+		params   map[string]string
+		insecure bool
+		err      string
+	}{
+		"nothing":                        {},
+		"ssl":                            {params: map[string]string{"ssl": "1", "ssl_secure": "yes"}},
+		"without TLS":                    {params: map[string]string{"ssl": "no"}, err: "ssl is off: without TLS anybody can say that a machine is off; leave it out"},
+		"without TLS, and insecure":      {params: map[string]string{"ssl": "0", "ssl_insecure": "1"}, err: "ssl is off: without TLS anybody can say that a machine is off; leave it out"},
+		"insecure":                       {params: map[string]string{"ssl_insecure": "on"}, insecure: true},
+		"insecure as agents have it":     {params: map[string]string{"ssl": "1", "ssl_insecure": "TRUE"}, insecure: true},
+		"not insecure":                   {params: map[string]string{"ssl_insecure": "0"}},
+		"not secure, which says no more": {params: map[string]string{"ssl_secure": "0"}, err: "ssl_secure is off: to believe any certificate write ssl_insecure=1"},
+		"secure and insecure":            {params: map[string]string{"ssl_secure": "1", "ssl_insecure": "1"}, err: "ssl_secure and ssl_insecure are both on; delete one of them"},
+		"insecure and a CA":              {params: map[string]string{"ca": pem, "ssl_insecure": "1"}, err: "ca has no meaning with ssl_insecure; delete one of them"},
+		"neither yes nor no":             {params: map[string]string{"ssl_insecure": "2"}, err: `ssl_insecure "2" is not 1 or 0`},
+		"PEM":                            {params: map[string]string{"ca": pem}},
+		"PEM with blanks":                {params: map[string]string{"ca": strings.ReplaceAll(line, "\n", " ")}},
+		`PEM with \n`:                    {params: map[string]string{"ca": strings.ReplaceAll(line, "\n", `\n`)}},
+		"PEM in one piece":               {params: map[string]string{"ca": strings.ReplaceAll(line, "\n", "")}},
+		"two of them":                    {params: map[string]string{"ca": pem + strings.ReplaceAll(pem, "\n", "\r\n")}},
+		"a path":                         {params: map[string]string{"ca": "/etc/ssl/ca.pem"}, err: notPEM},
+		"words before it":                {params: map[string]string{"ca": "our CA: " + pem}, err: notPEM},
+		"words behind it":                {params: map[string]string{"ca": pem + " and so on"}, err: notPEM},
+		"cut short":                      {params: map[string]string{"ca": pem[:100]}, err: notPEM},
+		"a key":                          {params: map[string]string{"ca": strings.ReplaceAll(pem, "CERTIFICATE", "PRIVATE KEY")}, err: notPEM},
+		"letters that are no base64":     {params: map[string]string{"ca": strings.Replace(line, "MII", "M*I", 1)}, err: "ca: certificate 1 is not base64"},
+		"base64 of something else":       {params: map[string]string{"ca": pem + "-----BEGIN CERTIFICATE-----AAAA-----END CERTIFICATE-----"}, err: "ca: read certificate 2: x509: malformed certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := maps.Clone(tc.params)
+			cfg, err := trust.Config(p)
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if text != tc.err || (cfg == nil) != (err != nil) {
+				t.Fatalf("%v, want %q", err, tc.err)
+			}
+			if cfg != nil && (cfg.InsecureSkipVerify != tc.insecure || (cfg.RootCAs != nil) != (p["ca"] != "")) {
+				t.Errorf("insecure: %v, a CA of its own: %v", cfg.InsecureSkipVerify, cfg.RootCAs != nil)
+			}
+		})
+	}
+}
