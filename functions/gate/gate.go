@@ -112,7 +112,7 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 
 // opening is the spec with which a record would open, or why it would not.
 func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence) (*api.NodeFenceSpec, string) {
-	policy, ok := fence.ResolvePolicy(policies, n.Labels)
+	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, "NoPolicy"
 	}

@@ -44,7 +44,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		g.refuse(ctx, e, node, n, refused)
 		return nil
 	}
-	policy, _ := fence.ResolvePolicy(policies, n.Labels)
+	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Trigger: *trigger, Policy: policy}
 	if f != nil {
 		spec.Generation = f.Spec.Generation + 1
@@ -81,7 +81,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 }
 
 func selected(policies []api.FencePolicy, n *corev1.Node) bool {
-	_, ok := fence.ResolvePolicy(policies, n.Labels)
+	_, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	return ok
 }
 
@@ -89,7 +89,7 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 // Kubernetes' own rules, or a source that the deciding policy trusts.
 func (g *Gate) authority(ctx context.Context, e event.Event, token, node string, policies []api.FencePolicy, labels map[string]string, r *api.FenceRequest) (*no, error) {
 	if token == "" {
-		if fence.Trusts(policies, labels, e.Source(), e.Type()) {
+		if fence.Trusts(policies, node, labels, e.Source(), e.Type()) {
 			return nil, nil
 		}
 		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted", e.Source(), e.Type())}, nil

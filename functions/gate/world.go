@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // Look sees the node, the ledger's slot, and the brakes.
@@ -80,8 +81,16 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
+	budgets, err := g.Client.Budgets(ctx)
+	if err != nil {
+		return err
+	}
+	c := fence.Cluster{Nodes: clusterNodes(nodes), Fences: fences, Budgets: budgets}
+	if c.Etcd, err = g.etcd(ctx, f, nodes); err != nil {
+		return err
+	}
 	before := led.DeepCopy()
-	verdict := fence.Admit(f, fence.Cluster{Nodes: clusterNodes(nodes), Fences: fences}, led, g.Client.Clock().Now())
+	verdict := fence.Admit(f, c, led, g.Client.Clock().Now())
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
 		if _, err := g.Client.SaveLedger(ctx, led); err != nil {
 			return err
@@ -94,18 +103,43 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 func clusterNodes(nodes []corev1.Node) []fence.ClusterNode {
 	all := make([]fence.ClusterNode, 0, len(nodes))
 	for i := range nodes {
+		n := kube.NodeSeen(&nodes[i], "")
 		all = append(all, fence.ClusterNode{
-			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !kubeReady(&nodes[i]),
+			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
 		})
 	}
 	return all
 }
 
-func kubeReady(n *corev1.Node) bool {
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
+// etcd is how etcd's members stand: the listed nodes, or those of the static
+// pods of kube-system. A member is healthy if its node and its pod are Ready. It
+// is read only where it decides, which is under the rule of quorum.
+func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node) (map[string]bool, error) {
+	if f.Spec.Policy.ControlPlane != api.Quorum {
+		return nil, nil
+	}
+	ready := map[string]bool{}
+	for i := range nodes {
+		ready[nodes[i].Name] = kube.NodeSeen(&nodes[i], "").Ready()
+	}
+	members := map[string]bool{}
+	for _, node := range f.Spec.Policy.Etcd {
+		members[node] = ready[node]
+	}
+	if len(members) > 0 {
+		return members, nil
+	}
+	pods, err := g.Client.EtcdPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods {
+		p := &pods[i]
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && p.Spec.NodeName != "" {
+				members[p.Spec.NodeName] = ready[p.Spec.NodeName] && c.Status == corev1.ConditionTrue
+			}
 		}
 	}
-	return false
+	return members, nil
 }

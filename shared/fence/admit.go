@@ -12,8 +12,11 @@ import (
 
 // Cluster is the picture on which one reservation is decided.
 type Cluster struct {
-	Nodes  []ClusterNode
-	Fences []api.NodeFence
+	Nodes   []ClusterNode
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
+	Etcd map[string]bool
 }
 
 // ClusterNode is what counting needs of a node.
@@ -21,7 +24,8 @@ type ClusterNode struct {
 	Name   string
 	Labels map[string]string
 	// Unhealthy: Ready is not True.
-	Unhealthy bool
+	Unhealthy    bool
+	ControlPlane bool
 }
 
 // How soon a held fence asks again.
@@ -48,10 +52,12 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 	if v := calm(f, c, l, now); v != nil {
 		return v
 	}
-	if v := room(f, c, l); v != nil {
-		return v
+	for _, limit := range []func(*api.NodeFence, Cluster, *api.FenceLedger, time.Time) *Verdict{room, rate, budgets, quorum} {
+		if v := limit(f, c, l, now); v != nil {
+			return v
+		}
 	}
-	reserve(l, api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)})
+	reserve(l, api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)}, now)
 	return nil
 }
 
@@ -92,14 +98,25 @@ func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
 	return nil
 }
 
-func reserve(l *api.FenceLedger, r api.Reservation) {
-	for i := range l.Status.Reservations {
-		if l.Status.Reservations[i].Node == r.Node {
-			l.Status.Reservations[i] = r
-			return
-		}
+func reserve(l *api.FenceLedger, r api.Reservation, now time.Time) {
+	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.Node == r.Node })
+	l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool { return now.Sub(a.At.Time) >= 24*time.Hour })
+	// A fence that is decided again is the same fence.
+	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.Generation == r.Generation })
+	if n := len(l.Status.Admitted) - maxAdmitted; n > 0 {
+		l.Status.Admitted = l.Status.Admitted[n:]
 	}
-	l.Status.Reservations = append(l.Status.Reservations, r)
+}
+
+// maxAdmitted bounds the ledger: no rate allows more in a day.
+const maxAdmitted = 2048
+
+func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bool) []api.Reservation {
+	if i := slices.IndexFunc(all, same); i >= 0 {
+		all[i] = r
+		return all
+	}
+	return append(all, r)
 }
 
 // pictureUsable: an old picture of the Leases, or one that is younger than a
@@ -132,20 +149,25 @@ func usCutOff(p api.LeasePicture) *Verdict {
 }
 
 // calm holds in a storm and in the cool-down after it (S15). A storm belongs to
-// a policy; whoever counts for that policy begins and ends it.
+// a policy, and to a domain where the policy counts by domains; whoever counts
+// there begins and ends it.
 func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	for _, lim := range f.Spec.Policy.Limits {
-		unhealthy, total := count(lim, c, l)
-		ok, numbers := mayBegin(lim.Limits, unhealthy, total)
-		s := storm(l, lim.Policy)
+		domain := c.domain(lim, f.Spec.Node)
+		unhealthy, total := count(lim, domain, c, l)
+		no, numbers := mayBegin(lim.Limits, unhealthy, total)
+		where := "policy " + lim.Policy + in(lim, domain) + ": "
+		s := storm(l, lim.Policy, domain)
 		switch {
-		case !ok && s == nil:
-			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: lim.Policy, Since: stampOf(now), Message: numbers})
-		case !ok:
+		case no == api.TooFewHold:
+			return &Verdict{no, where + numbers, askStorm}
+		case no != "" && s == nil:
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: lim.Policy, Domain: domain, Since: stampOf(now), Message: numbers})
+		case no != "":
 			s.Message, s.CoolDownUntil = numbers, nil
 		}
-		if !ok {
-			return &Verdict{api.StormHold, "policy " + lim.Policy + ": " + numbers, askStorm}
+		if no != "" {
+			return &Verdict{no, where + numbers, askStorm}
 		}
 		if s == nil {
 			continue
@@ -155,16 +177,50 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 			s.CoolDownUntil = &until
 		}
 		if left := s.CoolDownUntil.Sub(now); left > 0 {
-			return &Verdict{api.CoolDownHold, "after the storm under policy " + lim.Policy + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
+			return &Verdict{api.CoolDownHold, "after the storm under policy " + lim.Policy + in(lim, domain) + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
 		}
-		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy })
+		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy && s.Domain == domain })
 	}
 	return nil
 }
 
-func storm(l *api.FenceLedger, policy string) *api.Storm {
+// domain is the value of the limits' topology key on a node; empty where they
+// have none.
+func (c Cluster) domain(lim api.ScopedLimits, node string) string {
+	if lim.TopologyKey == "" {
+		return ""
+	}
+	return c.labels(node)[lim.TopologyKey]
+}
+
+func (c Cluster) labels(node string) map[string]string {
+	for _, n := range c.Nodes {
+		if n.Name == node {
+			return n.Labels
+		}
+	}
+	return nil
+}
+
+// within tells whether a node is one that the limits count, for this domain.
+func within(lim api.ScopedLimits, domain string, labels map[string]string) bool {
+	return Selects(lim.Selector, labels) && (lim.TopologyKey == "" || labels[lim.TopologyKey] == domain)
+}
+
+// in is the domain in words.
+func in(lim api.ScopedLimits, domain string) string {
+	if lim.TopologyKey == "" {
+		return ""
+	}
+	if domain == "" {
+		return ", nodes without " + lim.TopologyKey
+	}
+	return ", " + lim.TopologyKey + "=" + domain
+}
+
+func storm(l *api.FenceLedger, policy, domain string) *api.Storm {
 	for i := range l.Status.Storms {
-		if l.Status.Storms[i].Policy == policy {
+		if l.Status.Storms[i].Policy == policy && l.Status.Storms[i].Domain == domain {
 			return &l.Status.Storms[i]
 		}
 	}
@@ -172,19 +228,23 @@ func storm(l *api.FenceLedger, policy string) *api.Storm {
 }
 
 // Storming is the storm under way over any policy of this fence, in words;
-// empty if there is none.
-func Storming(f *api.NodeFence, l *api.FenceLedger) string {
+// empty if there is none. A storm in another domain is not this node's.
+func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
 	for _, lim := range f.Spec.Policy.Limits {
-		if s := storm(l, lim.Policy); s != nil && s.CoolDownUntil == nil {
-			return "policy " + s.Policy + ": " + s.Message
+		domain := ""
+		if lim.TopologyKey != "" {
+			domain = labels[lim.TopologyKey]
+		}
+		if s := storm(l, lim.Policy, domain); s != nil && s.CoolDownUntil == nil {
+			return "policy " + s.Policy + in(lim, domain) + ": " + s.Message
 		}
 	}
 	return ""
 }
 
-// count is over the nodes that the policy selects. Not Ready, a Lease that
-// missed a renewal, and being under our care all count as unhealthy (S14, S15).
-func count(lim api.ScopedLimits, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
+// ailing are the nodes that count as unhealthy whatever their conditions say: a
+// Lease that missed a renewal, or a fence that is open (S14, S15).
+func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
 	bad := map[string]bool{}
 	for _, s := range l.Status.Leases.Still {
 		bad[s.Node] = true
@@ -194,8 +254,14 @@ func count(lim api.ScopedLimits, c Cluster, l *api.FenceLedger) (unhealthy, tota
 			bad[f.Spec.Node] = true
 		}
 	}
+	return bad
+}
+
+// count is over the nodes that the policy selects, in the domain.
+func count(lim api.ScopedLimits, domain string, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
+	bad := ailing(c, l)
 	for _, n := range c.Nodes {
-		if !Selects(lim.Selector, n.Labels) {
+		if !within(lim, domain, n.Labels) {
 			continue
 		}
 		total++
@@ -207,20 +273,40 @@ func count(lim api.ScopedLimits, c Cluster, l *api.FenceLedger) (unhealthy, tota
 }
 
 // room: no policy may have more slots in use than it allows.
-func room(f *api.NodeFence, c Cluster, l *api.FenceLedger) *Verdict {
-	byName := map[string]map[string]string{}
-	for _, n := range c.Nodes {
-		byName[n.Name] = n.Labels
-	}
+func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
 	for _, lim := range f.Spec.Policy.Limits {
-		used := 0
+		used, domain := 0, c.domain(lim, f.Spec.Node)
 		for _, r := range l.Status.Reservations {
-			if r.Node != f.Spec.Node && Selects(lim.Selector, byName[r.Node]) {
+			if r.Node != f.Spec.Node && within(lim, domain, c.labels(r.Node)) {
 				used++
 			}
 		}
 		if most := max(1, int(lim.MaxConcurrent)); used >= most {
-			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("policy %s: %d fences are running, maxConcurrent is %d", lim.Policy, used, most), askConcurrent}
+			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("policy %s%s: %d fences are running, maxConcurrent is %d", lim.Policy, in(lim, domain), used, most), askConcurrent}
+		}
+	}
+	return nil
+}
+
+// rate: no policy may begin more fences in its time than it allows.
+func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	for _, lim := range f.Spec.Policy.Limits {
+		if lim.Rate == nil {
+			continue
+		}
+		begun, domain, next := 0, c.domain(lim, f.Spec.Node), lim.Rate.Within.Duration
+		for _, a := range l.Status.Admitted {
+			age := now.Sub(a.At.Time)
+			same := a.FenceUID == f.UID && a.Generation == f.Spec.Generation
+			if same || age >= lim.Rate.Within.Duration || !within(lim, domain, c.labels(a.Node)) {
+				continue
+			}
+			begun++
+			next = min(next, lim.Rate.Within.Duration-age)
+		}
+		if begun >= int(lim.Rate.Fences) {
+			return &Verdict{api.RateHold, fmt.Sprintf("policy %s%s: %d fences began within %s, %d are allowed; the next in %s",
+				lim.Policy, in(lim, domain), begun, lim.Rate.Within.Duration, lim.Rate.Fences, next.Round(time.Second)), min(next, Resync)}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,8 +17,12 @@ func (d *decision) pending() Action {
 	switch p := d.spec.Policy; {
 	case p.Conflict != "":
 		return d.hold(api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", p.Name, p.Conflict), Resync)
-	case n.ControlPlane:
-		return d.hold(api.ControlPlaneHold, "control-plane nodes are never fenced", Resync) // S13
+	case n.ControlPlane && p.ControlPlane != api.Quorum:
+		return d.hold(api.ControlPlaneHold, "policy "+p.Name+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
+	case p.Excluded != "" || n.Excluded != "":
+		return d.hold(api.ExcludedHold, cmp.Or(p.Excluded, n.Excluded), Resync)
+	case n.Deleting != "":
+		return d.hold(api.DeletionHold, n.Deleting, Resync)
 	case d.seen.Self:
 		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must fence it", Handover) // S13
 	case due.After(d.now):
@@ -27,10 +32,14 @@ func (d *decision) pending() Action {
 			d.next(Resync) // another condition may be due sooner
 		}
 		return None
+	case p.Action == api.ActionNone && !d.confirmAsked():
+		return d.hold(api.ConfirmationHold, "no device is touched under policy "+p.Name+": a person must confirm that the machine is off (spec.requests.confirmOff)", Resync)
 	case d.spec.Binding == nil && !d.confirmAsked():
 		return d.unbound()
 	case p.Mode == api.DryRun:
 		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
+	case p.Mode == api.Approve && d.spec.Requests.Approve == nil && !d.confirmAsked():
+		return d.awaitApproval()
 	}
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
 		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
@@ -43,6 +52,26 @@ func (d *decision) unbound() Action {
 		return d.do(Resolve)
 	}
 	return d.to(api.Failed, api.BindingInvalid, d.spec.BindingError)
+}
+
+// awaitApproval holds for a person, without a slot, and gives up when the time
+// for it is over. The person's word stands in the spec, so that it counts for
+// this fence and not for the next.
+func (d *decision) awaitApproval() Action {
+	if d.st.ApprovalSince == nil {
+		d.st.ApprovalSince = d.at(0)
+	}
+	until := d.st.ApprovalSince.Add(d.spec.Policy.ApproveWithin.Duration)
+	if !until.After(d.now) {
+		d.st.ApprovalSince = nil
+		return d.fail(api.NotApproved, "nobody approved within "+d.spec.Policy.ApproveWithin.Duration.String()+" (spec.requests.approve); a retry asks again")
+	}
+	d.hold(api.ApprovalHold, "a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
+	d.awaken(until)
+	if until.Sub(d.now) > Resync {
+		d.next(Resync)
+	}
+	return None
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.

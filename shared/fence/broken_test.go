@@ -197,8 +197,22 @@ func TestNeverBegins(t *testing.T) {
 		change func(*api.NodeFence, *Seen)
 		why    api.Reason
 	}{
-		"a control-plane node is never fenced (S13)":  {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
-		"nothing fences its own machine (S13)":        {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
+		"a control-plane node is never fenced (S13)":       {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
+		"nothing fences its own machine (S13)":             {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
+		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Excluded = "policy p excludes this node" }, api.ExcludedHold},
+		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
+		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.DeletionHold},
+		"a fence that needs approval waits for it": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+		}, api.ApprovalHold},
+		"without approval in time it is given up": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+			since := stampOf(at.Add(-time.Hour))
+			f.Status.ApprovalSince = &since
+		}, api.NotApproved},
+		"without a device a person must confirm": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Action, f.Spec.Binding = api.ActionNone, nil
+		}, api.ConfirmationHold},
 		"two policies of one priority are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Conflict = "q" }, api.PolicyConflictHold},
 		"a dry run says what it would do":             {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, api.DryRunHold},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
@@ -231,5 +245,46 @@ func TestARecordFromTheFutureIsLeftAlone(t *testing.T) { // S21
 		if act != None || got.NextCheck != nil || got.Phase != st.Phase {
 			t.Errorf("%s: %+v, action %q", name, got, act)
 		}
+	}
+}
+
+// What lets such a fence begin: the person's word, or the rule of quorum, under
+// which the ledger's step decides.
+func TestBeginsOnAPersonsWord(t *testing.T) {
+	at := walkStart
+	for name, change := range map[string]func(*api.NodeFence, *Seen){
+		"approved": func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Mode, f.Spec.Requests.Approve = api.Approve, &api.Request{By: "me"}
+		},
+		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Action, f.Spec.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Request{By: "me"}
+		},
+		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
+			f.Spec.Policy.ControlPlane, s.Node.ControlPlane = api.Quorum, true
+		},
+	} {
+		s := state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+		f := &api.NodeFence{Spec: s.spec}
+		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+		seen := usual(s, at, "Unknown", false, "a")
+		seen.Reserved = nil
+		change(f, &seen)
+		if st, act := Decide(f, seen, at); act != Reserve {
+			t.Errorf("%s: %s %s, action %q", name, st.Phase, st.Reason, act)
+		}
+	}
+}
+
+// TestNoDeviceIsAskedWithoutOne: a person's word that is not believed leads back
+// to waiting, and holds no slot meanwhile (S14).
+func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
+	s := state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	f := &api.NodeFence{Spec: s.spec}
+	f.Spec.Policy.Action, f.Spec.Binding = api.ActionNone, nil
+	decided := stampOf(walkStart)
+	f.Status = api.NodeFenceStatus{Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
+	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)
+	if st.Phase != api.Pending || st.Reason != api.ConfirmationHold || act != None {
+		t.Errorf("%s %s, action %q", st.Phase, st.Reason, act)
 	}
 }

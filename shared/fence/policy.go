@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ func Selects(s *metav1.LabelSelector, nodeLabels map[string]string) bool {
 // ResolvePolicy makes one policy out of all that select the node: the lowest
 // priority decides, a tie is a conflict, and every policy's limits hold. The
 // bool is false when none selects it.
-func ResolvePolicy(policies []api.FencePolicy, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
+func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
 	var mine []api.FencePolicy
 	for _, p := range policies {
 		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nodeLabels) {
@@ -47,6 +48,10 @@ func ResolvePolicy(policies []api.FencePolicy, nodeLabels map[string]string) (ap
 		Name: first.Name, Generation: first.Generation,
 		Conditions: first.Spec.Unhealthy.Conditions, Action: first.Spec.Action, Mode: first.Spec.Mode,
 		Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
+		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
+	}
+	if x := first.Spec.Exclude; x != nil && (slices.Contains(x.Nodes, node) || x.Selector != nil && Selects(x.Selector, nodeLabels)) {
+		r.Excluded = "policy " + first.Name + " excludes this node"
 	}
 	if len(mine) > 1 && mine[1].Spec.Priority == first.Spec.Priority {
 		r.Conflict = mine[1].Name
@@ -59,8 +64,8 @@ func ResolvePolicy(policies []api.FencePolicy, nodeLabels map[string]string) (ap
 
 // Trusts tells whether the policy that decides for a node takes events of this
 // source and type for a request without a token.
-func Trusts(policies []api.FencePolicy, nodeLabels map[string]string, source, typ string) bool {
-	r, ok := ResolvePolicy(policies, nodeLabels)
+func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]string, source, typ string) bool {
+	r, ok := ResolvePolicy(policies, node, nodeLabels)
 	if !ok {
 		return false
 	}
@@ -95,16 +100,32 @@ func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 // defaultMaxUnhealthy holds where a policy says neither maxUnhealthy nor minHealthy.
 var defaultMaxUnhealthy = intstr.FromString("40%")
 
-// mayBegin tells whether a fence may begin with so many of total unhealthy, and
-// the numbers in words. Rounding is MachineHealthCheck's: maxUnhealthy down,
-// minHealthy up; it begins while unhealthy <= maxUnhealthy.
-func mayBegin(l api.Limits, unhealthy, total int) (bool, string) {
+// mayBegin tells whether a fence may begin with so many of total unhealthy: the
+// empty reason, or why not, and the numbers in words. Rounding is
+// MachineHealthCheck's: maxUnhealthy down, minHealthy up; it begins while
+// unhealthy <= maxUnhealthy.
+func mayBegin(l api.Limits, unhealthy, total int) (api.Reason, string) {
+	if l.UnhealthyRange != "" {
+		var least, most int
+		if _, err := fmt.Sscanf(l.UnhealthyRange, "[%d-%d]", &least, &most); err != nil {
+			return api.StormHold, "unhealthyRange " + l.UnhealthyRange + " can't be read"
+		}
+		why := fmt.Sprintf("%d of %d nodes are unhealthy, unhealthyRange is %s", unhealthy, total, l.UnhealthyRange)
+		switch {
+		case unhealthy > most:
+			return api.StormHold, why
+		case unhealthy < least:
+			return api.TooFewHold, why
+		}
+		return "", why
+	}
 	if l.MinHealthy != nil {
 		least, err := intstr.GetScaledValueFromIntOrPercent(l.MinHealthy, total, true)
 		if err != nil {
-			return false, fmt.Sprintf("minHealthy %s can't be read", l.MinHealthy.String())
+			return api.StormHold, fmt.Sprintf("minHealthy %s can't be read", l.MinHealthy.String())
 		}
-		return total-unhealthy >= least, fmt.Sprintf("%d of %d nodes are healthy, minHealthy is %s (%d)", total-unhealthy, total, l.MinHealthy.String(), least)
+		ok := total-unhealthy >= least || l.AtLeastOne && unhealthy <= 1
+		return stormUnless(ok), fmt.Sprintf("%d of %d nodes are healthy, minHealthy is %s (%d)", total-unhealthy, total, l.MinHealthy.String(), least)
 	}
 	limit := l.MaxUnhealthy
 	if limit == nil {
@@ -112,7 +133,17 @@ func mayBegin(l api.Limits, unhealthy, total int) (bool, string) {
 	}
 	most, err := intstr.GetScaledValueFromIntOrPercent(limit, total, false)
 	if err != nil {
-		return false, fmt.Sprintf("maxUnhealthy %s can't be read", limit.String())
+		return api.StormHold, fmt.Sprintf("maxUnhealthy %s can't be read", limit.String())
 	}
-	return unhealthy <= most, fmt.Sprintf("%d of %d nodes are unhealthy, maxUnhealthy is %s (%d)", unhealthy, total, limit.String(), most)
+	if l.AtLeastOne {
+		most = max(1, most)
+	}
+	return stormUnless(unhealthy <= most), fmt.Sprintf("%d of %d nodes are unhealthy, maxUnhealthy is %s (%d)", unhealthy, total, limit.String(), most)
+}
+
+func stormUnless(ok bool) api.Reason {
+	if ok {
+		return ""
+	}
+	return api.StormHold
 }

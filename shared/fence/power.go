@@ -19,6 +19,10 @@ func (d *decision) fencing() Action {
 	if d.calledOff() || d.stale() {
 		return None
 	}
+	if d.spec.Policy.Action == api.ActionNone || d.spec.Binding == nil {
+		// The person's word was not believed, or is not there any more.
+		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
+	}
 	if d.st.BootIDBefore != d.seen.Node.BootID {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil

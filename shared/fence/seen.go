@@ -42,8 +42,14 @@ type Node struct {
 	UID        types.UID
 	BootID     string
 	Conditions []Condition
-	// ControlPlane nodes are never fenced (S13).
+	// ControlPlane nodes are fenced only by the rule of quorum (S13).
 	ControlPlane bool
+	// Excluded and Deleting say in words why the node is left alone: somebody
+	// excluded it, or something is about to delete it.
+	Excluded, Deleting string
+	// Labels are the node's own, which anybody with rights on it may write: they
+	// choose policies and domains, never a machine (S11).
+	Labels map[string]string
 	// Taint: our isolation taint of this very fence is on it.
 	Taint bool
 	// Cordoned: spec.unschedulable; CordonOurs: nodefence was the last to set it.

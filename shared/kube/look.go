@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -67,11 +68,11 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 		}
 	}
 	b := fence.Brakes{Looked: true}
-	if msg := fence.Storming(f, led); msg != "" {
+	if msg := fence.Storming(f, seen.Node.Labels, led); msg != "" {
 		b.Storm, b.Message = true, msg
 	}
 	if name := pausedBy(policies, f); name != "" {
-		b.Paused, b.Message = true, "policy "+name+" is paused"
+		b.Paused, b.Message = true, name
 	}
 	if led.Spec.Stop {
 		b.Stopped, b.Message = true, "the ledger's stop switch is on"
@@ -80,24 +81,44 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	return nil
 }
 
-// pausedBy names a policy of this fence that is paused now: a pause is for
-// right now, so the policy as it was when the fence was opened does not count.
+// pausedBy says which policy of this fence is paused now, and by whom: a pause is
+// for right now, so the policy as it was when the fence was opened does not count.
 func pausedBy(policies []api.FencePolicy, f *api.NodeFence) string {
 	for _, p := range policies {
 		for _, lim := range f.Spec.Policy.Limits {
-			if p.Name == lim.Policy && p.Spec.Paused {
-				return p.Name
+			switch {
+			case p.Name != lim.Policy:
+			case len(p.Spec.PauseRequests) > 0:
+				return "policy " + p.Name + " is paused by " + strings.Join(p.Spec.PauseRequests, ", ")
+			case p.Spec.Paused:
+				return "policy " + p.Name + " is paused"
 			}
 		}
 	}
 	return ""
 }
 
+// excludeLabel is medik8s' word for a node that no remediation may touch.
+const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
+
+// deleters are the taints by which autoscalers claim a node that they delete.
+var deleters = map[string]string{
+	"ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
+	"karpenter.sh/disrupted":         "Karpenter",
+	"karpenter.sh/disruption":        "Karpenter",
+}
+
 // NodeSeen is what a decision needs of a node.
 func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
 		Exists: true, UID: n.UID, BootID: n.Status.NodeInfo.BootID,
-		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields),
+		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
+	}
+	if n.Labels[excludeLabel] == "true" {
+		s.Excluded = "the node has the label " + excludeLabel + "=true"
+	}
+	if n.DeletionTimestamp != nil {
+		s.Deleting = "the Node object is being deleted"
 	}
 	for k := range n.Labels {
 		if k == api.ControlPlaneLabel || k == "node-role.kubernetes.io/master" {
@@ -110,6 +131,8 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 			s.Taint = true
 		case t.Key == api.OutOfServiceTaint && t.Value == api.OutOfServiceTaintValue:
 			s.OutOfService = true
+		case deleters[t.Key] != "":
+			s.Deleting = deleters[t.Key] + " is about to delete this node (taint " + t.Key + ")"
 		}
 	}
 	for _, c := range n.Status.Conditions {

@@ -16,6 +16,7 @@ const (
 	fencesPath   = group + "/nodefences"
 	policiesPath = group + "/fencepolicies"
 	ledgersPath  = group + "/fenceledgers"
+	budgetsPath  = group + "/fencebudgets"
 	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	nodesPath    = "/api/v1/nodes"
 )
@@ -74,6 +75,15 @@ func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFen
 // Policies reads all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// Budgets reads all FenceBudgets.
+func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
+	l, err := list[api.FenceBudgetList](ctx, c, budgetsPath)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,15 @@ func (c *Client) PodsOn(ctx context.Context, node string) ([]corev1.Pod, error) 
 	return l.Items, nil
 }
 
+// EtcdPods reads the static pods that etcd's members run as, by kubeadm's label.
+func (c *Client) EtcdPods(ctx context.Context) ([]corev1.Pod, error) {
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/namespaces/kube-system/pods", "labelSelector", "component=etcd")
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
 // AttachmentsOf reads the volume attachments of a node.
 func (c *Client) AttachmentsOf(ctx context.Context, node string) ([]storagev1.VolumeAttachment, error) {
 	l, err := list[storagev1.VolumeAttachmentList](ctx, c, "/apis/storage.k8s.io/v1/volumeattachments")

@@ -38,7 +38,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	w := newWorld(t, 5, trusting)
+	w := newWorld(t, 5, trusting+"controlPlane: Quorum\n")
 	root, err := rig.Root()
 	must(t, err)
 	file := filepath.Join(root, "infra/knative/base/rights.yaml")

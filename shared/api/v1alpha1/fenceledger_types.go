@@ -48,8 +48,14 @@ type FenceLedgerStatus struct {
 	// allow, or were until a cool-down ago.
 	// +listType=map
 	// +listMapKey=policy
+	// +listMapKey=domain
 	// +optional
 	Storms []Storm `json:"storms,omitempty"`
+	// Admitted are the fences of the last 24 hours, for the policies' rates.
+	// +kubebuilder:validation:MaxItems=2048
+	// +listType=atomic
+	// +optional
+	Admitted []Reservation `json:"admitted,omitempty"`
 }
 
 // Reservation is one slot, bound to one fence.
@@ -95,8 +101,12 @@ type StillLease struct {
 
 // Storm is more unhealthy nodes than a policy allows.
 type Storm struct {
-	Since   Time   `json:"since"`
-	Policy  string `json:"policy"`
+	Since  Time   `json:"since"`
+	Policy string `json:"policy"`
+	// Domain is the value of the policy's topologyKey that the storm is over.
+	// +kubebuilder:default=""
+	// +optional
+	Domain  string `json:"domain"`
 	Message string `json:"message"`
 	// CoolDownUntil is set once it has ended.
 	// +optional

@@ -38,6 +38,12 @@ type FencePolicySpec struct {
 	// Selector chooses nodes by label. Empty selects all.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Exclude names nodes that are selected and must not be fenced all the same.
+	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
+	// are left alone under every policy, as are nodes that an autoscaler is about
+	// to delete.
+	// +optional
+	Exclude *ExcludedNodes `json:"exclude,omitempty"`
 	// Unhealthy says what counts as a failed node.
 	// +kubebuilder:default={}
 	// +optional
@@ -49,8 +55,20 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
+	// ControlPlane says whether a control-plane node may be fenced: Never, or
+	// Quorum: one at a time, and only while etcd keeps its quorum without it.
+	// +kubebuilder:default=Never
+	// +optional
+	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
+	// Etcd names the nodes on which etcd runs, where they can't be learnt from
+	// the static pods of namespace kube-system (label component=etcd).
+	// +kubebuilder:validation:MaxItems=9
+	// +listType=set
+	// +optional
+	Etcd []string `json:"etcd,omitempty"`
 	// Action is what becomes of the machine: Reboot switches it on again after
-	// its work is released, PowerOff leaves it off.
+	// its work is released, PowerOff leaves it off. None touches no device:
+	// a named person confirms that the machine is off, and its work is released.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -60,14 +78,49 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Retries Retries `json:"retries,omitzero"`
-	// Mode Enforce acts; DryRun opens records that say what would be done.
+	// Mode Enforce acts; Approve waits for a person before anything is touched;
+	// DryRun opens records that say what would be done.
 	// +kubebuilder:default=Enforce
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
+	// ApproveWithin is how long mode Approve waits for a person. After that the
+	// fence is given up, visibly; a retry asks again.
+	// +kubebuilder:default="1h"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="approveWithin must be between 1s and 168h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
 	// Paused stops new fences under this policy. What was begun runs to its end (S25).
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+	// PauseRequests pause too, each by the name of whoever wants it: an upgrade
+	// tool adds its own and takes it away, and knows nothing of the others.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	PauseRequests []string `json:"pauseRequests,omitempty"`
 }
+
+// ExcludedNodes are chosen by name or by label.
+type ExcludedNodes struct {
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=set
+	// +optional
+	Nodes []string `json:"nodes,omitempty"`
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// ControlPlaneRule says whether control-plane nodes may be fenced.
+// +kubebuilder:validation:Enum=Never;Quorum
+type ControlPlaneRule string
+
+// The rules.
+const (
+	Never  ControlPlaneRule = "Never"
+	Quorum ControlPlaneRule = "Quorum"
+)
 
 // PolicyRequests says whose events may ask for a fence without a token.
 type PolicyRequests struct {
@@ -95,7 +148,7 @@ type TrustedSource struct {
 }
 
 // FenceAction is what becomes of the machine.
-// +kubebuilder:validation:Enum=PowerOff;Reboot
+// +kubebuilder:validation:Enum=PowerOff;Reboot;None
 type FenceAction string
 
 // The actions.
@@ -103,15 +156,17 @@ const (
 	// ActionOff leaves the machine off. Not "Off": YAML reads that as a boolean.
 	ActionOff    FenceAction = "PowerOff"
 	ActionReboot FenceAction = "Reboot"
+	ActionNone   FenceAction = "None"
 )
 
 // Mode says whether a policy acts.
-// +kubebuilder:validation:Enum=Enforce;DryRun
+// +kubebuilder:validation:Enum=Enforce;Approve;DryRun
 type Mode string
 
 // The modes.
 const (
 	Enforce Mode = "Enforce"
+	Approve Mode = "Approve"
 	DryRun  Mode = "DryRun"
 )
 
@@ -165,6 +220,26 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
 	// +optional
 	MinHealthy *intstr.IntOrString `json:"minHealthy,omitempty"`
+	// UnhealthyRange "[a-b]": a fence may begin only while at least a and at most
+	// b nodes are unhealthy. It wins over the two above.
+	// +kubebuilder:validation:Pattern=`^\[[0-9]{1,5}-[0-9]{1,5}\]$`
+	// +kubebuilder:validation:MaxLength=13
+	// +optional
+	UnhealthyRange string `json:"unhealthyRange,omitempty"`
+	// AtLeastOne lets one fence begin where a percentage of few nodes rounds
+	// down to none.
+	// +optional
+	AtLeastOne bool `json:"atLeastOne,omitempty"`
+	// TopologyKey is a node label, such as topology.kubernetes.io/zone. With it
+	// every count of these limits, maxConcurrent included, is over the nodes that
+	// share the failed node's value: a bad zone does not stop the others. Limits
+	// over all nodes besides are another policy's, or a FenceBudget's.
+	// +kubebuilder:validation:MaxLength=316
+	// +optional
+	TopologyKey string `json:"topologyKey,omitempty"`
+	// Rate is how many fences may begin in a time.
+	// +optional
+	Rate *Rate `json:"rate,omitempty"`
 	// MaxConcurrent is how many nodes may be between reservation and release at once.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -184,6 +259,17 @@ type Limits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
+}
+
+// Rate is so many fences in a time.
+type Rate struct {
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Fences int32 `json:"fences"`
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="within must be between 1s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	Within metav1.Duration `json:"within"`
 }
 
 // Timeouts bound the steps.

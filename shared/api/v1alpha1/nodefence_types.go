@@ -107,8 +107,17 @@ type ResolvedPolicy struct {
 	Conditions []UnhealthyCondition `json:"conditions"`
 	Action     FenceAction          `json:"action"`
 	Mode       Mode                 `json:"mode"`
-	Timeouts   Timeouts             `json:"timeouts"`
-	Retries    Retries              `json:"retries"`
+	// +optional
+	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
+	// Excluded says why this node is not to be fenced under this policy, if it is not.
+	// +optional
+	Excluded string `json:"excluded,omitempty"`
+	// +optional
+	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
+	// +optional
+	Etcd     []string `json:"etcd,omitempty"`
+	Timeouts Timeouts `json:"timeouts"`
+	Retries  Retries  `json:"retries"`
 	// Limits are those of every policy that selects the node; all must hold.
 	// +kubebuilder:validation:MaxItems=64
 	Limits []ScopedLimits `json:"limits"`
@@ -153,6 +162,9 @@ type SecretRef struct {
 
 // Requests are what people ask of a running fence.
 type Requests struct {
+	// Approve lets a fence go on that its policy holds for a person.
+	// +optional
+	Approve *Request `json:"approve,omitempty"`
 	// Abort ends the fence if no power was cut yet, and stops further Offs.
 	// +optional
 	Abort *Request `json:"abort,omitempty"`
@@ -220,6 +232,9 @@ type NodeFenceStatus struct {
 	// decided again (S17).
 	// +optional
 	DecidedAt *Time `json:"decidedAt,omitempty"`
+	// ApprovalSince is since when a person is waited for.
+	// +optional
+	ApprovalSince *Time `json:"approvalSince,omitempty"`
 	// NextCheck is when this record must be looked at again; missing on an
 	// open record means now (S19).
 	// +optional

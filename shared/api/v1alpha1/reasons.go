@@ -42,6 +42,14 @@ const (
 	ControlPlaneHold   Reason = "ControlPlaneNode"
 	OwnMachineHold     Reason = "OwnMachine"
 	PolicyConflictHold Reason = "PolicyConflict"
+	TooFewHold         Reason = "TooFewUnhealthy"
+	RateHold           Reason = "TooManyInATime"
+	BudgetHold         Reason = "BudgetExhausted"
+	ExcludedHold       Reason = "Excluded"
+	DeletionHold       Reason = "NodeBeingDeleted"
+	ApprovalHold       Reason = "WaitingForApproval"
+	ConfirmationHold   Reason = "WaitingForConfirmation"
+	QuorumHold         Reason = "EtcdQuorum"
 
 	// Things that went wrong, or turned.
 	Healed          Reason = "HealedBeforeFence"
@@ -55,6 +63,7 @@ const (
 	OffNotSeen      Reason = "PowerOffNotSeen"
 	OnNotSeen       Reason = "PowerOnNotSeen"
 	BindingInvalid  Reason = "BindingInvalid"
+	NotApproved     Reason = "NotApproved"
 	BootTimedOut    Reason = "BootTimedOut"
 	ReleaseTimedOut Reason = "ReleaseTimedOut"
 	RequestFailed   Reason = "RequestFailed"

@@ -40,7 +40,8 @@ type Time = metav1.MicroTime
 // AddToScheme makes the kinds known to a scheme, for clients that watch them.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
-		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{})
+		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{},
+		&FenceBudget{}, &FenceBudgetList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -1,0 +1,145 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// budgets: every FenceBudget that selects the node has room for its fence. A
+// dead node competes with the fences that run, because its own makes nothing
+// worse; a healthy one must find room beside all that is unavailable.
+func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
+	labels := c.labels(f.Spec.Node)
+	for i := range c.Budgets {
+		b := &c.Budgets[i]
+		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector, labels) {
+			continue
+		}
+		s := stateOf(b, f.Spec.Node, c, l)
+		if s.fencing >= s.most {
+			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent}
+		}
+		if s.healthy && s.unavailable >= s.room {
+			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: this node is healthy, and %d other of its %d nodes are unavailable, %s", b.Name, s.unavailable, s.nodes, s.words), askStorm}
+		}
+	}
+	return nil
+}
+
+// setState is a budget's set, seen for one node of it, which is left out of
+// fencing and unavailable.
+type setState struct {
+	nodes, fencing, unavailable int
+	healthy                     bool
+	// room is how many may be unavailable; most how many may be fenced at once,
+	// which is never less than one: else dead nodes were never served.
+	room, most int
+	words      string
+}
+
+func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) setState {
+	var s setState
+	bad, slots := ailing(c, l), map[string]bool{}
+	for _, r := range l.Status.Reservations {
+		slots[r.Node] = true
+	}
+	for _, n := range c.Nodes {
+		if !Selects(b.Spec.Selector, n.Labels) {
+			continue
+		}
+		s.nodes++
+		switch {
+		case n.Name == node:
+			still := false
+			for _, x := range l.Status.Leases.Still {
+				still = still || x.Node == node
+			}
+			s.healthy = !n.Unhealthy && !still
+			continue
+		case slots[n.Name]:
+			s.fencing++
+		}
+		if n.Unhealthy || bad[n.Name] {
+			s.unavailable++
+		}
+	}
+	s.room, s.words = roomOf(b, s.nodes)
+	s.most = max(1, s.room)
+	return s
+}
+
+// roomOf is how many of so many nodes may be unavailable. What can't be read
+// allows none, and the API server refuses it anyway.
+func roomOf(b *api.FenceBudget, nodes int) (int, string) {
+	if m := b.Spec.MinAvailable; m != nil {
+		least, err := intstr.GetScaledValueFromIntOrPercent(m, nodes, true)
+		if err != nil {
+			return 0, "minAvailable can't be read"
+		}
+		return max(0, nodes-least), fmt.Sprintf("minAvailable is %s (%d)", m.String(), least)
+	}
+	m := b.Spec.MaxUnavailable
+	if m == nil {
+		return 0, "it sets no limit"
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(m, nodes, false)
+	if err != nil {
+		return 0, "maxUnavailable can't be read"
+	}
+	return max(1, most), fmt.Sprintf("maxUnavailable is %s (%d)", m.String(), max(1, most))
+}
+
+// BudgetStatus is what a budget shows of its set.
+func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger) api.FenceBudgetStatus {
+	s := stateOf(b, "", c, l)
+	return api.FenceBudgetStatus{
+		Nodes: int32(s.nodes), Available: int32(s.nodes - s.unavailable), Fencing: int32(s.fencing),
+		Allowed: int32(max(0, s.room-s.unavailable)), ObservedGeneration: b.Generation,
+	}
+}
+
+// quorum: a control-plane node is fenced only where the policy says so, one at a
+// time, and while etcd keeps its quorum without it. What can't be learnt means
+// no (S13).
+func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
+	planes := map[string]bool{}
+	for _, n := range c.Nodes {
+		planes[n.Name] = n.ControlPlane
+	}
+	_, isMember := c.Etcd[f.Spec.Node]
+	if !planes[f.Spec.Node] && !isMember {
+		return nil
+	}
+	no := func(format string, args ...any) *Verdict {
+		return &Verdict{api.QuorumHold, fmt.Sprintf(format, args...), askStorm}
+	}
+	if f.Spec.Policy.ControlPlane != api.Quorum {
+		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
+	}
+	for i := range c.Fences {
+		o := &c.Fences[i]
+		other := o.Spec.Node != f.Spec.Node && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node))
+		if other && o.Open() && (o.CurrentPhase() != api.Pending || ReservedAt(l, o) != nil) {
+			return no("control-plane node %s is under a fence: one at a time", o.Spec.Node)
+		}
+	}
+	if len(c.Etcd) == 0 {
+		return no("etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd")
+	}
+	healthy := 0
+	for node, ok := range c.Etcd {
+		if ok && node != f.Spec.Node {
+			healthy++
+		}
+	}
+	if need := len(c.Etcd)/2 + 1; isMember && healthy < need {
+		return no("etcd has %d members, %d of them healthy without this one, and needs %d", len(c.Etcd), healthy, need)
+	}
+	return nil
+}
+
+func has(m map[string]bool, k string) bool { _, ok := m[k]; return ok }

@@ -1,0 +1,224 @@
+package fence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const zoneKey = "topology.kubernetes.io/zone"
+
+// zones puts the ten nodes of admitWorld into two zones: n0 to n4, n5 to n9.
+func zones(f *api.NodeFence, c *Cluster) {
+	f.Spec.Policy.Limits[0].TopologyKey = zoneKey
+	for i := range c.Nodes {
+		c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
+	}
+}
+
+func begun(l *api.FenceLedger, node string, ago time.Duration) {
+	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{Node: node, FenceUID: types.UID("old-" + node), Generation: 1, At: stampOf(walkStart.Add(-ago))})
+}
+
+func budget(c *Cluster, spec api.FenceBudgetSpec) {
+	c.Budgets = append(c.Budgets, api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: spec})
+}
+
+// plane makes the first nodes control-plane nodes that run etcd.
+func plane(f *api.NodeFence, c *Cluster, healthy ...bool) {
+	f.Spec.Policy.ControlPlane, c.Etcd = api.Quorum, map[string]bool{}
+	for i, ok := range healthy {
+		c.Nodes[i].ControlPlane, c.Etcd[fmt.Sprintf("n%d", i)] = true, ok
+	}
+}
+
+// TestLimits: each field of the limits, of budgets and of the rule of quorum
+// changes a decision. The world is admitWorld's: n0 of ten is dead and asks.
+func TestLimits(t *testing.T) {
+	hour := metav1.Duration{Duration: time.Hour}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Cluster, *api.FenceLedger)
+		want   api.Reason
+	}{
+		"within the range it begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			f.Spec.Policy.Limits[0].UnhealthyRange = "[1-2]"
+		}, ""},
+		"below the range it does not": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			f.Spec.Policy.Limits[0].UnhealthyRange = "[2-5]"
+		}, api.TooFewHold},
+		"the range wins over maxUnhealthy": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			lim(f).UnhealthyRange, lim(f).MaxUnhealthy = "[1-2]", number(0)
+		}, ""},
+		"above the range it is a storm": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			f.Spec.Policy.Limits[0].UnhealthyRange = "[0-0]"
+		}, api.StormHold},
+		"a few percent of few nodes are none": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = percent("5%") }, api.StormHold},
+		"atLeastOne makes it one": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			lim(f).MaxUnhealthy, lim(f).AtLeastOne = percent("5%"), true
+		}, ""},
+		"atLeastOne with minHealthy too": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			lim(f).MaxUnhealthy, lim(f).MinHealthy, lim(f).AtLeastOne = nil, percent("100%"), true
+		}, ""},
+		"a bad zone does not stop another": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			for i := 5; i < 10; i++ {
+				c.Nodes[i].Unhealthy = true
+			}
+		}, ""},
+		"a bad zone is a storm in itself": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy, c.Nodes[3].Unhealthy = true, true, true
+		}, api.StormHold},
+		"a fence in another zone takes no slot of this one": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			c.Fences = append(c.Fences, running("n7", "f7", api.Fencing))
+		}, ""},
+		"one in this zone does": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			c.Fences = append(c.Fences, running("n2", "f2", api.Fencing))
+		}, api.ConcurrencyHold},
+		"another zone's storm is not this one's": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			zones(f, c)
+			l.Status.Storms = []api.Storm{{Policy: "p", Domain: "b", Since: stampOf(walkStart)}}
+		}, ""},
+		"as many as the rate allows": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			begun(l, "n3", 50*time.Minute)
+		}, ""},
+		"and no more": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			begun(l, "n3", 50*time.Minute)
+			begun(l, "n4", time.Minute)
+		}, api.RateHold},
+		"until the oldest is past": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			begun(l, "n3", time.Hour)
+			begun(l, "n4", time.Minute)
+		}, ""},
+		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			lim(f).Rate = &api.Rate{Fences: 1, Within: hour}
+			l.Status.Admitted = []api.Reservation{{Node: "n0", FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(walkStart)}}
+		}, ""},
+		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+		}, ""},
+		"but a slot of it": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			lim(f).MaxConcurrent = 9
+			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+		}, api.BudgetHold},
+		"a budget that allows none still serves the dead": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			budget(c, api.FenceBudgetSpec{MinAvailable: percent("100%")})
+		}, ""},
+		"a healthy node needs room": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+		}, api.BudgetHold},
+		"and begins where there is some": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(2)})
+		}, ""},
+		"minAvailable leaves the rest": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
+			budget(c, api.FenceBudgetSpec{MinAvailable: percent("90%")})
+		}, api.BudgetHold},
+		"another set's budget is not ours": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
+		}, ""},
+		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, true, true, true)
+			f.Spec.Policy.ControlPlane = api.Never
+		}, api.ControlPlaneHold},
+		"one of three may go":                        {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
+		"not if another is down":                     {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
+		"two of five may be lost, one more may go":   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, false, true, true, true) }, ""},
+		"the only one may not":                       {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, true) }, api.QuorumHold},
+		"members that can't be learnt mean no (S13)": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true); c.Etcd = nil }, api.QuorumHold},
+		"one at a time, in recovery too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, false, true, true, true, true)
+			c.Fences = append(c.Fences, running("n1", "f1", api.Recovering))
+		}, api.QuorumHold},
+		"a member of etcd on a worker is one too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, false, true, false)
+			c.Nodes[0].ControlPlane = false
+		}, api.QuorumHold},
+		"a control-plane node without etcd may go": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, false, true, true, true)
+			delete(c.Etcd, "n0")
+		}, ""},
+	} {
+		f, cl, l := admitWorld(walkStart)
+		c.change(f, &cl, l)
+		got := api.Reason("")
+		v := Admit(f, cl, l, walkStart)
+		if v != nil {
+			got = v.Reason
+		}
+		if got != c.want || (v == nil) != (ReservedAt(l, f) != nil) {
+			t.Errorf("%s: %q, want %q (%+v)", name, got, c.want, v)
+		}
+	}
+}
+
+func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Spec.Policy.Limits[0] }
+
+// TestAllAreServed: with room for one and three dead, one is fenced at a time
+// until all are served.
+func TestAllAreServed(t *testing.T) {
+	_, c, l := admitWorld(walkStart)
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+	fences := map[string]*api.NodeFence{}
+	for i := range 3 {
+		c.Nodes[i].Unhealthy = true
+		f, _, _ := admitWorld(walkStart)
+		f.Name, f.Spec.Node, f.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
+		fences[f.Name] = f
+	}
+	for served := 0; served < 3; served++ {
+		began := ""
+		for name, f := range fences {
+			if Admit(f, c, l, walkStart) == nil {
+				if began != "" {
+					t.Fatalf("%s and %s at once", began, name)
+				}
+				began = name
+				c.Fences = append(c.Fences, running(name, f.UID, api.Fencing))
+			}
+		}
+		if began == "" {
+			t.Fatalf("nobody is fenced after %d", served)
+		}
+		delete(fences, began)
+		c.Fences[len(c.Fences)-1].Status.Phase = api.Finished
+		for i := range c.Nodes {
+			c.Nodes[i].Unhealthy = c.Nodes[i].Unhealthy && c.Nodes[i].Name != began
+		}
+	}
+}
+
+func TestExcludedByThePolicy(t *testing.T) {
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{
+		Nodes: []string{"pet"}, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
+	}}}
+	for name, c := range map[string]struct {
+		node   string
+		labels map[string]string
+		want   bool
+	}{
+		"by name":              {"pet", nil, true},
+		"by label":             {"n1", map[string]string{"gpu": "yes"}, true},
+		"neither, so it isn't": {"n1", map[string]string{"gpu": "no"}, false},
+	} {
+		r, _ := ResolvePolicy([]api.FencePolicy{p}, c.node, c.labels)
+		if (r.Excluded != "") != c.want {
+			t.Errorf("%s: %q", name, r.Excluded)
+		}
+	}
+}
