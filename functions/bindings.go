@@ -20,6 +20,7 @@ import (
 var agents = map[string]string{
 	"fence_ipmilan": "ipmi", "fence_ilo3": "ipmi", "fence_ilo4": "ipmi", "fence_ilo5": "ipmi",
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
+	"fence_redfish": "redfish", "redfish": "redfish",
 	"fence_aws": "ec2", "ec2": "ec2",
 }
 
@@ -27,7 +28,7 @@ var agents = map[string]string{
 // agents have another.
 var aliases = map[string]string{
 	"ipaddr": "ip", "login": "username", "user": "username", "passwd": "password", "privlvl": "privilege", "port": "plug",
-	"instance": "plug",
+	"instance": "plug", "uuid": "plug", "host": "ip", "server": "ip",
 }
 
 // bindings resolves and opens the devices of nodes.

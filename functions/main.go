@@ -35,6 +35,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/step"
@@ -42,8 +43,9 @@ import (
 
 // Drivers are the devices that this build can talk to, by name.
 var Drivers = map[string]device.Kind{
-	"ec2":  ec2.Kind(),
-	"ipmi": ipmi.Kind(),
+	"ec2":     ec2.Kind(),
+	"ipmi":    ipmi.Kind(),
+	"redfish": redfish.Kind(),
 }
 
 // table names every function and how it is made.
