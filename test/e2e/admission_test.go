@@ -18,7 +18,7 @@ import (
 )
 
 // people may all write NodeFences. Beyond that anna may ask for everything, ben
-// for nothing, cleo not confirm, and dan only abort the fence of one node.
+// for nothing, cleo abort and retry, and dan only abort the fence of one node.
 const people = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -28,7 +28,7 @@ rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: ask}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, retry, confirm]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, approve, retry, confirm]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -95,11 +95,14 @@ var asks = map[string]struct {
 	"and by nobody else":                  {who: "ben", before: &api.Requests{}, wanted: &api.Requests{Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"nor in a name that is another's": {
 		who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Retry: wish("anna")}, refused: refusal{422, "spec.requests.retry.by must be your own name, cleo"}},
+	"an approval is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("anna")}},
+	"an approval is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("cleo")}, refused: refusal{403, "it needs the verb approve on nodefences"}},
+	"an approval in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("ben")}, refused: refusal{422, "spec.requests.approve.by must be your own name, anna"}},
 	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: wish("anna")}},
 	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: wish("cleo")}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {
-		who: "ben", before: &api.Requests{Abort: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")},
-		wanted: &api.Requests{Abort: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")}},
+		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")},
+		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")}},
 	"a new wish beside an old one does": {
 		who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"another's words are not changed": {
@@ -160,7 +163,7 @@ func (w *world) ask(who, node string, before, wanted *api.Requests) refusal {
 	w.t.Helper()
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
-	policy, _ := fence.ResolvePolicy(policies, nil)
+	policy, _ := fence.ResolvePolicy(policies, node, nil)
 	f, write := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{
 		Node: node, NodeUID: "1", Generation: 1, Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
 		Policy: policy,
