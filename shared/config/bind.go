@@ -129,6 +129,8 @@ func (r *resolver) other(k device.Kind, e entry) error {
 		return nil
 	case e.name == "method":
 		return e.at.errorf("method takes onoff")
+	case k.Denied != nil && k.Denied(e.name) != "":
+		return e.at.errorf("%s", k.Denied(e.name))
 	case slices.Contains(ignored, e.name):
 		return check(e, false)
 	}

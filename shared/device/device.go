@@ -67,6 +67,10 @@ type Kind struct {
 	// Cloud is for drivers of cloud instances: the parameters that a node's
 	// provider ID stands for, and false if it is no instance of this cloud.
 	Cloud func(providerID string) (params map[string]string, ok bool)
+	// Denied tells in words why a parameter is refused that a program behind the
+	// driver would take, and that may run, write or hide something; empty if it is
+	// none of those. It may be nil.
+	Denied func(param string) string
 	// Open checks the parameters and returns a driver. It does no I/O.
 	Open func(params map[string]string) (Driver, error)
 }

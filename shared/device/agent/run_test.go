@@ -1,3 +1,5 @@
+//go:build linux
+
 package agent
 
 import (
@@ -59,7 +61,7 @@ func TestRun(t *testing.T) {
 			lines: []string{"echo $*"}, args: []string{"-o", "metadata"}, want: outcome{Stdout: text{Data: []byte("-o metadata\n")}}},
 		"nothing of this program's environment": {
 			lines: []string{"env | sort"},
-			want:  outcome{Stdout: text{Data: []byte("HOME=/\nLANG=C.UTF-8\n" + environment[0] + "\nPWD=/\nPYTHONDONTWRITEBYTECODE=1\n")}}},
+			want:  outcome{Stdout: text{Data: []byte("HOME=/nonexistent\nLANG=C.UTF-8\n" + environment[0] + "\nPWD=/\nPYTHONDONTWRITEBYTECODE=1\n")}}},
 		"no core dumps, which would have the secrets": {
 			lines: []string{"ulimit -c"}, want: outcome{Stdout: text{Data: []byte("0\n")}}},
 		"a signal is no exit": {

@@ -77,7 +77,7 @@ type process struct {
 // environment is all that an agent has of it. A proxy, a cloud's credentials and
 // the like are this program's own.
 var environment = []string{
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/", "PYTHONDONTWRITEBYTECODE=1",
+	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent", "PYTHONDONTWRITEBYTECODE=1",
 }
 
 func start(j job) (*process, error) {

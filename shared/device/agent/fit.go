@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unfit are agents whose "off" proves nothing, or that do not switch machines,
+// with what their code does (4.12.1). The README has the same list.
+var unfit = map[string]string{
+	"fence_cisco_ucs":   "it calls a blade off that its manager can't reach",
+	"fence_compute":     "it moves instances, and does not switch a machine",
+	"fence_crosslink":   "it calls a machine off that does not answer a ping",
+	"fence_dummy":       "it has no device, and calls itself off if it can't read its own file",
+	"fence_ecloud":      "it exits as for on when the machine is off",
+	"fence_evacuate":    "it moves instances, and does not switch a machine",
+	"fence_ibmz":        "it calls a partition off that its console can't reach",
+	"fence_ibm_powervs": "its parameter instance is another word for plug in nodefence's configuration",
+	"fence_kubevirt":    "it needs a kubeconfig, which may name programs to run",
+	"fence_ironic":      "it tells the power that Ironic saw last, which may be minutes ago",
+	"fence_lpar":        "it calls a partition off that its console can't reach",
+	"fence_powerman":    "its metadata has no parameter for the machine",
+	"fence_sanlock":     "it writes to shared storage, and does not see the machine go off",
+	"fence_sbd":         "it writes to shared storage, and does not see the machine go off",
+	"fence_skalar":      "it calls a machine off that is starting, in error, or on a host that is not reached",
+	"fence_vbox":        "it calls a machine off that it does not see among the running ones",
+	"fence_virsh":       "it calls a machine off that is still shutting down, and one whose state it does not understand",
+	"fence_vmware":      "it calls a machine off that it does not see among the running ones, and it takes a command to run; use fence_vmware_rest or fence_vmware_soap",
+	"fence_kdump":       "it waits for a dump, and does not switch a machine",
+	"fence_ack_manual":  "it asks a person; confirm a fence with kubectl instead",
+}
+
+// tells are the agents that fail for a machine that they do not know, by their
+// code (4.12.1), so that an off of theirs is an off of something. They either
+// have one machine, the one that they speak with, or look it up by its name.
+var tells = named(`
+	alom amt drac idrac ilo ilo2 ilo3 ilo3_ssh ilo4 ilo4_ssh ilo5 ilo5_ssh ilo_mp ilo_ssh imm ipmilan ipmilanplus redfish rsa rsb
+	aliyun apc azure_arm bladecenter cdu cyberpower_ssh docker drac5 eps gce hds_cb hpblade ibm_vpc
+	ilo_moonshot ldom netio openstack pve raritan raritan_px3 rhevm
+	vmware_rest vmware_soap vmware_vcloud xenapi`)
+
+func named(names string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		out["fence_"+n] = true
+	}
+	return out
+}
+
+// fit refuses agents that can't be a node's device.
+func (m *metadata) fit() error {
+	why := unfit[m.agent]
+	switch {
+	case why != "":
+	case m.fabric:
+		why = "it cuts off storage or network, and the machine runs on"
+	case !m.can("off") || !m.can("on") || !m.can("status"):
+		why = "it can't tell the power, switch off and switch on"
+	case !m.has("ip") && !m.has("plug"):
+		why = "its metadata has no parameter for the machine"
+	case !m.can("list") && !tells[m.agent]:
+		why = "it can't list its machines, and says off for one that does not exist as far as anybody here knows"
+	default:
+		return nil
+	}
+	return fmt.Errorf("agent %s is refused: %s", m.agent, why)
+}
+
+// outlets tells whether the agent has a plug for each machine. One without is
+// the device of one machine, at its address.
+func (m *metadata) outlets() bool { return m.has("plug") && !m.has("port_as_ip") }
