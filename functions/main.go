@@ -143,7 +143,7 @@ func Handlers(p Parts) map[string]run.Handler {
 
 // Waker is the second waker, for whatever clock it is driven by.
 func (p Parts) Waker() *waker.Waker {
-	return &waker.Waker{Fences: p.Client, Source: p.Source, Sender: p.Sender, Now: p.Client.Clock().Now, Log: p.Log}
+	return &waker.Waker{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: p.Sender, Now: p.Client.Clock().Now, Log: p.Log}
 }
 
 // Handler is the one that the settings name, or all of them by event type.

@@ -85,7 +85,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
-	c := fence.Cluster{Nodes: clusterNodes(nodes), Fences: fences, Budgets: budgets}
+	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
 	if c.Etcd, err = g.etcd(ctx, f, nodes); err != nil {
 		return err
 	}
@@ -98,17 +98,6 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	}
 	seen.Verdict = verdict
 	return nil
-}
-
-func clusterNodes(nodes []corev1.Node) []fence.ClusterNode {
-	all := make([]fence.ClusterNode, 0, len(nodes))
-	for i := range nodes {
-		n := kube.NodeSeen(&nodes[i], "")
-		all = append(all, fence.ClusterNode{
-			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
-		})
-	}
-	return all
 }
 
 // etcd is how etcd's members stand: the listed nodes, or those of the static

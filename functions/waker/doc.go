@@ -1,6 +1,8 @@
 // Package waker is the second waker: at every tick of a clock that is not the
 // source's, it sends again the events of fences that are overdue (S19).
 //
+// At the same tick it writes down how policies and budgets stand, for people.
+//
 // What a reader must not get wrong: it is the one function that may have several
 // events to say, so it sends them itself and never replies. It decides nothing;
 // who gets a wake-up that is not needed looks, and does nothing.

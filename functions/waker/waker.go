@@ -27,6 +27,8 @@ type Fences interface {
 type Waker struct {
 	Fences Fences
 	Source events.Source
+	// Objects are what policies and budgets show of themselves; nil to leave it.
+	Objects Objects
 	// Sender reaches the broker that everybody else's events go through.
 	Sender run.Sender
 	// Now is the API server's time.
@@ -40,7 +42,8 @@ func (w *Waker) Handle(ctx context.Context, _ event.Event) (*event.Event, error)
 }
 
 // Wake sends the event of every open fence that nobody has looked at for a whole
-// resync after it was due. One that can't be sent keeps no other from being sent.
+// resync after it was due, and brings the status of policies and budgets up to
+// date. One that fails keeps no other from being done.
 func (w *Waker) Wake(ctx context.Context) error {
 	fences, err := w.Fences.Fences(ctx)
 	if err != nil {
@@ -60,6 +63,9 @@ func (w *Waker) Wake(ctx context.Context) error {
 			continue
 		}
 		w.Log.Info("overdue, sent again", "function", Name, "node", f.Spec.Node, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
+	}
+	if w.Objects != nil {
+		failed = append(failed, w.show(ctx, fences, now))
 	}
 	return errors.Join(failed...)
 }

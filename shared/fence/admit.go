@@ -26,6 +26,8 @@ type ClusterNode struct {
 	// Unhealthy: Ready is not True.
 	Unhealthy    bool
 	ControlPlane bool
+	// Excluded and Deleting are as in Node.
+	Excluded, Deleting string
 }
 
 // How soon a held fence asks again.

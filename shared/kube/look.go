@@ -57,7 +57,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if err != nil {
 		return err
 	}
-	policies, err := c.Policies(ctx)
+	paused, err := c.pausedBy(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if msg := fence.Storming(f, seen.Node.Labels, led); msg != "" {
 		b.Storm, b.Message = true, msg
 	}
-	if name := pausedBy(policies, f); name != "" {
-		b.Paused, b.Message = true, name
+	if paused != "" {
+		b.Paused, b.Message = true, paused
 	}
 	if led.Spec.Stop {
 		b.Stopped, b.Message = true, "the ledger's stop switch is on"
@@ -82,20 +82,23 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 }
 
 // pausedBy says which policy of this fence is paused now, and by whom: a pause is
-// for right now, so the policy as it was when the fence was opened does not count.
-func pausedBy(policies []api.FencePolicy, f *api.NodeFence) string {
-	for _, p := range policies {
-		for _, lim := range f.Spec.Policy.Limits {
-			switch {
-			case p.Name != lim.Policy:
-			case len(p.Spec.PauseRequests) > 0:
-				return "policy " + p.Name + " is paused by " + strings.Join(p.Spec.PauseRequests, ", ")
-			case p.Spec.Paused:
-				return "policy " + p.Name + " is paused"
-			}
+// for right now, so the policy as it was when the fence was opened does not
+// count. Each is read by name, because a list of a quiet kind takes the API server
+// a tenth of a second.
+func (c *Client) pausedBy(ctx context.Context, f *api.NodeFence) (string, error) {
+	for _, lim := range f.Spec.Policy.Limits {
+		p, err := c.Policy(ctx, lim.Policy)
+		switch {
+		case err != nil:
+			return "", err
+		case p == nil:
+		case len(p.Spec.PauseRequests) > 0:
+			return "policy " + p.Name + " is paused by " + strings.Join(p.Spec.PauseRequests, ", "), nil
+		case p.Spec.Paused:
+			return "policy " + p.Name + " is paused", nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // excludeLabel is medik8s' word for a node that no remediation may touch.
@@ -141,4 +144,17 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		})
 	}
 	return s
+}
+
+// ClusterNodes is what counting needs of all nodes.
+func ClusterNodes(nodes []corev1.Node) []fence.ClusterNode {
+	all := make([]fence.ClusterNode, 0, len(nodes))
+	for i := range nodes {
+		n := NodeSeen(&nodes[i], "")
+		all = append(all, fence.ClusterNode{
+			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
+			Excluded: n.Excluded, Deleting: n.Deleting,
+		})
+	}
+	return all
 }

@@ -72,6 +72,11 @@ func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFen
 	return put(ctx, c, fencesPath+"/"+f.Name+"/status", f)
 }
 
+// Policy reads a FencePolicy; nil when there is none.
+func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, error) {
+	return get[api.FencePolicy](ctx, c, policiesPath+"/"+name)
+}
+
 // Policies reads all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
@@ -88,6 +93,20 @@ func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
 		return nil, err
 	}
 	return l.Items, nil
+}
+
+// SavePolicyStatus writes a policy's status by compare-and-swap.
+func (c *Client) SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error {
+	p.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FencePolicy"}
+	_, err := put(ctx, c, policiesPath+"/"+p.Name+"/status", p)
+	return err
+}
+
+// SaveBudgetStatus writes a budget's status by compare-and-swap.
+func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error {
+	b.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceBudget"}
+	_, err := put(ctx, c, budgetsPath+"/"+b.Name+"/status", b)
+	return err
 }
 
 // Ledger reads the ledger, creating it when it is missing.

@@ -45,6 +45,7 @@ func TestRights(t *testing.T) {
 	must(t, w.ApplyFile(w.ctx, file))
 	must(t, w.Apply(w.ctx, strings.Replace(asker, "resourceNames: [node-1, node-2], ", "", 1)))
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
+	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 2}\n"))
 	o := &office{world: w, used: map[right]bool{}}
 	o.open()
 

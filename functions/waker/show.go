@@ -1,0 +1,78 @@
+package waker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Objects are the API server's.
+type Objects interface {
+	Nodes(ctx context.Context) ([]corev1.Node, error)
+	Policies(ctx context.Context) ([]api.FencePolicy, error)
+	Budgets(ctx context.Context) ([]api.FenceBudget, error)
+	Ledger(ctx context.Context) (*api.FenceLedger, error)
+	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
+	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
+}
+
+// show writes what has changed in the status of policies and budgets. Nobody
+// decides by it, so that a write that loses a race is left to the next tick.
+func (w *Waker) show(ctx context.Context, fences []api.NodeFence, now time.Time) error {
+	nodes, err := w.Objects.Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the nodes: %w", err)
+	}
+	policies, err := w.Objects.Policies(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the policies: %w", err)
+	}
+	budgets, err := w.Objects.Budgets(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the budgets: %w", err)
+	}
+	ledger, err := w.Objects.Ledger(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the ledger: %w", err)
+	}
+	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
+	at := metav1.NewMicroTime(now.UTC())
+	var failed []error
+	for i := range policies {
+		p := policies[i].DeepCopy()
+		st := fence.PolicyStatus(p, policies, c, ledger, now)
+		st.ObservedAt = p.Status.ObservedAt
+		if equality.Semantic.DeepEqual(st, p.Status) {
+			continue
+		}
+		p.Status, p.Status.ObservedAt = st, &at
+		failed = append(failed, unlessLost(w.Objects.SavePolicyStatus(ctx, p)))
+	}
+	for i := range budgets {
+		b := &budgets[i]
+		st := fence.BudgetStatus(b, c, ledger)
+		st.ObservedAt = b.Status.ObservedAt
+		if equality.Semantic.DeepEqual(st, b.Status) {
+			continue
+		}
+		b.Status, b.Status.ObservedAt = st, &at
+		failed = append(failed, unlessLost(w.Objects.SaveBudgetStatus(ctx, b)))
+	}
+	return errors.Join(failed...)
+}
+
+func unlessLost(err error) error {
+	if errors.Is(err, kube.ErrConflict) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,134 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// maxHeld bounds a policy's list of nodes.
+const maxHeld = 64
+
+// PolicyStatus is what a policy says of itself: its nodes, whether a fence may
+// begin, and for each node that is not being fenced, why. Nobody decides by it.
+func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
+	st := *p.Status.DeepCopy()
+	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
+	bad := ailing(c, l)
+	st.ObservedGeneration, st.Targets, st.Healthy, st.Unhealthy, st.InRemediation = p.Generation, 0, 0, 0, 0
+	st.Held, st.Domains = nil, nil
+	domains := map[string]bool{}
+	for _, n := range c.Nodes {
+		if !Selects(p.Spec.Selector, n.Labels) {
+			continue
+		}
+		st.Targets++
+		if n.Unhealthy || bad[n.Name] {
+			st.Unhealthy++
+		}
+		domains[c.domain(lim, n.Name)] = true
+		if f := c.fence(n.Name); f != nil && f.Open() {
+			st.InRemediation++
+		}
+		if h := held(p, n, all, c); h != nil && len(st.Held) < maxHeld {
+			st.Held = append(st.Held, *h)
+		}
+	}
+	st.Healthy = st.Targets - st.Unhealthy
+	allowed, words := true, ""
+	for domain := range domains {
+		unhealthy, total := count(lim, domain, c, l)
+		// The next failure is what is asked about: it counts too.
+		no, numbers := mayBegin(lim.Limits, max(1, unhealthy), total)
+		if lim.TopologyKey != "" {
+			st.Domains = append(st.Domains, api.DomainStatus{Name: domain, Targets: int32(total), Unhealthy: int32(unhealthy), Message: numbers})
+		}
+		if no == api.StormHold {
+			allowed = false
+		}
+		words = numbers
+	}
+	slices.SortFunc(st.Domains, func(a, b api.DomainStatus) int { return strings.Compare(a.Name, b.Name) })
+	st.Domains = st.Domains[:min(len(st.Domains), maxHeld)]
+	if lim.TopologyKey != "" && !allowed {
+		words = "a fence may not begin in every domain: see status.domains"
+	}
+	conditionsOf(p, &st, l, allowed, words, now)
+	return st
+}
+
+// conditionsOf are RemediationAllowed, in MachineHealthCheck's word, and Valid.
+func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLedger, allowed bool, words string, now time.Time) {
+	set := func(typ string, ok bool, why api.Reason, msg string) {
+		status := metav1.ConditionFalse
+		if ok {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&st.Conditions, metav1.Condition{
+			Type: typ, Status: status, Reason: string(why), Message: msg, ObservedGeneration: p.Generation,
+			LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		})
+	}
+	why := api.Admitted
+	switch {
+	case l.Spec.Stop:
+		allowed, why, words = false, api.StoppedHold, "the ledger's stop switch is on"
+	case len(p.Spec.PauseRequests) > 0:
+		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+	case p.Spec.Paused:
+		allowed, why, words = false, api.PausedHold, "spec.paused is set"
+	case !allowed:
+		why = api.StormHold
+	default:
+		for _, s := range l.Status.Storms {
+			if s.Policy == p.Name && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) {
+				allowed, why, words = false, api.CoolDownHold, "after a storm, until "+s.CoolDownUntil.UTC().Format(time.RFC3339)
+			}
+		}
+	}
+	set("RemediationAllowed", allowed, why, words)
+	set("Valid", true, "Read", "every field was understood")
+}
+
+func (c Cluster) fence(node string) *api.NodeFence {
+	for i := range c.Fences {
+		if c.Fences[i].Spec.Node == node {
+			return &c.Fences[i]
+		}
+	}
+	return nil
+}
+
+// held says why a node is not being fenced: what the gate said of its open
+// fence, or what it would say.
+func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *api.HeldNode {
+	r, _ := ResolvePolicy(all, n.Name, n.Labels)
+	h := &api.HeldNode{Node: n.Name}
+	if r.Name != p.Name && r.Conflict != p.Name {
+		return nil // another policy speaks of it
+	}
+	f := c.fence(n.Name)
+	switch {
+	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
+		h.Reason, h.Message = f.Status.Reason, f.Status.Message
+	case r.Conflict != "":
+		h.Reason, h.Message = api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", r.Name, r.Conflict)
+	case n.ControlPlane && r.ControlPlane != api.Quorum:
+		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane is Never"
+	case r.Excluded != "":
+		h.Reason, h.Message = api.ExcludedHold, r.Excluded
+	case n.Excluded != "":
+		h.Reason, h.Message = api.ExcludedHold, n.Excluded
+	case n.Deleting != "":
+		h.Reason, h.Message = api.DeletionHold, n.Deleting
+	default:
+		return nil
+	}
+	return h
+}

@@ -1,0 +1,92 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestPolicyStatus: why a node is not being fenced stands in its policy, in words.
+func TestPolicyStatus(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*api.FencePolicy, *Cluster, *api.FenceLedger)
+		held    []api.HeldNode
+		allowed api.Reason // empty: True
+	}{
+		"all is well": {func(*api.FencePolicy, *Cluster, *api.FenceLedger) {}, nil, ""},
+		"a storm": {func(_ *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			for i := range 5 {
+				c.Nodes[i].Unhealthy = true
+			}
+		}, nil, api.StormHold},
+		"a pause, by name": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"upgrade"} }, nil, api.PausedHold},
+		"the stop switch":  {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
+		"a cool-down": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			until := stampOf(walkStart.Add(time.Minute))
+			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
+		}, nil, api.CoolDownHold},
+		"what the gate said": {func(_ *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			f := running("n3", "f3", api.Pending)
+			f.Status.Reason, f.Status.Message = api.RateHold, "2 fences began"
+			c.Fences = append(c.Fences, f)
+		}, []api.HeldNode{{Node: "n3", Reason: api.RateHold, Message: "2 fences began"}}, ""},
+		"excluded, being deleted, control plane": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			p.Spec.Exclude = &api.ExcludedNodes{Nodes: []string{"n1"}}
+			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
+		}, []api.HeldNode{
+			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node"},
+			{Node: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
+			{Node: "n4", Reason: api.ExcludedHold, Message: "the label"},
+			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane is Never"},
+		}, ""},
+	} {
+		_, cl, l := admitWorld(walkStart)
+		cl.Fences = nil
+		cl.Nodes[0].Unhealthy = false
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 3}}
+		c.change(&p, &cl, l)
+		st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
+		if d := cmp.Diff(c.held, st.Held); d != "" {
+			t.Errorf("%s: held\n%s", name, d)
+		}
+		cond := meta.FindStatusCondition(st.Conditions, "RemediationAllowed")
+		if ok := cond.Status == metav1.ConditionTrue; ok != (c.allowed == "") || !ok && cond.Reason != string(c.allowed) || cond.Message == "" {
+			t.Errorf("%s: %+v", name, cond)
+		}
+		if st.Targets != 10 || st.Healthy+st.Unhealthy != 10 || st.ObservedGeneration != 3 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+func TestBudgetStatus(t *testing.T) {
+	_, c, l := admitWorld(walkStart)
+	c.Nodes[1].Unhealthy = true
+	l.Status.Reservations = []api.Reservation{{Node: "n1"}}
+	b := api.FenceBudget{Spec: api.FenceBudgetSpec{MaxUnavailable: number(3)}}
+	got := BudgetStatus(&b, c, l)
+	if d := cmp.Diff(api.FenceBudgetStatus{Nodes: 10, Available: 8, Fencing: 1, Allowed: 1}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestZonesInThePolicysStatus(t *testing.T) {
+	f, c, l := admitWorld(walkStart)
+	zones(f, &c)
+	for i := range 5 {
+		c.Nodes[i].Unhealthy = true
+	}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{TopologyKey: zoneKey, MaxUnhealthy: percent("40%")}}}
+	want := []api.DomainStatus{
+		{Name: "a", Targets: 5, Unhealthy: 5, Message: "5 of 5 nodes are unhealthy, maxUnhealthy is 40% (2)"},
+		{Name: "b", Targets: 5, Message: "1 of 5 nodes are unhealthy, maxUnhealthy is 40% (2)"},
+	}
+	if d := cmp.Diff(want, PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart).Domains); d != "" {
+		t.Error(d)
+	}
+}
