@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,9 +30,27 @@ limits: {maxUnhealthy: "60%", maxConcurrent: 20, stormCoolDown: 0s}
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Minute)
 	defer cancel()
-	if err := errors.Join(measureFences(ctx), measureMemory(ctx, 0), measureMemory(ctx, 500)); err != nil {
+	parts := map[string]func() error{
+		"programs": func() error { return measurePrograms(ctx) },
+		"fences":   func() error { return measureFences(ctx) },
+		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
+		"chains":   func() error { return measureChains(ctx) },
+	}
+	order := []string{"programs", "fences", "memory", "chains"}
+	if len(os.Args) > 1 {
+		order = os.Args[1:]
+	}
+	var err error
+	for _, name := range order {
+		if parts[name] == nil {
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, fences, memory and chains", name))
+			continue
+		}
+		err = errors.Join(err, parts[name]())
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
@@ -127,6 +144,7 @@ func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[st
 		return err
 	}
 	var command, proof, gone, runs []time.Duration
+	var legs rig.Legs
 	for node := range pods {
 		if err := c.Lab.Node(node, "crash"); err != nil {
 			return err
@@ -144,6 +162,7 @@ func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[st
 		if err != nil {
 			return err
 		}
+		legs.Add(f)
 		started := f.Status.OpenedAt.Time
 		command = append(command, off[0].Time.Sub(started))
 		proof = append(proof, f.Status.Proof.At.Sub(f.Status.Proof.Reads[0].At.Time))
@@ -158,6 +177,7 @@ func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[st
 	}
 	n := float64(len(pods))
 	fmt.Printf("%d fences at once, all ended well\n", len(pods))
+	fmt.Printf("chain in one process: %s\n", &legs)
 	show("Ready=Unknown seen → power-off at the BMC", command)
 	show("first read of off → proof", proof)
 	show("proof → pods and attachments gone", gone)
@@ -172,13 +192,7 @@ func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[st
 	return nil
 }
 
-func show(what string, d []time.Duration) {
-	if len(d) == 0 {
-		return
-	}
-	slices.Sort(d)
-	fmt.Printf("%-46s p50 %6.2f s, p95 %6.2f s\n", what, d[len(d)/2].Seconds(), d[len(d)*95/100].Seconds())
-}
+func show(what string, d []time.Duration) { fmt.Printf("%-46s %s\n", what, rig.Percentiles(d)) }
 
 // measureMemory reads what nodefence-local holds once it watches so many nodes.
 func measureMemory(ctx context.Context, nodes int) (err error) {

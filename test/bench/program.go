@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// starts is how often each program is started.
+const starts = 15
+
+// measurePrograms tells what the functions' program weighs, and how soon after
+// its start it has handled an event.
+func measurePrograms(ctx context.Context) (err error) {
+	c, err := world(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Lab.Down()) }()
+	for _, name := range []string{"nodefence", "nodefence-source", "nodefence-local"} {
+		bin, err := rig.Bin(name)
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(bin)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("size of %-17s %5.1f MB\n", name, float64(info.Size())/1e6)
+	}
+	for _, function := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter"} {
+		var took []time.Duration
+		memory := ""
+		for range starts {
+			d, rss, err := first(ctx, c, function)
+			if err != nil {
+				return err
+			}
+			took, memory = append(took, d), rss
+		}
+		slices.Sort(took)
+		fmt.Printf("%-11s process start → first event handled: p50 %3d ms, most %3d ms; holds %s\n", function,
+			took[len(took)/2].Milliseconds(), took[len(took)-1].Milliseconds(), memory)
+	}
+	return nil
+}
+
+// first starts one function and hands it an event about a node that is not there,
+// again and again until it is answered.
+func first(ctx context.Context, c *rig.Cluster, function string) (took time.Duration, memory string, err error) {
+	bin, err := rig.Bin("nodefence")
+	if err != nil {
+		return 0, "", err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, "", err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	_ = l.Close()
+	cmd := exec.CommandContext(ctx, bin)
+	cmd.Env = []string{"NODEFENCE_FUNCTION=" + function, "KUBECONFIG=" + c.Lab.Kubeconfig, fmt.Sprintf("PORT=%d", port), "HOME=" + os.TempDir()}
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, "", err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	for took == 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, "", err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/", port), bytes.NewBufferString("{}"))
+		if err != nil {
+			return 0, "", err
+		}
+		for k, v := range map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.fence.finished.v1", "ce-source": "/bench", "ce-id": "1", "ce-subject": "nobody"} {
+			req.Header.Set(k, v)
+		}
+		r, err := http.DefaultClient.Do(req)
+		if err != nil {
+			continue // not listening yet
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusAccepted {
+			return 0, "", fmt.Errorf("%s answered %s", function, r.Status)
+		}
+		took = time.Since(begun)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		return 0, "", err
+	}
+	for l := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(l, "VmRSS:"); ok {
+			memory = strings.TrimSpace(v)
+		}
+	}
+	return took, memory, nil
+}
+
+// measureChains runs the chains of the other platforms, and prints their figures.
+func measureChains(ctx context.Context) error {
+	root, err := rig.Root()
+	if err != nil {
+		return err
+	}
+	for _, suite := range []string{"test/e2e/lambda", "test/e2e/knative"} {
+		fmt.Fprintf(os.Stderr, "fencing in %s\n", suite)
+		cmd := exec.CommandContext(ctx, "go", "test", "-tags", "bench", "-run", "TestBenchChain|TestMeasure", "-count=1", "-v", "-timeout", "30m", ".")
+		cmd.Dir = filepath.Join(root, suite)
+		out, err := cmd.CombinedOutput()
+		for l := range strings.Lines(string(out)) {
+			if _, text, ok := strings.Cut(l, "_test.go:"); ok {
+				_, text, _ = strings.Cut(text, ": ")
+				fmt.Print(text)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w\n%s", suite, err, out)
+		}
+	}
+	return nil
+}
