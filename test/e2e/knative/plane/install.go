@@ -50,6 +50,16 @@ func moduleDir(ctx context.Context) (string, error) {
 	return ask(ctx, source, "list", "-m", "-f", "{{.Dir}}", "knative.dev/eventing")
 }
 
+// Install applies Knative's own manifests, for tests that need its kinds alone
+// and no program that serves them.
+func Install(ctx context.Context, c *rig.Cluster) error {
+	module, err := moduleDir(ctx)
+	if err != nil {
+		return err
+	}
+	return install(ctx, c, module)
+}
+
 // install applies Knative's own manifests. There are no containers here, so its
 // programs' Deployments have no pods and its Services no selectors; readiness
 // comes from Endpoints of ours.
