@@ -78,8 +78,11 @@ func (c *Client) Ready(ctx context.Context) error {
 // ClusterID is the UID of kube-system: a name for the cluster that no other has.
 func (c *Client) ClusterID(ctx context.Context) (string, error) {
 	ns, err := get[metav1.PartialObjectMetadata](ctx, c, "/api/v1/namespaces/kube-system")
-	if err != nil || ns == nil {
+	if err != nil {
 		return "", fmt.Errorf("read the cluster's identity: %w", err)
+	}
+	if ns == nil {
+		return "", errors.New("read the cluster's identity: there is no namespace kube-system")
 	}
 	return string(ns.UID), nil
 }

@@ -46,13 +46,16 @@ func main() {
 // tale is one thing to show.
 type tale struct {
 	about, policy string
-	// strike is what happens to the node.
-	strike func(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) error
+	nodes         int
+	run           func(ctx context.Context, c *rig.Cluster, p *rig.Process) error
 }
 
 var tales = map[string]tale{
-	"crash":   {"a node dies, its pod comes back elsewhere", policy, crash},
-	"request": {"an event asks for the fence of a node that is Ready", policy + trusted, request},
+	"crash":   {"a node dies, its pod comes back elsewhere", policy, 3, one(crash)},
+	"request": {"an event asks for the fence of a node that is Ready", policy + trusted, 3, one(request)},
+	"storm":   {"half of the nodes are lost at once, and none is fenced in the storm", stormPolicy, 10, storm},
+	"zone":    {"a bad zone does not stop the fences of another", zonePolicy, 10, zone},
+	"approve": {"nothing is touched before a person says so", approvePolicy, 3, approve},
 }
 
 func choose(ctx context.Context, args []string) error {
@@ -72,8 +75,8 @@ func choose(ctx context.Context, args []string) error {
 }
 
 func show(ctx context.Context, t tale) (err error) {
-	say("a Kubernetes control plane and three simulated machines, each with a BMC, on loopback")
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid())})
+	say("a Kubernetes control plane and %d simulated machines, each with a BMC, on loopback", t.nodes)
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid()), Nodes: t.nodes})
 	if err != nil {
 		return err
 	}
@@ -101,7 +104,7 @@ func show(ctx context.Context, t tale) (err error) {
 	}
 	defer p.Stop()
 	say("nodefence-local runs: source, broker, functions")
-	return fence(ctx, c, p, t)
+	return t.run(ctx, c, p)
 }
 
 func prepare(ctx context.Context, c *rig.Cluster, policy string) error {
@@ -124,22 +127,29 @@ func prepare(ctx context.Context, c *rig.Cluster, policy string) error {
 
 // story is what is measured on the way.
 type story struct {
+	strike         func(context.Context, *rig.Cluster, *rig.Process, *story) error
 	victim, target string
 	// what began it, and what the API server made of it
 	what, lost                           string
 	struck, unready, proof, running, end time.Time
 }
 
-func fence(ctx context.Context, c *rig.Cluster, p *rig.Process, t tale) error {
-	var s story
-	var err error
+// one is a tale of a single node; strike is what happens to it.
+func one(strike func(context.Context, *rig.Cluster, *rig.Process, *story) error) func(context.Context, *rig.Cluster, *rig.Process) error {
+	return func(ctx context.Context, c *rig.Cluster, p *rig.Process) error {
+		s := story{strike: strike}
+		return s.tell(ctx, c, p)
+	}
+}
+
+func (s *story) tell(ctx context.Context, c *rig.Cluster, p *rig.Process) (err error) {
 	if s.victim, err = c.PodRunning(ctx, "db-0", ""); err != nil {
 		return err
 	}
 	say("pod db-0 runs on %s and writes to its volume", s.victim)
 	s.struck = time.Now()
 	told := follow(ctx, c, s.victim)
-	if err := t.strike(ctx, c, p, &s); err != nil {
+	if err := s.strike(ctx, c, p, s); err != nil {
 		return err
 	}
 	if s.target, err = c.PodRunning(ctx, "db-0", s.victim); err != nil {

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/test/rig"
@@ -60,4 +62,13 @@ func request(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) erro
 	s.unready = time.Now()
 	s.what, s.lost = "the request", "the node is marked Ready=Unknown: by nodefence, which has proven it off by then"
 	return nil
+}
+
+// whoami is the name under which the demo speaks to the API server.
+func whoami(ctx context.Context, c *rig.Cluster) (string, error) {
+	r, err := c.Kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return r.Status.UserInfo.Username, nil
 }

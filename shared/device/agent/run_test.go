@@ -28,12 +28,19 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if port := os.Getenv(fencerAt); port != "" {
+		fmt.Fprintln(os.Stderr, fenceAt(port))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
 // fencer names an agent that this binary runs, as nodefence would, to be killed
 // while it does.
 const fencer = "TEST_FENCER"
+
+// fencerAt names the port of a BMC that it switches off, in the same way.
+const fencerAt = "TEST_FENCER_AT"
 
 // program writes a shell script and gives its path.
 func program(t *testing.T, lines ...string) string {

@@ -3,34 +3,79 @@
 package agent
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/shared/device"
 )
 
+var update = flag.Bool("update", false, "write testdata/agents.txt anew")
+
+// swept is the version of the agents that testdata/agents.txt is about.
+const swept = "4.12.1"
+
+const sweptFile = "testdata/agents.txt"
+
+// TestSweep: each agent that is installed has a driver or a reason why not. In
+// another version than the one that was looked through there may be new
+// parameters that run or write something: whoever looks it through changes the
+// version here, the lists in denied.go and fit.go, and runs -update.
 func TestSweep(t *testing.T) {
-	all, _ := filepath.Glob("/usr/sbin/fence_*")
-	for _, path := range all {
-		k, err := Kind(filepath.Base(path), filepath.Dir(path))
-		if err != nil {
-			t.Log(err)
-			continue
-		}
-		var names []string
-		for _, p := range k.Params {
-			n := p.Name
-			if p.Required {
-				n += "!"
-			}
-			if p.Secret {
-				n += "$"
-			}
-			if p.Machine {
-				n += "@"
-			}
-			names = append(names, n)
-		}
-		t.Log(k.Name, names)
+	needs(t, "fence-agents", "fence_apc")
+	all, err := filepath.Glob(installed + "/fence_*")
+	if err != nil {
+		t.Fatal(err)
 	}
-	_ = os.Getpid
+	var b strings.Builder
+	for _, path := range all {
+		k, err := Kind(filepath.Base(path), installed)
+		switch {
+		case err == nil:
+			b.WriteString(k.Name + ":" + params(k) + "\n")
+		case strings.Contains(err.Error(), " is refused: "):
+			b.WriteString(err.Error() + "\n")
+		default:
+			t.Error(err)
+		}
+	}
+	library, _ := os.ReadFile("/usr/share/fence/fencing.py")
+	if v := regexp.MustCompile(`RELEASE_VERSION = "(.*)"`).FindSubmatch(library); len(v) < 2 || string(v[1]) != swept {
+		t.Skipf("the agents here are %q, and %s is about %s", v, sweptFile, swept)
+	}
+	if *update {
+		if err := os.WriteFile(sweptFile, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(sweptFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// params are in short: what is required, a secret, or says which machine.
+func params(k device.Kind) string {
+	var b strings.Builder
+	for _, p := range k.Params {
+		b.WriteString(" " + p.Name)
+		if p.Required {
+			b.WriteString("!")
+		}
+		if p.Secret {
+			b.WriteString("(secret)")
+		}
+		if p.Machine {
+			b.WriteString("(machine)")
+		}
+	}
+	return b.String()
 }

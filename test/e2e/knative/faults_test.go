@@ -24,13 +24,14 @@ import (
 )
 
 // onAnswer calls hook when a function has answered, before the broker hears of
-// it. From then on the function has done its part, and its reply is in the air.
-func (w *world) onAnswer(function string, hook func()) (back func()) {
+// it. From then on the function has done its part, and its reply, an event of
+// that type or none, is in the air.
+func (w *world) onAnswer(function string, hook func(reply string)) (back func()) {
 	w.t.Helper()
 	target := &url.URL{Scheme: "http"}
 	p := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		ModifyResponse: func(*http.Response) error { hook(); return nil },
+		ModifyResponse: func(r *http.Response) error { hook(r.Header.Get("Ce-Type")); return nil },
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	s := httptest.NewServer(p)
@@ -71,7 +72,11 @@ func (w *world) loseIsolatesReply(victim, program string) {
 		}
 		close(dead)
 	})
-	back := w.onAnswer("nodefence-isolate", die)
+	back := w.onAnswer("nodefence-isolate", func(reply string) {
+		if reply == events.OfPhase(api.Fencing) {
+			die()
+		}
+	})
 	enough := w.troubles(victim) + 3
 	c := w.crash(victim)
 	select {
@@ -84,11 +89,12 @@ func (w *world) loseIsolatesReply(victim, program string) {
 	w.until("somebody to notice that "+program+" is away", func() (bool, error) { return w.troubles(victim) >= enough, nil })
 	must(w.t, w.Plane.Start(w.ctx, program))
 	restarted := time.Now()
-	c.end()
+	f := c.end()
+	ended := time.Now()
 	lost, err := w.lost(victim)
 	must(w.t, err)
-	w.t.Logf("%s was away for %.1fs; %.1fs later the fence was at its end; dead letters: %d",
-		program, restarted.Sub(killed).Seconds(), time.Since(restarted).Seconds(), lost)
+	w.t.Logf("%s was away from %s for %.1fs; %.1fs later the fence was at its end; dead letters: %d\n%s", program,
+		killed.UTC().Format("15:04:05.000"), restarted.Sub(killed).Seconds(), ended.Sub(restarted).Seconds(), lost, rig.Story(f))
 }
 
 // troubles counts what shows that the broker does not work: dead letters about a
@@ -170,7 +176,7 @@ func TestForgedEventsDoNothing(t *testing.T) { // S18
 	must(t, err)
 	var handled atomic.Int64
 	for _, f := range []string{"gate", "isolate", "power", "cleanup", "recover"} {
-		w.onAnswer("nodefence-"+f, func() { handled.Add(1) })
+		w.onAnswer("nodefence-"+f, func(string) { handled.Add(1) })
 	}
 	sent := 0
 	for node := range machines {

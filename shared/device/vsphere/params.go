@@ -1,0 +1,95 @@
+package vsphere
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/host"
+	"github.com/nodefence/nodefence/shared/device/trust"
+)
+
+// Kind declares the driver.
+func Kind() device.Kind {
+	return device.Kind{
+		Name: "vsphere",
+		Params: slices.Concat([]device.Param{
+			// Not marked as required, or it could be looked for in a Secret, where
+			// the address could not have it.
+			{Name: "server", Doc: "address or name of the vCenter, or of the ESXi host"},
+			{Name: "ipport", Default: "443", Doc: "its TCP port"},
+			{Name: "uuid", Required: true, Machine: true, Doc: "BIOS UUID of the virtual machine"},
+			{Name: "datacenter", Doc: "path of the datacenter to look in, such as /Berlin; all of them if not given"},
+			{Name: "username", Required: true, Doc: "user of the vCenter, such as fence@vsphere.local"},
+			{Name: "password", Required: true, Secret: true, Doc: "the user's password"},
+		}, trust.Params()),
+		// One power operation of a machine at a time: a power-on is refused while
+		// a power-off is under way, so that no off can come after an on. What is
+		// left is that vCenter shows changes late.
+		EffectDelay: 30 * time.Second,
+		Address:     address,
+		Open:        open,
+	}
+}
+
+// machine is one virtual machine.
+type machine struct {
+	server           string
+	port             int
+	uuid, datacenter string
+	user, password   string
+	tls              *tls.Config
+}
+
+// address is vsphere:<UUID>, whichever vCenter or host knows it: two nodes with
+// one machine are seen even if they name two of them. All that is no secret is
+// checked with it, because it is asked for when a configuration is read; open is
+// only called when the machine is down.
+func address(p map[string]string) (string, error) {
+	m, err := parse(p)
+	if err != nil {
+		return "", err
+	}
+	return "vsphere:" + m.uuid, nil
+}
+
+func open(p map[string]string) (device.Driver, error) {
+	m, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"username", "password"} {
+		if p[name] == "" {
+			return nil, errors.New(name + " is missing")
+		}
+	}
+	return m, nil
+}
+
+// parse takes all parameters, of which those from a Secret may be missing yet.
+// A machine's name is refused: it is not unique, and whoever may rename machines
+// could choose which one is switched (S11).
+func parse(p map[string]string) (*machine, error) {
+	m := &machine{user: p["username"], password: p["password"], datacenter: strings.TrimSpace(p["datacenter"])}
+	var err error
+	if m.server, err = host.Name("server", p["server"]); err != nil {
+		return nil, err
+	}
+	if m.port, err = host.Port("ipport", p["ipport"], 443); err != nil {
+		return nil, err
+	}
+	if m.uuid, err = device.UUID("uuid", p["uuid"]); err != nil {
+		return nil, fmt.Errorf("%w; give the BIOS UUID of the machine, its name is not taken", err)
+	}
+	m.tls, err = trust.Config(p)
+	return m, err
+}
+
+// at is host and port, as a URL has them.
+func (m *machine) at() string { return net.JoinHostPort(m.server, strconv.Itoa(m.port)) }

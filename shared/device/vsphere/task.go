@@ -1,0 +1,54 @@
+package vsphere
+
+import (
+	"context"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+const (
+	// patience is how long an accepted command is watched for a refusal. Whether
+	// it has the effect is what State reads later, and not for here.
+	patience = 2 * time.Second
+	// pause is between two looks at a task.
+	pause = 100 * time.Millisecond
+)
+
+// wait gives back why a task failed, if it does so soon.
+func (c *conversation) wait(ctx context.Context, what string, task types.ManagedObjectReference) error {
+	until := time.Now().Add(patience)
+	if end, ok := ctx.Deadline(); ok && time.Until(end)/2 < patience {
+		until = time.Now().Add(time.Until(end) / 2)
+	}
+	for {
+		p, err := c.properties(ctx, task, "info.state", "info.error")
+		if err != nil {
+			return err
+		}
+		switch state, _ := p["info.state"].(types.TaskInfoState); state {
+		case types.TaskInfoStateSuccess:
+			return nil
+		case types.TaskInfoStateError:
+			why, _ := p["info.error"].(types.LocalizedMethodFault)
+			return c.faulty(what, why.Fault, why.LocalizedMessage)
+		}
+		if !time.Now().Add(pause).Before(until) {
+			return nil
+		}
+		if err := rest(ctx); err != nil {
+			return c.explain(what, err)
+		}
+	}
+}
+
+func rest(ctx context.Context) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

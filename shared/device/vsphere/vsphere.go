@@ -1,0 +1,129 @@
+package vsphere
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// State reads the power and the BIOS UUID of the machine.
+func (m *machine) State(ctx context.Context) (device.Reading, error) {
+	var r device.Reading
+	err := m.talk(ctx, func(ctx context.Context, c *conversation) error {
+		vm, err := c.find(ctx)
+		if err != nil {
+			return err
+		}
+		power, err := c.power(vm)
+		r = device.Reading{Power: power, Identity: vm.uuid}
+		return err
+	})
+	if err != nil {
+		return device.Reading{}, err
+	}
+	return r, nil
+}
+
+// Off cuts the power at once; the system on it is not asked.
+func (m *machine) Off(ctx context.Context) error {
+	return m.change(ctx, "power off", types.VirtualMachinePowerStatePoweredOff, func(ctx context.Context, c *conversation, vm *virtual) (types.ManagedObjectReference, error) {
+		res, err := methods.PowerOffVM_Task(ctx, c.api, &types.PowerOffVM_Task{This: vm.ref})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+}
+
+// On switches it on.
+func (m *machine) On(ctx context.Context) error {
+	return m.change(ctx, "power on", types.VirtualMachinePowerStatePoweredOn, func(ctx context.Context, c *conversation, vm *virtual) (types.ManagedObjectReference, error) {
+		res, err := methods.PowerOnVM_Task(ctx, c.api, &types.PowerOnVM_Task{This: vm.ref})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return res.Returnval, nil
+	})
+}
+
+// send starts one power operation.
+type send func(context.Context, *conversation, *virtual) (types.ManagedObjectReference, error)
+
+// change sends one command, once; none to a machine that is so already (S9), and
+// none to one whose host is not connected: nobody would know when it is done.
+func (m *machine) change(ctx context.Context, what string, goal types.VirtualMachinePowerState, do send) error {
+	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
+		vm, err := c.find(ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.reachable(vm); err != nil {
+			return err
+		}
+		switch {
+		case c.settled(vm, goal):
+			return nil
+		case vm.power == types.VirtualMachinePowerStateSuspended && goal == types.VirtualMachinePowerStatePoweredOn:
+			return c.errorf(device.ErrConflict, "machine %s is suspended: it would go on where it was, with what it had in memory; power it off first", vm.name())
+		}
+		task, err := do(ctx, c, vm)
+		if err = c.explain(what+" "+vm.name(), err); err == nil {
+			err = c.wait(ctx, what+" "+vm.name(), task)
+		}
+		if !errors.Is(err, device.ErrConflict) {
+			return err
+		}
+		// It can't: because it is so already? It is asked, not believed.
+		if now, rerr := c.find(ctx); rerr == nil && c.settled(now, goal) {
+			return nil
+		}
+		return err
+	})
+}
+
+// powers are those that states stand for. A suspended machine keeps its memory
+// and goes on where it was (S2).
+var powers = map[types.VirtualMachinePowerState]device.Power{
+	types.VirtualMachinePowerStatePoweredOn:  device.On,
+	types.VirtualMachinePowerStateSuspended:  device.On,
+	types.VirtualMachinePowerStatePoweredOff: device.Off,
+}
+
+// reachable is that somebody is connected to the machine's host now.
+func (c *conversation) reachable(vm *virtual) error {
+	if vm.hostConnection != types.HostSystemConnectionStateConnected {
+		return c.errorf(device.ErrUnreachable, "host %s of machine %s is %s; what is known of the machine is a memory", vm.host, vm.name(), told(vm.hostConnection))
+	}
+	return nil
+}
+
+func (c *conversation) power(vm *virtual) (device.Power, error) {
+	if err := c.reachable(vm); err != nil {
+		return device.Unknown, err
+	}
+	if vm.connection != types.VirtualMachineConnectionStateConnected {
+		return device.Unknown, c.errorf(device.ErrUnreachable, "machine %s is %s; what is known of it is a memory", vm.name(), told(vm.connection))
+	}
+	p := powers[vm.power]
+	if p == device.Unknown {
+		return p, c.errorf(device.ErrUnsupported, "machine %s is in power state %s, which this build does not know", vm.name(), told(vm.power))
+	}
+	return p, nil
+}
+
+func (c *conversation) settled(vm *virtual, goal types.VirtualMachinePowerState) bool {
+	_, err := c.power(vm)
+	return err == nil && vm.power == goal
+}
+
+// told is a word of vSphere's, of which there may be none.
+func told[T ~string](s T) string {
+	if s == "" {
+		return "in a state that is not told"
+	}
+	return string(s)
+}

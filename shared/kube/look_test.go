@@ -1,0 +1,171 @@
+package kube
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
+
+func TestNodeSeen(t *testing.T) {
+	taint := func(key, value string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: key, Value: value}}}}
+	}
+	labelled := func(k, v string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{k: v}}}
+	}
+	for name, c := range map[string]struct {
+		node *corev1.Node
+		want fence.Node
+	}{
+		"UID, boot ID, conditions": {
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.NodeStatus{
+				NodeInfo:   corev1.NodeSystemInfo{BootID: "b"},
+				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon)}},
+			}},
+			fence.Node{UID: "u", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
+		},
+		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), fence.Node{Taint: true}},
+		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), fence.Node{}},
+		"the out-of-service taint":         {taint(api.OutOfServiceTaint, api.OutOfServiceTaintValue), fence.Node{OutOfService: true}},
+		"that taint by another hand":       {taint(api.OutOfServiceTaint, "x"), fence.Node{}},
+		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), fence.Node{ControlPlane: true}},
+		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), fence.Node{ControlPlane: true}},
+		"a node that nothing may touch":    {labelled(excludeLabel, "true"), fence.Node{Excluded: "the node has the label " + excludeLabel + "=true"}},
+		"one that was meant to be so once": {labelled(excludeLabel, "false"), fence.Node{}},
+		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),
+			fence.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
+		"a node that is being deleted": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}},
+			fence.Node{Deleting: "the Node object is being deleted"}},
+		"a cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, fence.Node{Cordoned: true}},
+		"our cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "nodefence"}, {Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+		}}}, fence.Node{Cordoned: true, CordonOurs: true}},
+		"a cordon that we do not manage": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)},
+			{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+		}}}, fence.Node{Cordoned: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.want.Exists, c.want.Labels = true, c.node.Labels
+			if d := cmp.Diff(c.want, NodeSeen(c.node, "f1")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestALeaseIsAMarkAndAPace(t *testing.T) {
+	forty, none := int32(40), int32(0)
+	at := metav1.NewMicroTime(noon.In(time.FixedZone("x", 3600)))
+	for name, c := range map[string]struct {
+		spec    coordinationv1.LeaseSpec
+		mark    string
+		renewal time.Duration
+	}{
+		"the kubelet's":         {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &forty}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
+		"one without duration":  {coordinationv1.LeaseSpec{RenewTime: &at}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
+		"a duration of nothing": {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &none}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
+		"never renewed":         {coordinationv1.LeaseSpec{LeaseDurationSeconds: &forty}, "", 10 * time.Second},
+	} {
+		l := &coordinationv1.Lease{Spec: c.spec}
+		if mark, renewal := LeaseMark(l), LeaseRenewal(l); mark != c.mark || renewal != c.renewal {
+			t.Errorf("%s: %q, %s", name, mark, renewal)
+		}
+	}
+}
+
+const lease = `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-05-01T12:00:00.123456Z","leaseDurationSeconds":8}}`
+
+// TestLook: what a decision rests on, as it stands on the API server.
+func TestLook(t *testing.T) {
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{
+		Node: "a", Generation: 2, Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}},
+	}}
+	seenLease := fence.Lease{Exists: true, Renewed: "2026-05-01T12:00:00.123456Z", Renewal: 2 * time.Second}
+	still := seenLease
+	still.StillSince = noon
+	for name, c := range map[string]struct {
+		lease, ledger string
+		// policy is the one that the second of its limits is of.
+		policy string
+		want   fence.Seen
+	}{
+		"nothing stands against it": {lease, `{}`, "", fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"no Lease":                  {"", `{}`, "", fence.Seen{Brakes: fence.Brakes{Looked: true}}},
+		"the source has seen the Lease stand": {lease, `{"status":{"leases":{"still":[{"node":"a","renewed":"2026-05-01T12:00:00.123456Z","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
+			fence.Seen{Lease: still, Brakes: fence.Brakes{Looked: true}}},
+		"the Lease has moved since": {lease, `{"status":{"leases":{"still":[{"node":"a","renewed":"2026-05-01T11:00:00Z","since":"2026-05-01T11:00:00.000000Z"}]}}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"another node's Lease stands": {lease, `{"status":{"leases":{"still":[{"node":"b","renewed":"2026-05-01T12:00:00.123456Z","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"its slot": {lease, `{"status":{"reservations":[{"node":"a","fenceUID":"f1","generation":2,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
+			fence.Seen{Lease: seenLease, Reserved: &noon, Brakes: fence.Brakes{Looked: true}}},
+		"an earlier fence's slot": {lease, `{"status":{"reservations":[{"node":"a","fenceUID":"f1","generation":1,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"a storm": {lease, `{"status":{"storms":[{"policy":"second","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Storm: true, Message: "policy second: 5 of 9"}}},
+		"another policy's storm": {lease, `{"status":{"storms":[{"policy":"third","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"the stop switch": {lease, `{"spec":{"stop":true}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}}},
+		"a policy that is paused now": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"paused":true}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused"}}},
+		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["upgrade","anna"]}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
+		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			if c.lease != "" {
+				api.set(leasesPath+"/a", c.lease)
+			}
+			api.set(ledgerPath, c.ledger)
+			api.set(policiesPath+"/third", `{"metadata":{"name":"third"},"spec":{"paused":true}}`)
+			if c.policy != "" {
+				api.set(policiesPath+"/second", c.policy)
+			}
+			var seen fence.Seen
+			if err := api.LookNode(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if err := api.LookBrakes(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, seen); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
+func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}
+	for _, path := range []string{nodePath, leasesPath + "/a", ledgerPath, policiesPath + "/p"} {
+		t.Run(path, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.set(nodePath, node("", ours, ""))
+			api.set(ledgerPath, `{}`)
+			api.answer[path] = func(w http.ResponseWriter, _ request) { refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable") }
+			var seen fence.Seen
+			err := api.LookNode(t.Context(), f, &seen)
+			if err == nil {
+				err = api.LookBrakes(t.Context(), f, &seen)
+			}
+			if err == nil || seen.Brakes.Looked {
+				t.Errorf("%v, %+v", err, seen)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	nodePath = "/api/v1/nodes/a"
+	ours     = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f1"}`
+	foreign  = `{"effect":"NoExecute","key":"example.com/theirs","later":12345678901234567890,"timeAdded":"2026-01-01T00:00:00Z","value":"x"}`
+	earlier  = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f0"}`
+	outOf    = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"nodeshutdown"}`
+	theirOut = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"by hand"}`
+	manages  = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"nodefence","operation":"Update"}],`
+	byKube   = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
+)
+
+// node is a Node as text, keys in order, with what nobody here knows in it.
+func node(managed, taints, unschedulable string) string {
+	spec := `"novel":{"n":1e400},"podCIDR":"10.0.0.0/24"`
+	if taints != "" {
+		spec += `,"taints":[` + taints + `]`
+	}
+	if unschedulable != "" {
+		spec += `,"unschedulable":` + unschedulable
+	}
+	return `{"metadata":{"annotations":{"a":"1"},"labels":{"theirs":"x"},` + managed + `"name":"a","uid":"u1"},"spec":{` + spec + `},"status":{"phase":"Running"}}`
+}
+
+// TestMarksLeaveEverythingElseAlone: what is not ours survives as it is, fields
+// included that this code does not know (S22).
+func TestMarksLeaveEverythingElseAlone(t *testing.T) {
+	ctx := context.Background()
+	isolate := func(c *Client) error { return c.Isolate(ctx, "a", "u1", "f1", true) }
+	undo := func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", true) }
+	for name, c := range map[string]struct {
+		node, want string
+		do         func(c *Client) error
+	}{
+		"taint and cordon are placed in one write": {node("", foreign, ""), node("", foreign+","+ours, "true"), isolate},
+		"on a node without taints":                 {node("", "", ""), node("", ours, "true"), isolate},
+		"without the cordon where none is asked": {node("", foreign, ""), node("", foreign+","+ours, ""),
+			func(c *Client) error { return c.Isolate(ctx, "a", "u1", "f1", false) }},
+		"a cordon that is there stays":               {node("", foreign, "true"), node("", foreign+","+ours, "true"), isolate},
+		"an earlier fence's taint gives way to ours": {node("", earlier+","+foreign, ""), node("", foreign+","+ours, "true"), isolate},
+		"both are removed":                           {node(manages, foreign+","+ours, "true"), node(manages, foreign, ""), undo},
+		"the last taint goes with its list":          {node(manages, ours, "true"), node(manages, "", ""), undo},
+		"a cordon that somebody else set stays":      {node(byKube, foreign+","+ours, "true"), node(byKube, foreign, "true"), undo},
+		"a cordon that is not asked for stays":       {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", false) }},
+		"the taint of another fence stays":           {node("", earlier, ""), node("", earlier, ""), undo},
+		"out of service":                             {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", true) }},
+		"out of service no more":                     {node("", outOf+","+foreign, ""), node("", foreign, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
+		"out of service in another's words stays":    {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
+		"a node of the same name is another":         {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
+		"a node that is gone stays gone":             {"", "", isolate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			if c.node != "" {
+				api.set(nodePath, c.node)
+			}
+			if err := c.do(api.Client); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, api.text(nodePath)); d != "" {
+				t.Error(d)
+			}
+			if err := c.do(api.Client); err != nil { // once more changes nothing
+				t.Fatal(err)
+			}
+			most := 1
+			if c.want == c.node {
+				most = 0
+			}
+			if got := api.writes(); len(got) != most {
+				t.Errorf("%d writes: %v", len(got), got)
+			}
+		})
+	}
+}
+
+// TestMarksGiveWayToOtherWriters: each write stands against the state that was
+// read; who comes first wins, and we look again.
+func TestMarksGiveWayToOtherWriters(t *testing.T) {
+	for name, c := range map[string]struct {
+		others int
+		want   error
+	}{
+		"nobody else":             {0, nil},
+		"once":                    {1, nil},
+		"for as long as we try":   {tries, ErrConflict},
+		"all but for as long":     {tries - 1, nil},
+		"for longer than we try ": {tries + 5, ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.set(nodePath, node("", "", ""))
+			left := c.others
+			api.before = func(f *fakeAPI) {
+				if left--; left >= 0 {
+					f.set(nodePath, node("", foreign, ""))
+				}
+			}
+			if err := api.Isolate(t.Context(), "a", "u1", "f1", true); !errors.Is(err, c.want) {
+				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			want := node("", ours, "true")
+			if c.others > 0 {
+				want = node("", foreign+","+ours, "true")
+			}
+			if c.want != nil {
+				want = node("", foreign, "")
+			}
+			if d := cmp.Diff(want, api.text(nodePath)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestMarksAreBoundToTheNodeThatWasRead(t *testing.T) {
+	api := newFakeAPI(t)
+	api.set(nodePath, node("", "", ""))
+	if err := api.Isolate(t.Context(), "a", "u1", "f1", true); err != nil {
+		t.Fatal(err)
+	}
+	want := []request{{
+		Method: http.MethodPatch, Path: nodePath, Query: map[string][]string{"fieldManager": {"nodefence"}, "timeout": {"10s"}},
+		Type: "application/merge-patch+json",
+		Body: `{"metadata":{"resourceVersion":"1","uid":"u1"},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}],"unschedulable":true}}`,
+	}}
+	if d := cmp.Diff(want, api.writes()); d != "" {
+		t.Error(d)
+	}
+}

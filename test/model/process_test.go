@@ -1,0 +1,217 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/cleanup"
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/power"
+	recovery "github.com/nodefence/nodefence/functions/recover"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// caller is a process's way to the outside: the API server and the devices.
+type caller func(request) (answer, error)
+
+// errGone is what a process gets that has died, or is not to go on.
+var errGone = errors.New("this process has ended")
+
+// machineRoom is where devices are, as requests have it.
+const machineRoom = "/machines/"
+
+// epoch is the model's time zero.
+var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// process is what every function is built on.
+type process struct {
+	call caller
+	// now is the time that the process sees pass; boot clocks begin at zero.
+	now func() time.Duration
+	// me tells this invocation from every other.
+	me string
+}
+
+// RoundTrip makes a call of each HTTP request: it is the real client's transport.
+func (p process) RoundTrip(r *http.Request) (*http.Response, error) {
+	q := request{method: r.Method, path: r.URL.Path, contentType: r.Header.Get("Content-Type")}
+	if sel := r.URL.Query().Get("fieldSelector"); sel != "" {
+		q.query = sel
+	}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		q.body = body
+	}
+	a, err := p.call(q)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: a.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}, "Date": {epoch.Add(a.date).Format(http.TimeFormat)}},
+		Body:   io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),
+	}, nil
+}
+
+func (p process) client() *kube.Client {
+	c, err := kube.NewAt(&rest.Config{Host: "http://model", Transport: p}, p.now)
+	must(err)
+	return c
+}
+
+// gates makes a gate out of a process; the broken ones are made otherwise.
+type gates func(p process) run.Handler
+
+// realGate is functions/gate as it ships.
+func realGate(p process) run.Handler {
+	g := newGate(p)
+	g.Loop = p.loop(g.Client, gate.Name, gate.Phases, g)
+	return g.Handle
+}
+
+func newGate(p process) *gate.Gate {
+	return &gate.Gate{
+		Client: p.client(), Bind: bind, Log: slog.New(slog.DiscardHandler),
+		Refused: func(context.Context, step.Refusal) {},
+	}
+}
+
+// others makes the function that owns an event, if it is not the gate.
+func (p process) others(name string) run.Handler {
+	c := p.client()
+	switch name {
+	case isolate.Name:
+		f := &isolate.Isolator{Client: c}
+		f.Loop = p.loop(c, name, isolate.Phases, f)
+		return f.Handle
+	case power.Name:
+		f := &power.Power{Client: c, Open: p.open}
+		f.Loop = p.loop(c, name, power.Phases, f)
+		return f.Handle
+	case cleanup.Name:
+		f := &cleanup.Cleaner{Client: c}
+		f.Loop = p.loop(c, name, cleanup.Phases, f)
+		return f.Handle
+	case recovery.Name:
+		f := &recovery.Recoverer{Client: c, Log: slog.New(slog.DiscardHandler)}
+		f.Loop = p.loop(c, name, recovery.Phases, f)
+		return f.Handle
+	}
+	panic("no function " + name)
+}
+
+func (p process) loop(c *kube.Client, name string, owns []api.Phase, w step.World) *step.Loop {
+	return &step.Loop{
+		Function: name, Owns: owns, Store: c, World: w, Witness: silent{}, Source: source,
+		Now: c.Clock().Now, Me: func() string { return p.me }, Conflict: kube.ErrConflict,
+	}
+}
+
+var source = events.SourceOf("model")
+
+// silent hears of decisions and posts no Kubernetes Event, which no decision reads.
+type silent struct{}
+
+func (silent) Decided(context.Context, step.Decision)               {}
+func (silent) Refused(context.Context, step.Refusal)                {}
+func (silent) Lost(context.Context, step.Loss)                      {}
+func (silent) Ignored(context.Context, string, event.Event, string) {}
+
+// bind gives each node the device of its own name.
+func bind(_ context.Context, n *corev1.Node) (*api.Binding, error) {
+	return &api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}, nil
+}
+
+func (p process) open(_ context.Context, b *api.Binding) (device.Driver, error) {
+	return driver{p.call, b.Address}, nil
+}
+
+// driver reaches a machine of the model. Its calls are scheduled like all others.
+type driver struct {
+	call caller
+	node string
+}
+
+func (d driver) State(context.Context) (device.Reading, error) {
+	a, err := d.call(request{method: http.MethodGet, path: machineRoom + d.node})
+	if err != nil {
+		return device.Reading{}, err
+	}
+	return device.Reading{Power: device.Power(a.body), Identity: d.node}, nil
+}
+
+func (d driver) Off(context.Context) error { return d.control(device.Off) }
+func (d driver) On(context.Context) error  { return d.control(device.On) }
+
+func (d driver) control(p device.Power) error {
+	_, err := d.call(request{method: http.MethodPut, path: machineRoom + d.node, body: []byte(p)})
+	return err
+}
+
+// delivery is an event on its way to its function: what of it decisions read.
+type delivery struct {
+	typ, node string
+}
+
+func (d delivery) owner() string {
+	switch d.typ {
+	case events.NodeUnhealthy, events.OfPhase(api.Pending):
+		return gate.Name
+	case events.OfPhase(api.Isolating):
+		return isolate.Name
+	case events.OfPhase(api.Fencing), events.OfPhase(api.PoweringOn):
+		return power.Name
+	case events.OfPhase(api.Releasing):
+		return cleanup.Name
+	case events.OfPhase(api.Recovering), events.OfPhase(api.Fenced), events.OfPhase(api.Failed):
+		return recovery.Name
+	}
+	return "" // Finished: nobody has anything to do
+}
+
+func (d delivery) event() event.Event {
+	e := event.New()
+	e.SetID("1")
+	e.SetSource(string(source))
+	e.SetType(d.typ)
+	e.SetSubject(d.node)
+	return e
+}
+
+// end is how a process ended: with an event or with none, or in an error, upon
+// which its event is delivered again.
+type end struct {
+	reply delivery
+	err   error
+}
+
+// do runs one function on one event to its end.
+func (p process) do(d delivery, build gates) end {
+	h := build
+	if name := d.owner(); name != gate.Name {
+		h = func(p process) run.Handler { return p.others(name) }
+	}
+	reply, err := h(p)(context.Background(), d.event())
+	if err != nil || reply == nil {
+		return end{err: err}
+	}
+	return end{reply: delivery{reply.Type(), reply.Subject()}}
+}
