@@ -47,23 +47,21 @@ func named(names string) map[string]bool {
 	return out
 }
 
+func refused(agent, why string) error { return fmt.Errorf("agent %s is refused: %s", agent, why) }
+
 // fit refuses agents that can't be a node's device.
 func (m *metadata) fit() error {
-	why := unfit[m.agent]
 	switch {
-	case why != "":
 	case m.fabric:
-		why = "it cuts off storage or network, and the machine runs on"
+		return refused(m.agent, "it cuts off storage or network, and the machine runs on")
 	case !m.can("off") || !m.can("on") || !m.can("status"):
-		why = "it can't tell the power, switch off and switch on"
+		return refused(m.agent, "it can't tell the power, switch off and switch on")
 	case !m.has("ip") && !m.has("plug"):
-		why = "its metadata has no parameter for the machine"
+		return refused(m.agent, "its metadata has no parameter for the machine")
 	case !m.can("list") && !tells[m.agent]:
-		why = "it can't list its machines, and says off for one that does not exist as far as anybody here knows"
-	default:
-		return nil
+		return refused(m.agent, "it can't list its machines, and says off for one that does not exist as far as anybody here knows")
 	}
-	return fmt.Errorf("agent %s is refused: %s", m.agent, why)
+	return nil
 }
 
 // outlets tells whether the agent has a plug for each machine. One without is

@@ -20,7 +20,11 @@ const effect = 30 * time.Second
 // Kind makes a driver of an agent that is installed in a folder. Parameters are
 // what the agent itself declares, but for those that are denied.
 func Kind(name, dir string) (device.Kind, error) {
-	m, err := find(norm(name), dir)
+	name = norm(name)
+	if why := unfit[name]; why != "" {
+		return device.Kind{}, refused(name, why)
+	}
+	m, err := find(name, dir)
 	if err != nil {
 		return device.Kind{}, err
 	}
