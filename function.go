@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 )
@@ -28,6 +29,7 @@ type Function struct {
 // New reads the environment and connects. What is wrong is told by Start,
 // because `func` gives New no way to fail.
 func New() *Function {
+	agent.Supervise() // the main that calls this is not ours
 	f := &Function{}
 	f.err = f.connect(context.Background(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	return f

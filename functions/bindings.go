@@ -2,8 +2,11 @@ package functions
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +15,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -37,7 +41,11 @@ type bindings struct{ Parts }
 func (p Parts) bindings() bindings { return bindings{p} }
 
 func (b bindings) settings() config.Settings {
-	return config.Settings{Kinds: b.Drivers, Agents: agents, Aliases: aliases}
+	s := config.Settings{Kinds: b.Drivers, Agents: agents, Aliases: aliases}
+	if b.AgentsDir != "" {
+		s.Find = func(name string) (device.Kind, error) { return agent.Kind(name, b.AgentsDir) }
+	}
+	return s
 }
 
 // Bind says which device switches a node, from its ConfigMaps and its
@@ -123,15 +131,32 @@ func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, m
 // kept nowhere (S29).
 func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
 	kind, ok := b.Drivers[bound.Driver]
-	if !ok {
+	if find := b.settings().Find; !ok && find != nil && strings.HasPrefix(bound.Driver, "fence_") {
+		var err error
+		if kind, err = find(bound.Driver); err != nil {
+			return nil, err
+		}
+	} else if !ok {
 		return nil, fmt.Errorf("driver %q is not in this build", bound.Driver)
 	}
-	params, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) { return b.secret(ctx, ref) })
+	params, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) {
+		v, err := b.secret(ctx, ref)
+		if errors.Is(err, errNoKey) && !slices.ContainsFunc(kind.Params, func(p device.Param) bool { return p.Name == ref.Key && p.Required }) {
+			return "", config.ErrAbsent
+		}
+		return v, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	if len(bound.Secrets) > 0 && len(params) == len(bound.Params) {
+		return nil, fmt.Errorf("the Secret of this machine has none of the keys %s", strings.Join(slices.Sorted(maps.Keys(bound.Secrets)), ", "))
+	}
 	return kind.Open(params)
 }
+
+// errNoKey is that a Secret is there, and not all that it could have.
+var errNoKey = errors.New("no such key")
 
 // secret reads one value where a SecretRef points.
 func (b bindings) secret(ctx context.Context, ref api.SecretRef) (string, error) {
@@ -147,7 +172,7 @@ func (b bindings) secret(ctx context.Context, ref api.SecretRef) (string, error)
 	}
 	v, ok := s.Data[ref.Key]
 	if !ok {
-		return "", fmt.Errorf("secret %s/%s has no key %s", b.SecretsNamespace, ref.Secret, ref.Key)
+		return "", fmt.Errorf("secret %s/%s has no key %s: %w", b.SecretsNamespace, ref.Secret, ref.Key, errNoKey)
 	}
 	return string(v), nil
 }

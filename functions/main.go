@@ -89,6 +89,8 @@ type Settings struct {
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	// SecretsNamespace holds the devices' Secrets.
 	SecretsNamespace string `envconfig:"NODEFENCE_SECRETS_NAMESPACE" default:"nodefence-devices"`
+	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
+	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
 	// Self is the node that this process runs on, from the downward API (S13).

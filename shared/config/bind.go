@@ -47,6 +47,13 @@ func (r *resolver) kind(m *method) (device.Kind, string, error) {
 		driver = e.value
 	}
 	k, ok := r.s.Kinds[driver]
+	if !ok && r.s.Find != nil && strings.HasPrefix(n, "fence_") {
+		k, err := r.s.Find(n)
+		if err != nil {
+			return k, "", e.at.errorf("%v", err)
+		}
+		return k, "", nil
+	}
 	if !ok {
 		return k, "", e.at.errorf("unknown agent %q; known are %s", e.value, r.agents())
 	}

@@ -34,6 +34,8 @@ type Node struct {
 type Settings struct {
 	// Kinds are the drivers by name.
 	Kinds map[string]device.Kind
+	// Find makes a driver of an agent for which there is none; it may be nil.
+	Find func(agent string) (device.Kind, error)
 	// Agents are the drivers by agent name, with "_" in it and no "-".
 	Agents map[string]string
 	// Aliases are a driver's parameters by the names that agents have for them.

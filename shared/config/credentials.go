@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,10 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
+
+// ErrAbsent is for a secret that is not there and need not be: an agent takes
+// several, and most devices have one.
+var ErrAbsent = errors.New("not given")
 
 // Credentials are the parameters with their secrets, for the one call that is
 // about to be made. They are not stored or shown (S29).
@@ -20,6 +25,8 @@ func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[st
 		ref := b.Secrets[p]
 		v, err := get(ref)
 		switch {
+		case errors.Is(err, ErrAbsent):
+			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", where(ref), err)
 		case v == "":

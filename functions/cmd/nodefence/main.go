@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/lambda"
@@ -29,6 +30,7 @@ It takes no arguments. It is configured by its environment:
   NODEFENCE_FUNCTION           cleanup, gate, isolate, power, recover or waker (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
+  NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
   NODE_NAME                    the node that this runs on, which it does not fence
   KUBECONFIG                   file that says how to reach the cluster (in a pod its own account)
@@ -61,6 +63,7 @@ type settings struct {
 }
 
 func main() {
+	agent.Supervise()
 	if len(os.Args) > 1 {
 		fmt.Print(usage)
 		return

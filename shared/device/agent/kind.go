@@ -58,7 +58,7 @@ func (m *metadata) declare() []device.Param {
 		if !m.takes(p) {
 			continue
 		}
-		d := device.Param{Name: p.name, Required: p.required, Secret: secret(p.name), Machine: m.chooses(p.name), Doc: p.doc}
+		d := device.Param{Name: p.name, Required: p.required && p.usual == "", Secret: secret(p.name), Machine: m.chooses(p.name), Doc: p.doc}
 		if p.name == "ip" && !d.Machine {
 			// Not marked as required, or it could be looked for in a Secret, where
 			// the address could not have it.

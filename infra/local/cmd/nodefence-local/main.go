@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
+	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -35,6 +36,7 @@ flags:
 `
 
 func main() {
+	agent.Supervise()
 	if err := start(os.Args[1:], os.Stderr); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return
