@@ -64,7 +64,7 @@ release: ## Render infra/knative: one YAML file an overlay, into dist/
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, rights
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test ./events ./shared/fence ./infra/knative ./infra/aws -run 'TestSchemas|TestWalk|TestGenerated' -update >/dev/null
+	@go test ./events ./shared/fence ./infra/knative ./infra/aws ./infra/crd -run 'TestSchemas|TestWalk|TestGenerated' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests
