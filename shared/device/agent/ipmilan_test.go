@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,15 +150,7 @@ func TestIPMIAfterAKill(t *testing.T) {
 	if err := syscall.Kill(b.pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), fencerAt+"="+strconv.Itoa(b.port))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd := fencerProcess(t, fencerAt+"="+strconv.Itoa(b.port))
 	tool := func() bool { return len(running("ipmitool", strconv.Itoa(b.port))) > 0 }
 	eventually(t, "ipmitool runs", tool)
 	for _, pid := range running(installed + "/fence_ipmilan") {
@@ -167,6 +158,11 @@ func TestIPMIAfterAKill(t *testing.T) {
 			if text, _ := os.ReadFile("/proc/" + pid + "/" + file); bytes.Contains(text, []byte("hunter")) {
 				t.Errorf("the agent's %s has the password: %q", file, text) // S29
 			}
+		}
+	}
+	for _, pid := range running(supervisor) {
+		if text, _ := os.ReadFile("/proc/" + pid + "/environ"); len(text) > 0 {
+			t.Errorf("the supervisor has an environment: %q", text)
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {

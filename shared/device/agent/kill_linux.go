@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killAll kills all that descends from this process until there is none left.
-// One pass is not enough: a process that is killed may just have started
-// another, in a session of its own, and who that is shows only now.
+// killAll kills what this process has for children until there are none: the
+// children of those that are killed come to it, whatever session they are in.
+// Parents go first, because a shell whose child is killed goes on with its next
+// command.
 func killAll(none <-chan struct{}) {
 	for {
 		select {
@@ -19,7 +20,9 @@ func killAll(none <-chan struct{}) {
 			return
 		default:
 		}
-		kill(children(), os.Getpid())
+		for _, pid := range children() {
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended by itself
+		}
 		select {
 		case <-none:
 		case <-time.After(time.Millisecond): // a killed process takes a moment to be gone
@@ -27,26 +30,13 @@ func killAll(none <-chan struct{}) {
 	}
 }
 
-// kill goes from parents to children: a shell whose child is killed first goes
-// on with its next command.
-func kill(children map[int][]int, of int) {
-	mine := children[of]
-	delete(children, of) // numbers that are used again could make a circle
-	for _, pid := range mine {
-		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended by itself
-	}
-	for _, pid := range mine {
-		kill(children, pid)
-	}
-}
-
-// children of all processes that can be seen.
-func children() map[int][]int {
-	out := map[int][]int{}
+// children are those of this process.
+func children() []int {
 	dir, err := os.ReadDir("/proc")
 	if err != nil {
-		return out
+		return nil
 	}
+	var out []int
 	for _, e := range dir {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -58,11 +48,8 @@ func children() map[int][]int {
 		}
 		// pid (name) state parent: the name may hold blanks and brackets.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(string(fields[1])); err == nil && parent > 0 {
-			out[parent] = append(out[parent], pid)
+		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+			out = append(out, pid)
 		}
 	}
 	return out

@@ -24,7 +24,9 @@ import (
 func TestMain(m *testing.M) {
 	Supervise()
 	if path := os.Getenv(fencer); path != "" {
-		_, err := run(context.Background(), job{Path: path})
+		ctx, cancel := context.WithTimeout(context.Background(), limit())
+		defer cancel()
+		_, err := run(ctx, job{Path: path})
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -42,6 +44,16 @@ const fencer = "TEST_FENCER"
 // fencerAt names the port of a BMC that it switches off, in the same way.
 const fencerAt = "TEST_FENCER_AT"
 
+// fencerLimit is its time; a minute if it is not set.
+const fencerLimit = "TEST_FENCER_LIMIT"
+
+func limit() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv(fencerLimit)); err == nil {
+		return d
+	}
+	return time.Minute
+}
+
 // program writes a shell script and gives its path.
 func program(t *testing.T, lines ...string) string {
 	t.Helper()
@@ -53,6 +65,8 @@ func program(t *testing.T, lines ...string) string {
 }
 
 func TestRun(t *testing.T) {
+	// What this machine does not allow anyhow shows nothing.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 4096, Max: 4096})
 	for name, tc := range map[string]struct {
 		lines []string
 		args  []string
@@ -225,15 +239,7 @@ func TestNothingIsSentAfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			device := newFIFO(t)
 			path := program(t, append(device.open(), lines...)...)
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), fencer+"="+path)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			cmd := fencerProcess(t, fencer+"="+path)
 			device.begin(t)
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -244,4 +250,38 @@ func TestNothingIsSentAfterAKill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps: who runs the agent is stopped
+// itself, so that nobody but the supervisor sees that the time is over.
+func TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps(t *testing.T) {
+	device := newFIFO(t)
+	path := program(t, append(device.open(), late["it ignores requests"]...)...)
+	cmd := fencerProcess(t, fencer+"="+path, fencerLimit+"=600ms")
+	device.begin(t)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if got := device.rest(t); got != "" {
+		t.Errorf("the device was told %q", got)
+	}
+}
+
+// fencerProcess is this binary, running an agent.
+func fencerProcess(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it says that it was killed
+	})
+	return cmd
 }
