@@ -44,7 +44,6 @@ func (w *world) deploy() {
 	must(w.t, w.Bind(w.ctx, machines))
 	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick)))
 	built := w.build()
-	w.dropPolicies(built)
 	manifests, err := built.AsYaml()
 	must(w.t, err)
 	deployments, err := w.Deploy(w.ctx, manifests)
@@ -64,18 +63,6 @@ func (w *world) build() resmap.ResMap {
 	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, overlay))
 	must(w.t, err)
 	return m
-}
-
-// dropPolicies leaves the EventPolicies out: where authentication is off, as it is
-// unless somebody switches it on, Knative calls no EventPolicy Ready, and no
-// Broker that one applies to.
-func (w *world) dropPolicies(m resmap.ResMap) {
-	w.t.Helper()
-	for _, r := range m.Resources() {
-		if r.GetKind() == "EventPolicy" {
-			must(w.t, m.Remove(r.CurId()))
-		}
-	}
 }
 
 func ofKind(m resmap.ResMap, kind string) (all []unstructured.Unstructured) {
