@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 )
@@ -17,11 +16,6 @@ const (
 	ownPrefix     = "io.nodefence."
 	requestPrefix = ownPrefix + "request."
 )
-
-// RequestValidity is how long after its time a request is still carried out,
-// and the longest life of a token that is bound to one. Kubernetes issues none
-// that is shorter than ten minutes.
-const RequestValidity = 15 * time.Minute
 
 // Request is the body of an event that asks for a fence. All of it is optional.
 type Request struct {

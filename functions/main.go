@@ -51,7 +51,7 @@ var Drivers = map[string]device.Kind{
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log, Refused: p.Witness.Refused}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log, Witness: p.Witness}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -215,9 +215,6 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 			why = "NotOwned"
 		case events.Expired(e, p.Client.Clock().Now()):
 			why = "Expired"
-		case e.Type() == events.NodeProblem:
-			// A policy can name conditions; nothing can name passing problems yet.
-			why = "NotInPolicies"
 		default:
 			return h(ctx, e)
 		}

@@ -34,8 +34,8 @@ type Gate struct {
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Log  *slog.Logger
-	// Refused hears of every event that asked for a fence and opens none.
-	Refused func(ctx context.Context, r step.Refusal)
+	// Witness hears of every event that asks for a fence and opens none.
+	Witness step.Witness
 	Loop    *step.Loop
 }
 
@@ -71,6 +71,13 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 		err = g.request(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
 			return false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
+		}
+		return false, err
+	}
+	if e.Type() == events.NodeProblem && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
+		err = g.problem(ctx, node, e, f)
+		if errors.Is(err, kube.ErrConflict) {
+			return false, fmt.Errorf("%w: %w", run.ErrAgain, err)
 		}
 		return false, err
 	}

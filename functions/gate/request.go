@@ -121,8 +121,8 @@ func tooOld(e event.Event, now time.Time) string {
 	if e.Time().IsZero() {
 		return "attribute time: missing, a request must say when it was made"
 	}
-	if age := now.Sub(e.Time()); age > events.RequestValidity || age < -events.RequestValidity {
-		return "made at " + e.Time().UTC().Format(time.RFC3339) + ", which is not within " + events.RequestValidity.String() + " of now"
+	if age := now.Sub(e.Time()); age > api.RequestValidity || age < -api.RequestValidity {
+		return "made at " + e.Time().UTC().Format(time.RFC3339) + ", which is not within " + api.RequestValidity.String() + " of now"
 	}
 	return ""
 }
@@ -139,8 +139,8 @@ func tooLong(token string) string {
 	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp == 0 || claims.Iat == 0 {
 		return "the token does not say how long it lives (iat, exp)"
 	}
-	if life := time.Duration(claims.Exp-claims.Iat) * time.Second; life > events.RequestValidity {
-		return "the token lives for " + life.String() + ", at most " + events.RequestValidity.String() + " are taken: use --duration=10m"
+	if life := time.Duration(claims.Exp-claims.Iat) * time.Second; life > api.RequestValidity {
+		return "the token lives for " + life.String() + ", at most " + api.RequestValidity.String() + " are taken: use --duration=10m"
 	}
 	return ""
 }
@@ -157,5 +157,5 @@ func (g *Gate) refuse(ctx context.Context, e event.Event, node string, n *corev1
 	if n != nil {
 		r.NodeUID = n.UID
 	}
-	g.Refused(ctx, r)
+	g.Witness.Refused(ctx, r)
 }

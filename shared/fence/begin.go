@@ -141,6 +141,9 @@ func (d *decision) calledOff() bool {
 		return d.undoNow(api.AbortedByPerson, who)
 	}
 	if !d.unhealthy() && !d.asked() {
+		if d.requestOld() {
+			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since; no power was cut")
+		}
 		return d.undoNow(api.Healed, "no condition of the policy holds any more; no power was cut")
 	}
 	return d.braked()
@@ -184,7 +187,17 @@ func (d *decision) unhealthy() bool { return len(d.st.Evidence) > 0 }
 // asked: an event asked for this fence, and it is not served yet. Once power was
 // cut or work released, the node's health alone decides.
 func (d *decision) asked() bool {
-	return d.spec.Trigger.Request != nil && !d.st.RequestServed
+	return d.spec.Trigger.Request != nil && !d.st.RequestServed && !d.requestOld()
+}
+
+// requestOld: what was asked for and held for too long is not carried out late
+// (S17). Where a person approves, the time for that is the limit.
+func (d *decision) requestOld() bool {
+	limit := api.RequestValidity
+	if d.spec.Policy.Mode == api.Approve {
+		limit += d.spec.Policy.ApproveWithin.Duration
+	}
+	return d.spec.Trigger.Request != nil && d.st.OpenedAt != nil && d.since(d.st.OpenedAt) > limit
 }
 
 // dueAt is when the first of the conditions has held for as long as the policy asks.

@@ -117,6 +117,11 @@ var broken = map[string]decider{
 	"does not see that the node healed": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),
+	"serves a request however old": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if f.Spec.Trigger.Request != nil {
+			f.Status.OpenedAt = &api.Time{Time: now}
+		}
+	}),
 	"serves a request again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		f.Status.RequestServed = false
 	}),

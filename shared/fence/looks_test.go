@@ -34,6 +34,9 @@ func waits(s state) []time.Duration {
 	if c := s.st.Claim; c != nil && c.Call != api.CallRead {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
+	if s.spec.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
+		all = append(all, api.RequestValidity+time.Second)
+	}
 	switch s.st.Phase {
 	case api.Releasing:
 		return append(all, 31*time.Second, 51*time.Second)

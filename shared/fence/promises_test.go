@@ -105,7 +105,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
-			bad := s.spec.Trigger.Request != nil && !sh.served
+			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= api.RequestValidity+time.Second
 			for _, c := range seen.Node.Conditions {
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
 			}

@@ -96,6 +96,7 @@ var outcomes = map[api.Reason]string{
 	api.Recovered:       "the node is back, and nothing of ours is left on it",
 	api.Healed:          "the node healed before power was cut, and nothing of ours is left on it",
 	api.AbortedByPerson: "ended as asked, and nothing of ours is left on the node",
+	api.RequestExpired:  "the request grew old before it could be carried out; nothing of ours is left on the node",
 	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
 	api.NodeGone:        "the Node object is gone",
 	api.NodeReplaced:    "another Node object has this name",
@@ -130,7 +131,7 @@ func (d *decision) failed() Action {
 	}
 	if d.healthy() {
 		d.st.Power.CutByUs = false
-		if d.asked() {
+		if d.spec.Trigger.Request != nil && !d.st.RequestServed {
 			d.st.Outcome = api.RequestFailed
 		}
 		return d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")

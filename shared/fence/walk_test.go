@@ -242,7 +242,7 @@ func key(s state) string {
 	// A phase is told apart by what it, or a later one, still reads.
 	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
-		k = append(k, "asked", st.RequestServed, s.sh.served)
+		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity))
 	}
 	switch st.Phase {
 	case api.Recovering:

@@ -45,6 +45,17 @@ func (c *Client) AttachmentsOf(ctx context.Context, node string) ([]storagev1.Vo
 	return mine, nil
 }
 
+// EventsAbout reads what was reported of a node as Kubernetes Events. They stand in
+// namespace default; one elsewhere is of whoever may write there.
+func (c *Client) EventsAbout(ctx context.Context, node string) ([]corev1.Event, error) {
+	l, err := list[corev1.EventList](ctx, c, "/api/v1/namespaces/default/events",
+		"fieldSelector", "involvedObject.kind=Node,involvedObject.name="+node)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
 // ForceDelete removes exactly this pod, at once: another pod of its name, or
 // none, is left alone (S6).
 func (c *Client) ForceDelete(ctx context.Context, p fence.Pod) error {

@@ -28,9 +28,9 @@ type Public struct {
 }
 
 type metrics struct {
-	decisions, transitions, actions *prometheus.CounterVec
-	phase                           *prometheus.HistogramVec
-	refused, lost, ignored          *prometheus.CounterVec
+	decisions, transitions, actions  *prometheus.CounterVec
+	phase                            *prometheus.HistogramVec
+	refused, lost, ignored, problems *prometheus.CounterVec
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -58,8 +58,12 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
 		}, []string{"function", "type", "reason"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_node_problems_total", Help: "Problems that policies name and that were reported often enough, by node and reason.",
+		}, []string{"node", "reason"}),
 	}}
-	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost, p.metrics.ignored)
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
+		p.metrics.ignored, p.metrics.problems)
 	return p
 }
 
@@ -156,12 +160,24 @@ func (p *Public) Refused(ctx context.Context, r Refusal) {
 	p.Log.Warn("refused", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
 		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
 	p.metrics.refused.WithLabelValues(string(r.Reason)).Inc()
+	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message)
+}
+
+// Alerted tells of one problem: log, metric, and an Event on the Node. The
+// problem is one that a policy names, so that the metric has an end.
+func (p *Public) Alerted(ctx context.Context, r Refusal, problem string) {
+	p.Log.Warn("node problem", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.problems.WithLabelValues(r.Node, problem).Inc()
+	p.sayOfNode(ctx, r, r.Message)
+}
+
+func (p *Public) sayOfNode(ctx context.Context, r Refusal, message string) {
 	if r.NodeUID == "" {
 		return
 	}
 	p.post(ctx, kube.Event{
 		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: true, Reason: string(r.Reason),
-		Message: "asked for by event " + r.Cause.ID() + " of " + r.Cause.Source() + ": " + r.Message, Reporter: r.Function,
+		Message: message, Reporter: r.Function,
 	})
 }
 

@@ -38,7 +38,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	w := newWorld(t, 5, trusting+"controlPlane: Quorum\n")
+	w := newWorld(t, 5, trusting+"controlPlane: Quorum\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}]}\n")
 	root, err := rig.Root()
 	must(t, err)
 	file := filepath.Join(root, "infra/knative/base/rights.yaml")
@@ -80,6 +80,12 @@ func TestRights(t *testing.T) {
 		}
 		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName(third), metav1.GetOptions{})
 		return err == nil && cm.Data["node_uid"] == string(n.UID), nil
+	})
+
+	// A problem is reported.
+	w.report(first, "OOMKilling", "1")
+	w.until("the problem to be told", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("node problem")), nil
 	})
 
 	// The broker gives an event up, and the second waker's clock ticks.

@@ -90,7 +90,7 @@ func realGate(p process) run.Handler {
 func newGate(p process) *gate.Gate {
 	return &gate.Gate{
 		Client: p.client(), Bind: bind, Log: slog.New(slog.DiscardHandler),
-		Refused: func(context.Context, step.Refusal) {},
+		Witness: &step.Public{},
 	}
 }
 
@@ -132,6 +132,7 @@ type silent struct{}
 
 func (silent) Decided(context.Context, step.Decision)               {}
 func (silent) Refused(context.Context, step.Refusal)                {}
+func (silent) Alerted(context.Context, step.Refusal, string)        {}
 func (silent) Lost(context.Context, step.Loss)                      {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 

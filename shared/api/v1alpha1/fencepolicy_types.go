@@ -185,7 +185,57 @@ type Unhealthy struct {
 	// +listMapKey=status
 	// +optional
 	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
+	// Problems are passing problems that somebody reports as Kubernetes Events
+	// about a Node, as node-problem-detector does. Whoever may create Events in
+	// namespace default can report one.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=reason
+	// +listMapKey=component
+	// +optional
+	Problems []NodeProblem `json:"problems,omitempty"`
 }
+
+// NodeProblem is a problem that counts once it was reported often enough.
+type NodeProblem struct {
+	// Reason of the Events, such as TaskHung.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Reason string `json:"reason"`
+	// Component that reports it, such as kernel-monitor. Empty: any.
+	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Component string `json:"component"`
+	// Count of reports within Within that it takes. An Event that began before
+	// that time counts once, because how often it came since is not known.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Within metav1.Duration `json:"within,omitempty"`
+	// Action Alert only tells: log, metric, and an Event on the Node. Fence asks
+	// for a fence, under all limits.
+	// +kubebuilder:default=Alert
+	// +optional
+	Action ProblemAction `json:"action,omitempty"`
+}
+
+// ProblemAction is what a problem leads to.
+// +kubebuilder:validation:Enum=Alert;Fence
+type ProblemAction string
+
+// The actions on problems.
+const (
+	ProblemAlert ProblemAction = "Alert"
+	ProblemFence ProblemAction = "Fence"
+)
 
 // UnhealthyCondition is one node condition that makes a node unhealthy.
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="Ready=True is what healthy means; it can't make a node unhealthy"

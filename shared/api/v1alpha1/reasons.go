@@ -67,6 +67,7 @@ const (
 	BootTimedOut    Reason = "BootTimedOut"
 	ReleaseTimedOut Reason = "ReleaseTimedOut"
 	RequestFailed   Reason = "RequestFailed"
+	RequestExpired  Reason = "RequestExpired"
 	CallLost        Reason = "CallLost"
 	EventLost       Reason = "EventLost"
 
@@ -77,6 +78,7 @@ const (
 	RequestServed  Reason = "RequestServedAlready"
 	RequestOld     Reason = "RequestTooOld"
 	RequestMerged  Reason = "RequestMerged"
+	ProblemTold    Reason = "NodeProblem"
 	NoPolicy       Reason = "NoPolicy"
 	NoSuchNode     Reason = "NoSuchNode"
 	ConditionClear Reason = "Healthy"

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,6 +35,11 @@ const (
 // Schema is the version of the record's meaning. A NodeFence with a higher one
 // was written by a newer nodefence and is left alone (S21).
 const Schema = 1
+
+// RequestValidity is how long after it was made a request for a fence may still
+// be carried out, and the longest life of a token that is bound to one.
+// Kubernetes issues none that is shorter than ten minutes.
+const RequestValidity = 15 * time.Minute
 
 // Time is a moment of the API server's clock, to the microsecond (S30).
 type Time = metav1.MicroTime
