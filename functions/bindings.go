@@ -51,11 +51,24 @@ func (b bindings) settings() config.Settings {
 // Bind says which device switches a node, from its ConfigMaps and its
 // enrolment. What is wrong in them is a gate.Refused; anything else is a failure
 // to read them.
-func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*api.Binding, error) {
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error) {
+	plan, cluster, err := b.Plan(ctx, n)
 	if err != nil {
 		return nil, err
 	}
+	return &gate.Bound{Binding: plan.Binding, Over: cluster.Over}, nil
+}
+
+// Plan is all that the ConfigMaps say of a node, and of the cluster.
+func (b bindings) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
+	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+	if err != nil {
+		return config.Plan{}, config.Cluster{}, err
+	}
+	return b.plan(ctx, stored, n)
+}
+
+func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
 	node := config.Node{Name: n.Name}
 	maps := make([]config.ConfigMap, 0, len(stored))
 	var others []enrolled
@@ -70,17 +83,17 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*api.Binding, error
 		}
 	}
 	node.Type = n.Labels["type"]
-	plan, err := config.Resolve(maps, node, b.settings())
+	plan, err = config.Resolve(maps, node, b.settings())
 	if err == nil {
 		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Binding)
 	}
+	if err == nil {
+		cluster, err = config.ClusterOf(maps)
+	}
 	if err != nil {
-		return nil, &gate.Refused{Err: err}
+		return plan, cluster, &gate.Refused{Err: err}
 	}
-	if err := b.alone(ctx, others, node, plan.Binding); err != nil {
-		return nil, err
-	}
-	return &plan.Binding, nil
+	return plan, cluster, b.alone(ctx, others, node, plan.Binding)
 }
 
 // enrolled is a node as it was while it was healthy.

@@ -59,6 +59,14 @@ const (
 	another  = "i-0fedcba9876543210"
 )
 
+// binding is the device of what a node is bound to.
+func binding(b *gate.Bound, err error) (*api.Binding, error) {
+	if b == nil {
+		return nil, err
+	}
+	return &b.Binding, err
+}
+
 func enrol(node, uid, providerID string) corev1.ConfigMap {
 	return corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: kube.EnrolledName(node), ResourceVersion: "4", Labels: map[string]string{kube.EnrolledLabel: "true"}},
@@ -76,6 +84,29 @@ func write(name string, kv ...string) corev1.ConfigMap {
 		cm.Data[kv[i]] = kv[i+1]
 	}
 	return cm
+}
+
+// TestBindInACluster: what the cluster's own ConfigMaps say goes over the policy,
+// and what is wrong in them binds no node.
+func TestBindInACluster(t *testing.T) {
+	a := node("a", "1", "")
+	limit := func(text string) []corev1.ConfigMap {
+		return []corev1.ConfigMap{enrol("a", "1", "aws:///eu-west-1a/"+instance), write("fence-policy-fence-limit", "config.properties", text)}
+	}
+	b, err := stored(t, limit("percentage=30"), nil).Bind(t.Context(), &a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p api.ResolvedPolicy
+	b.Over(&p)
+	if len(p.Limits) != 1 || p.Limits[0].SkipFrom != 30 {
+		t.Errorf("the limit is not over the policy: %+v", p)
+	}
+	_, err = stored(t, limit("percentage=most"), nil).Bind(t.Context(), &a)
+	var refused *gate.Refused
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "ConfigMap fence-policy-fence-limit, key config.properties, line 1: ") {
+		t.Error(err)
+	}
 }
 
 func TestBindOnAWS(t *testing.T) {
@@ -144,7 +175,7 @@ func TestBindOnAWS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := node("a", "1", there)
-			got, err := stored(t, tc.maps, append(tc.nodes, a)).Bind(t.Context(), &a)
+			got, err := binding(stored(t, tc.maps, append(tc.nodes, a)).Bind(t.Context(), &a))
 			if d := cmp.Diff(tc.want, got); d != "" {
 				t.Error(d)
 			}
@@ -194,7 +225,7 @@ func TestTheDriversPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := node("a", "1", "")
-		b, err := stored(t, []corev1.ConfigMap{cm, enrol("a", "1", "aws:///eu-west-1a/"+instance)}, nil).Bind(t.Context(), &a)
+		b, err := binding(stored(t, []corev1.ConfigMap{cm, enrol("a", "1", "aws:///eu-west-1a/"+instance)}, nil).Bind(t.Context(), &a))
 		if err != nil || b.Address != "ec2:eu-west-1/"+instance {
 			t.Errorf("%s: %+v, %v", examples[i], b, err)
 		}

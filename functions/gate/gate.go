@@ -30,7 +30,7 @@ var Phases = []api.Phase{api.Pending}
 type Gate struct {
 	Client *kube.Client
 	// Bind resolves which device switches a node.
-	Bind func(ctx context.Context, node *corev1.Node) (*api.Binding, error)
+	Bind func(ctx context.Context, node *corev1.Node) (*Bound, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Log  *slog.Logger

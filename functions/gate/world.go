@@ -46,15 +46,24 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	f = f.DeepCopy()
-	f.Spec.Binding, f.Spec.BindingError = b, ""
 	if refused != nil {
 		f.Spec.Binding, f.Spec.BindingError = nil, refused.Error()
+	} else {
+		f.Spec.Binding, f.Spec.BindingError = &b.Binding, ""
+		b.Over(&f.Spec.Policy)
 	}
 	if _, err := g.Client.SaveFence(ctx, f); err != nil {
 		return err
 	}
 	seen.Resolved = true
 	return nil
+}
+
+// Bound is what the ConfigMaps come to for one node.
+type Bound struct {
+	Binding api.Binding
+	// Over lays what ConfigMaps say of the whole cluster over the policy.
+	Over func(*api.ResolvedPolicy)
 }
 
 // Refused is a configuration that names no one machine for certain (S11). Any

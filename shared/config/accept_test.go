@@ -25,6 +25,13 @@ func plan(change ...func(*Plan)) Plan {
 	for _, c := range change {
 		c(&p)
 	}
+	return told(p)
+}
+
+// told adds what follows from the rest; TestNotes has it in words.
+func told(p Plan) Plan {
+	p.Binding.LeaveOff = !has(p.Recovery, On)
+	p.Notes = notes(p)
 	return p
 }
 

@@ -13,12 +13,12 @@ import (
 )
 
 // The keys of a method that are not parameters of its device.
-var controls = []string{"action", "agent_name", "must_success", "namespace", "secret", "template"}
+var controls = []string{"action", "agent_name", "must_success", "name", "namespace", "node_name", "secret", "template"}
 
 // What agents take and drivers have no use for: how long to wait, how much to
 // say, and the one way in which nodefence switches anyhow.
 var ignored = []string{
-	"boto3_debug", "debug", "delay", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
+	"boto3_debug", "debug", "delay", "inet4_only", "inet6_only", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
 	"shell_timeout", "stonith_status_sleep", "timeout", "verbose",
 }
 
@@ -50,7 +50,7 @@ func (r *resolver) kind(m *method) (device.Kind, string, error) {
 	if !ok && r.s.Find != nil && strings.HasPrefix(n, "fence_") {
 		k, err := r.s.Find(n)
 		if err != nil {
-			return k, "", e.at.errorf("%v", err)
+			return k, "", e.at.wrap(err)
 		}
 		return k, "", nil
 	}
@@ -128,6 +128,8 @@ func (r *resolver) other(k device.Kind, e entry) error {
 	case e.name == "secret" && !secretName.MatchString(e.value):
 		// The value is not shown: it may be the secret itself.
 		return e.at.errorf("secret= takes the name of a Secret, and this is not one")
+	case e.name == "node_name" && e.value != r.node.Name:
+		return e.at.errorf("node_name is %q, but the method is read for node %s", e.value, r.node.Name)
 	case slices.Contains(controls, e.name):
 		return nil
 	case e.name == "method" && e.value == "cycle":

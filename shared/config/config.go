@@ -54,6 +54,9 @@ const (
 	MarkSchedulable   Do = "mark-schedulable"
 	CleanPods         Do = "clean-pods"
 	OutOfService      Do = "out-of-service"
+	// Disconnect and Connect are a fabric agent's off and on: the machine runs on.
+	Disconnect Do = "disconnect"
+	Connect    Do = "connect"
 )
 
 // Step is one method of a plan.
@@ -61,8 +64,11 @@ type Step struct {
 	// Method is the name that the ConfigMap has for it.
 	Method string `json:"method"`
 	Do     Do     `json:"do"`
-	// MustSucceed ends the flow if the step fails.
+	// MustSucceed is the proposal's must_success. Every step of a fence must
+	// succeed here, so that it changes nothing.
 	MustSucceed bool `json:"mustSucceed,omitempty"`
+	// Skipped says why this build does not carry the step out; empty if it does.
+	Skipped string `json:"skipped,omitempty"`
 }
 
 // Plan is how a node is fenced. No secret is in it (S29).
@@ -71,9 +77,12 @@ type Plan struct {
 	Power     []Step `json:"power,omitempty"`
 	// Recovery begins with the power-on, if power_management asked for one.
 	Recovery []Step `json:"recovery,omitempty"`
-	// Kdump waits for a dump before the power is cut.
+	// Kdump is asked for. This build does not wait for a dump, and Notes say so.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
+	// Notes are what a person should know of this plan: what it asks for and does
+	// not get, and what is done without being asked for.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Error says what is wrong and where.
@@ -81,7 +90,7 @@ type Error struct {
 	ConfigMap, Key string
 	Line           int
 	Msg            string
-	// kind is for errors.Is; nil for what stands wrong in a ConfigMap.
+	// kind is for errors.Is; mostly nil for what stands wrong in a ConfigMap.
 	kind error
 }
 

@@ -35,7 +35,7 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.B
 			continue
 		}
 		r := &resolver{maps: base.maps, node: enrolledAs(enrolled, c.node), s: s}
-		if slices.Contains(read, c.cm) && !r.whole(c) {
+		if slices.Contains(read, c.cm) && (named(read, n.Name) && !isEnrolled(enrolled, c.node) || !r.whole(c)) {
 			continue
 		}
 		for _, a := range r.addresses(c) {
@@ -46,6 +46,16 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.B
 		}
 	}
 	return nil
+}
+
+// named: the plan is of the node's own ConfigMap. What that reads is meant for
+// this node, unless there is a node of the name that another reading has.
+func named(read []string, node string) bool {
+	return len(read) > 0 && (read[0] == nodePrefix+node || read[0] == configPrefix+node)
+}
+
+func isEnrolled(enrolled []Node, name string) bool {
+	return slices.ContainsFunc(enrolled, func(n Node) bool { return n.Name == name })
 }
 
 // enrolledAs is a node as it was enrolled, if it was.

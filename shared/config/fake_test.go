@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,6 +39,17 @@ func settings() Settings {
 		Agents:  map[string]string{"fence_bmc": "bmc", "fence_pdu": "pdu", "fence_gone": "gone"},
 		Aliases: map[string]string{"ipaddr": "ip", "login": "username", "passwd": "password", "ipport": "ipport"},
 	}
+}
+
+// finding has an agent of a fabric besides, of which there is no driver.
+func finding(s Settings) Settings {
+	s.Find = func(agent string) (device.Kind, error) {
+		if agent == "fence_fc" {
+			return device.Kind{}, fmt.Errorf("agent %s is refused: %w", agent, device.ErrFabric)
+		}
+		return device.Kind{}, errors.New("agent " + agent + " is not installed")
+	}
+	return s
 }
 
 // text is a value of several lines.

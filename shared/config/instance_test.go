@@ -65,7 +65,7 @@ func onCloud(change ...func(*Plan)) Plan {
 	for _, c := range change {
 		c(&p)
 	}
-	return p
+	return told(p)
 }
 
 func steps(isolation, power, recovery []Step) func(*Plan) {

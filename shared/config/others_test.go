@@ -17,11 +17,16 @@ func TestDuplicates(t *testing.T) {
 	}
 	shared := configMap("fence-config-default", "config.properties", "power_management=ipmi\nrecovery=ipmi-on")
 	on := strings.Replace(good, "action=off", "action=on", 1)
+	two := []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=x-on"),
+		configMap("fence-method-x-on-7", "method.properties", good), configMap("fence-config-type-t", "config.properties", "power_management=x")}
 	for name, tc := range map[string]struct {
-		maps []ConfigMap
-		want string
+		maps     []ConfigMap
+		enrolled []Node
+		want     string
 	}{
-		"the node alone": {maps: []ConfigMap{own(config, good)}},
+		"a method of the node's own that a type's node of another name could have, if there were one": {maps: two},
+		"and there is one (S11)": {maps: two, enrolled: []Node{{Name: "on-7"}}, want: said("fence-method-x-on-7", "on-7")},
+		"the node alone":         {maps: []ConfigMap{own(config, good)}},
 		"another machine": {maps: []ConfigMap{own(config, good), configMap("fence-config-node-8", "config.properties", "node_name=8\npower_management=ipmi",
 			"fence-method-ipmi", strings.Replace(good, "10.0.0.7", "10.0.0.8", 1))}},
 		"the same machine (S11)": {
@@ -60,7 +65,7 @@ func TestDuplicates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = Duplicates(tc.maps, nil, settings(), node7, p.Binding)
+			err = Duplicates(tc.maps, tc.enrolled, settings(), node7, p.Binding)
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}

@@ -71,7 +71,34 @@ func (r *resolver) plan(from source) (Plan, error) {
 	}
 	p.Binding = b.Binding
 	p.Binding.Sources = r.sources
+	p.Binding.LeaveOff = !has(p.Recovery, On)
+	p.Notes = notes(p)
 	return p, nil
+}
+
+// notes say in words where the plan is not what its lines may lead one to expect.
+func notes(p Plan) []string {
+	var out []string
+	if p.Kdump {
+		out = append(out, "kdump=enabled: this build does not wait for a dump; cutting the power ends one that is under way")
+	}
+	for _, s := range slices.Concat(p.Isolation, p.Power, p.Recovery) {
+		if s.Skipped != "" {
+			out = append(out, "method "+s.Method+" is not carried out: "+s.Skipped)
+		}
+	}
+	if p.Binding.LeaveOff {
+		out = append(out, "no method switches the machine on: it stays off until a person does")
+	}
+	if !has(p.Recovery, MarkSchedulable) {
+		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Binding.Secrets)) {
+		if ref := p.Binding.Secrets[name]; ref.ConfigMap != "" {
+			out = append(out, name+" stands in ConfigMap "+ref.ConfigMap+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
+		}
+	}
+	return out
 }
 
 func has(steps []Step, do Do) bool {

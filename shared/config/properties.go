@@ -17,6 +17,11 @@ func (p place) errorf(format string, args ...any) error {
 	return &Error{ConfigMap: p.cm, Key: p.key, Line: p.line, Msg: fmt.Sprintf(format, args...)}
 }
 
+// wrap is for an error that says itself what is wrong.
+func (p place) wrap(err error) error {
+	return &Error{ConfigMap: p.cm, Key: p.key, Line: p.line, Msg: err.Error(), kind: err}
+}
+
 // entry is one line.
 type entry struct {
 	// name is canonical, written as it stands in the ConfigMap but for "-".

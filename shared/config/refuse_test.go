@@ -13,12 +13,14 @@ func TestRefuse(t *testing.T) {
 		inConfig = "ConfigMap fence-config-node-7, key config.properties"
 		inMethod = "ConfigMap fence-config-node-7, key fence-method-ipmi"
 		builtIn  = "clean-pods, cordon, ipmi, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
-		params   = "action, agent_name, cipher, ip, ipport, must_success, namespace, password, secret, template, username"
+		params   = "action, agent_name, cipher, ip, ipport, must_success, name, namespace, node_name, password, secret, template, username"
 	)
 	for name, tc := range map[string]struct {
 		maps []ConfigMap
 		node *Node
-		want string
+		// agents: some are installed.
+		agents bool
+		want   string
 	}{
 		"no ConfigMap at all: the names are listed": {
 			want: "no binding: there is no ConfigMap fence-config-node-7, fence-config-7, fence-config-type-rack, fence-config-default",
@@ -114,6 +116,25 @@ func TestRefuse(t *testing.T) {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", strings.Replace(good, "10.0.0.7", "10.0.0.8", 1))},
 			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and bmc 10.0.0.8:623: one device a node; sets and levels are not available in this build",
 		},
+		"a list with commas":                  {maps: []ConfigMap{own("node_name=7\npower_management=ipmi, on", good)}, want: inConfig + `, line 2: unknown method "ipmi,"; methods are separated by blanks, without commas`},
+		"a method that is another node's":     {maps: []ConfigMap{with("node_name=8")}, want: inMethod + `, line 6: node_name is "8", but the method is read for node 7`},
+		"a built-in by a script of one's own": {maps: []ConfigMap{own(config, "agent_name=cordon\nscript_path=/opt/mine.sh")}, want: inMethod + `, line 2: "script_path" is refused: nodefence runs no programs that a ConfigMap names; delete the line, and nodefence does it itself`},
+		"a fabric can't prove the machine off": {
+			agents: true,
+			maps:   []ConfigMap{own(config, "agent_name=fence_fc\nplug=1\naction=off")},
+			want:   inMethod + ", line 1: agent fence_fc is refused: it cuts off storage or network, and the machine runs on",
+		},
+		"a fabric that must succeed": {
+			agents: true,
+			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", config+"\nisolation=fc", "fence-method-ipmi", good, "fence-method-fc", "agent_name=fence_fc\nmust_success=yes")},
+			want:   `ConfigMap fence-config-node-7, key fence-method-fc, line 2: method "fc" must succeed, and this build does not cut off storage or network; delete the line or the method`,
+		},
+		"a fabric the wrong way round": {
+			agents: true,
+			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", config+"\nisolation=fc", "fence-method-ipmi", good, "fence-method-fc", "agent_name=fence_fc\naction=on")},
+			want:   `ConfigMap fence-config-node-7, key fence-method-fc: method "fc": in isolation its action is off, in recovery it is on`,
+		},
+		"an agent that is not installed": {agents: true, maps: []ConfigMap{own(config, "agent_name=fence-other")}, want: inMethod + ", line 1: agent fence_other is not installed"},
 		"one device in two ways": {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", good+"\ncipher=17")},
 			want: inConfig + ": methods ipmi and b give different values of cipher for one device",
@@ -124,7 +145,11 @@ func TestRefuse(t *testing.T) {
 			if tc.node != nil {
 				n = *tc.node
 			}
-			got, err := Resolve(tc.maps, n, settings())
+			s := settings()
+			if tc.agents {
+				s = finding(s)
+			}
+			got, err := Resolve(tc.maps, n, s)
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,12 +20,15 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	switch {
 	case m == nil && !isBuiltin:
 		return r.unknown(from, at, name)
-	case m != nil && isBuiltin:
+	case m != nil && isBuiltin && norm(m.values["agent_name"].value) != b:
 		return m.at.errorf("method %q has the name of a built-in; two readings are refused: rename it", name)
 	case m == nil:
 		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
 	k, b, err := r.kind(m)
+	if errors.Is(err, device.ErrFabric) && key != power {
+		return r.fabricStep(out, key, m)
+	}
 	if err != nil {
 		return err
 	}
@@ -40,13 +45,51 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	return r.deviceStep(out, key, m, k, s)
 }
 
-// bare refuses parameters of a built-in, which takes none.
+// bare refuses parameters of a built-in, which takes none. The older controller
+// ran a script of its own for each; another one is somebody's own work.
 func (r *resolver) bare(m *method) error {
 	for _, e := range inOrder(m.values) {
+		switch {
+		case e.name == "script_path" && slices.Contains(olderScripts, path.Base(e.value)):
+			continue
+		case e.name == "script_path":
+			return e.at.errorf("%s is refused: nodefence runs no programs that a ConfigMap names; delete the line, and nodefence does it itself", shown(e.written))
+		}
 		if !slices.Contains(controls, e.name) || e.name == "secret" || e.name == "action" {
 			return e.at.errorf("%s has no meaning for a built-in", shown(e.written))
 		}
 	}
+	return nil
+}
+
+var olderScripts = []string{"k8s_cordon_node.sh", "k8s_uncordon_node.sh", "k8s_clean_all_pods_on_node.sh"}
+
+// fabricStep notes what would cut a machine off from storage or network. The
+// power is what proves, and nothing is released before: to leave it out is safe.
+func (r *resolver) fabricStep(out *stage, key string, m *method) error {
+	s := Step{Method: m.name, Do: Disconnect, Skipped: "its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}
+	var err error
+	if s.MustSucceed, err = must(m); err != nil {
+		return err
+	}
+	if s.MustSucceed {
+		return m.values["must_success"].at.errorf("method %q must succeed, and this build does not cut off storage or network; delete the line or the method", m.name)
+	}
+	off, on, err := action(m)
+	if err != nil {
+		return err
+	}
+	_, given := m.values["action"]
+	switch {
+	case !given && key == recovery, on && !off:
+		s.Do = Connect
+	case !off:
+		s.Do = Status
+	}
+	if (key == recovery) != (s.Do == Connect) && s.Do != Status {
+		return m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
+	}
+	out.steps = append(out.steps, s)
 	return nil
 }
 
@@ -61,6 +104,9 @@ func (r *resolver) unknown(from source, at place, name string) error {
 		known = append(known, strings.ReplaceAll(n, "_", "-"))
 	}
 	slices.Sort(known)
+	if strings.Contains(name, ",") {
+		return at.errorf("unknown method %q; methods are separated by blanks, without commas", name)
+	}
 	cm := methodPrefix + strings.ReplaceAll(name, "_", "-")
 	return at.errorf("unknown method %q; known are %s; there is no ConfigMap %s-%s or %s either",
 		name, strings.Join(known, ", "), cm, r.node.Name, cm)

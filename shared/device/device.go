@@ -84,3 +84,6 @@ var (
 	ErrConflict    = errors.New("device refused in its present state")
 	ErrUnknown     = errors.New("device does not know this machine")
 )
+
+// ErrFabric is for what switches no power: it can be no node's device.
+var ErrFabric = errors.New("it cuts off storage or network, and the machine runs on")

@@ -157,7 +157,7 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 	for _, lim := range f.Spec.Policy.Limits {
 		domain := c.domain(lim, f.Spec.Node)
 		unhealthy, total := count(lim, domain, c, l)
-		no, numbers := mayBegin(lim.Limits, unhealthy, total)
+		no, numbers := begins(lim, unhealthy, total)
 		where := "policy " + lim.Policy + in(lim, domain) + ": "
 		s := storm(l, lim.Policy, domain)
 		switch {

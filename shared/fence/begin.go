@@ -122,9 +122,11 @@ func (d *decision) ended() bool {
 	return true
 }
 
-// owesPowerOn: we cut it, and the policy wants it back (S12).
+// owesPowerOn: we cut it, and both the policy and the node's own configuration
+// want it back (S12).
 func (d *decision) owesPowerOn() bool {
-	return d.st.Power.CutByUs && d.spec.Policy.Action == api.ActionReboot
+	stays := d.spec.Binding != nil && d.spec.Binding.LeaveOff
+	return d.st.Power.CutByUs && d.spec.Policy.Action == api.ActionReboot && !stays
 }
 
 // calledOff ends a fence whose reason has gone, or sends it back to the gate

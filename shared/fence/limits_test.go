@@ -51,6 +51,10 @@ func TestLimits(t *testing.T) {
 		"below the range it does not": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			f.Spec.Policy.Limits[0].UnhealthyRange = "[2-5]"
 		}, api.TooFewHold},
+		"at the share of the proposal's ConfigMap nothing begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			lim(f).SkipFrom = 10
+		}, api.StormHold},
+		"below that share it does": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).SkipFrom = 11 }, ""},
 		"the range wins over maxUnhealthy": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			lim(f).UnhealthyRange, lim(f).MaxUnhealthy = "[1-2]", number(0)
 		}, ""},

@@ -96,6 +96,9 @@ func (d *decision) released() Action {
 	}
 	d.tell(api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
 	why := "the policy's action is PowerOff"
+	if b := d.spec.Binding; b != nil && b.LeaveOff {
+		why = "its configuration has no method that switches it on"
+	}
 	if !d.st.Power.CutByUs {
 		why = "it was not nodefence that switched this machine off"
 	}

@@ -128,6 +128,10 @@ type ScopedLimits struct {
 	Policy string `json:"policy"`
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// SkipFrom is the percentage of unhealthy nodes from which nothing begins, as
+	// ConfigMap fence-policy-fence-limit has it; then it is the only limit here.
+	// +optional
+	SkipFrom int32 `json:"skipFrom,omitempty"`
 	Limits   `json:",inline"`
 }
 
@@ -146,6 +150,10 @@ type Binding struct {
 	// Identity is what the machine said of itself while it was healthy.
 	// +optional
 	Identity string `json:"identity,omitempty"`
+	// LeaveOff: the node's configuration has no method that switches the machine
+	// on, so that it stays off whatever the policy says.
+	// +optional
+	LeaveOff bool `json:"leaveOff,omitempty"`
 	// Sources are the ConfigMaps that it came from, with resourceVersion.
 	// +optional
 	Sources []string `json:"sources,omitempty"`

@@ -3,6 +3,8 @@ package agent
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // unfit are agents whose "off" proves nothing, or that do not switch machines,
@@ -53,7 +55,7 @@ func refused(agent, why string) error { return fmt.Errorf("agent %s is refused: 
 func (m *metadata) fit() error {
 	switch {
 	case m.fabric:
-		return refused(m.agent, "it cuts off storage or network, and the machine runs on")
+		return fmt.Errorf("agent %s is refused: %w", m.agent, device.ErrFabric)
 	case !m.can("off") || !m.can("on") || !m.can("status"):
 		return refused(m.agent, "it can't tell the power, switch off and switch on")
 	case !m.has("ip") && !m.has("plug"):

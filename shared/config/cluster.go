@@ -1,0 +1,155 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The ConfigMaps about the cluster, with config.properties.
+const (
+	clusterConfig = "fence-cluster-config"
+	fenceLimit    = "fence-policy-fence-limit"
+)
+
+// Cluster is what ConfigMaps say of the whole cluster. The zero value says nothing.
+type Cluster struct {
+	// Grace is how long a node must have been unhealthy, whatever the policy says.
+	Grace time.Duration
+	// Retries are the tries of a step, in place of the policy's.
+	Retries int32
+	// SkipFrom is the percentage of unhealthy nodes from which nothing begins.
+	SkipFrom int32
+	// Sources are the ConfigMaps that it came from, with resourceVersion.
+	Sources []string
+}
+
+// ClusterOf reads fence-cluster-config and fence-policy-fence-limit. What is
+// wrong in them holds every fence, because they are limits.
+func ClusterOf(all []ConfigMap) (Cluster, error) {
+	r, err := newResolver(all, Node{}, Settings{})
+	if err != nil {
+		return Cluster{}, err
+	}
+	var c Cluster
+	if m, ok := r.maps[clusterConfig]; ok {
+		if err := c.general(r, m); err != nil {
+			return Cluster{}, err
+		}
+	}
+	if m, ok := r.maps[fenceLimit]; ok {
+		if err := c.limit(r, m); err != nil {
+			return Cluster{}, err
+		}
+	}
+	c.Sources = r.sources
+	return c, nil
+}
+
+// properties reads config.properties and refuses what is not known.
+func (r *resolver) properties(m ConfigMap, known ...string) (map[string]entry, error) {
+	r.use(m)
+	at := place{cm: m.Name, key: configKey}
+	text, ok := m.Data[configKey]
+	if !ok {
+		return nil, at.errorf("missing")
+	}
+	lines, err := parse(at, text, canonicalCluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range inOrder(lines) {
+		if !slices.Contains(known, e.name) {
+			return nil, e.at.errorf("unknown key %s; known are %s", shown(e.written), strings.Join(known, ", "))
+		}
+	}
+	return lines, nil
+}
+
+// canonicalCluster knows the proposal's own spellings.
+func canonicalCluster(name string) string {
+	switch n := norm(name); n {
+	case "precentage":
+		return "percentage"
+	case "roles": // what policies were called first
+		return "policies"
+	default:
+		return n
+	}
+}
+
+func (c *Cluster) general(r *resolver, m ConfigMap) error {
+	lines, err := r.properties(m, "giveup_retries", "grace_timeout", "policies")
+	if err != nil {
+		return err
+	}
+	grace, err := number(lines, "grace_timeout", 0, 86400)
+	if err != nil {
+		return err
+	}
+	c.Grace = time.Duration(grace) * time.Second
+	if c.Retries, err = number(lines, "giveup_retries", 1, 100); err != nil {
+		return err
+	}
+	e := lines["policies"]
+	for _, name := range strings.Fields(strings.ReplaceAll(e.value, ",", " ")) {
+		if name != "fence-limit" && name != "max-fence-limit" {
+			return e.at.errorf("unknown policy %q; known is fence-limit, and everything else is a FencePolicy's", name)
+		}
+		if _, ok := r.maps[fenceLimit]; !ok {
+			return e.at.errorf("policy %q has no ConfigMap %s; make one with percentage=<1 to 100>, or delete the name here", name, fenceLimit)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) limit(r *resolver, m ConfigMap) error {
+	lines, err := r.properties(m, "percentage", "policy_name")
+	if err != nil {
+		return err
+	}
+	if e, ok := lines["policy_name"]; ok && e.value != "fence-limit" {
+		return e.at.errorf("policy_name is %q, but the ConfigMap is fence-limit's", e.value)
+	}
+	if _, ok := lines["percentage"]; !ok {
+		return (place{cm: m.Name, key: configKey}).errorf("percentage is missing")
+	}
+	c.SkipFrom, err = number(lines, "percentage", 1, 100)
+	return err
+}
+
+// number reads a whole number; 0 if there is no such line.
+func number(lines map[string]entry, name string, least, most int32) (int32, error) {
+	e, ok := lines[name]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSuffix(e.value, "%"), 10, 32)
+	if err != nil || int32(n) < least || int32(n) > most || name != "percentage" && strings.HasSuffix(e.value, "%") {
+		return 0, e.at.errorf("%s takes a whole number from %d to %d", shown(e.written), least, most)
+	}
+	return int32(n), nil
+}
+
+// Over lays this over a policy as resolved: a limit is added, never loosened.
+func (c Cluster) Over(p *api.ResolvedPolicy) {
+	for i := range p.Conditions {
+		p.Conditions[i].For.Duration = max(p.Conditions[i].For.Duration, c.Grace)
+	}
+	if c.Retries > 0 {
+		p.Retries.PerStep = c.Retries
+	}
+	p.Limits = slices.DeleteFunc(p.Limits, func(l api.ScopedLimits) bool { return l.SkipFrom > 0 })
+	if c.SkipFrom > 0 {
+		all := intstr.FromString("100%")
+		p.Limits = append(p.Limits, api.ScopedLimits{Policy: "ConfigMap " + fenceLimit, SkipFrom: c.SkipFrom, Limits: api.Limits{
+			MaxUnhealthy: &all, MaxConcurrent: 1000, StormCoolDown: metav1.Duration{},
+		}})
+	}
+}

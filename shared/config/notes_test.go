@@ -1,0 +1,44 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNotes: what a plan asks for and does not get is said, and not silently left out.
+func TestNotes(t *testing.T) {
+	const (
+		marks = "recovery does not name uncordon: nodefence takes its own mark off all the same"
+		stays = "no method switches the machine on: it stays off until a person does"
+	)
+	reboot := "agent_name=fence_bmc\nip=10.0.0.7\nusername=fence\n"
+	for name, tc := range map[string]struct {
+		props, method string
+		want          []string
+		leaveOff      bool
+	}{
+		"nothing to say":                      {props: config + "\nrecovery=uncordon", method: reboot + "secret=s"},
+		"the mark is undone whatever it says": {props: config + "\nrecovery=", method: reboot + "secret=s", want: []string{marks}},
+		"an off without an on":                {props: config + "\nrecovery=uncordon", method: good, want: []string{stays}, leaveOff: true},
+		"kdump": {props: config + "\nrecovery=uncordon\nkdump=enabled", method: reboot + "secret=s",
+			want: []string{"kdump=enabled: this build does not wait for a dump; cutting the power ends one that is under way"}},
+		"a password where all can read it": {props: config + "\nrecovery=uncordon", method: reboot + "passwd=x",
+			want: []string{"password stands in ConfigMap fence-config-node-7, where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>"}},
+		"a fabric": {props: config + "\nisolation=fc\nrecovery=uncordon", method: reboot + "secret=s",
+			want: []string{"method fc is not carried out: its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Resolve([]ConfigMap{configMap("fence-config-node-7", "config.properties", tc.props, "fence-method-ipmi", tc.method, "fence-method-fc", "agent_name=fence_fc\nplug=2")}, node7, finding(settings()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, p.Notes); d != "" {
+				t.Error(d)
+			}
+			if p.Binding.LeaveOff != tc.leaveOff {
+				t.Error("is left off:", p.Binding.LeaveOff)
+			}
+		})
+	}
+}

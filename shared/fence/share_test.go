@@ -1,0 +1,34 @@
+package fence
+
+import (
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestLeaveOff: a machine is switched on if both the policy and the node's own
+// configuration want it, and only if it was us who cut it (S12).
+func TestLeaveOff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		action  api.FenceAction
+		binding *api.Binding
+		cut     bool
+		want    bool
+	}{
+		"both want it":                {api.ActionReboot, &api.Binding{}, true, true},
+		"no binding says otherwise":   {api.ActionReboot, nil, true, true},
+		"it was not us":               {api.ActionReboot, &api.Binding{}, false, false},
+		"the policy leaves it off":    {api.ActionOff, &api.Binding{}, true, false},
+		"the ConfigMap leaves it off": {api.ActionReboot, &api.Binding{LeaveOff: true}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decision{
+				spec: &api.NodeFenceSpec{Binding: tc.binding, Policy: api.ResolvedPolicy{Action: tc.action}},
+				st:   api.NodeFenceStatus{Power: api.PowerRecord{CutByUs: tc.cut}},
+			}
+			if got := d.owesPowerOn(); got != tc.want {
+				t.Errorf("owes a power-on: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
