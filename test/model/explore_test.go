@@ -3,151 +3,47 @@ package model
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/nodefence/nodefence/functions/gate"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// digest tells contents apart.
-type digest [2]uint64
-
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-
-func digestOf(parts ...[]byte) digest {
-	var d digest
-	for i, s := range seeds {
-		var h maphash.Hash
-		h.SetSeed(s)
-		for _, p := range parts {
-			_, _ = h.Write(p)
-		}
-		d[i] = h.Sum64()
-	}
-	return d
-}
-
-// local is where one process stands: a function of the answers that it got. It
-// is found by running the real code on those answers, once.
-type local struct {
-	id     int
-	parent *local
-	answer answer
-	// asks is the call that it makes next; nil when it has ended.
-	asks *request
-	end  end
-	next map[digest]*local
-}
-
-// codebase runs the code, and keeps what came of it.
-type codebase struct {
-	gate  gates
-	roots map[string]*local
-	runs  int
-}
-
-// begin is a process at its first call.
-func (c *codebase) begin(d delivery, at time.Duration) *local {
-	k := fmt.Sprint(d, at)
-	if c.roots[k] == nil {
-		c.roots[k] = c.run(d, &local{answer: answer{got: at}})
-	}
-	return c.roots[k]
-}
-
-// after is that process once it has this answer.
-func (c *codebase) after(d delivery, l *local, a answer) *local {
-	var times [20]byte
-	binary.LittleEndian.PutUint64(times[:], uint64(a.date))
-	binary.LittleEndian.PutUint64(times[8:], uint64(a.got))
-	binary.LittleEndian.PutUint32(times[16:], uint32(a.code))
-	k := digestOf(times[:], a.body)
-	n := l.next[k]
-	if n == nil {
-		n = c.run(d, &local{parent: l, answer: a})
-		if l.next == nil {
-			l.next = map[digest]*local{}
-		}
-		l.next[k] = n
-	}
-	return n
-}
-
-// run runs the code from its beginning on the answers that lead to l.
-func (c *codebase) run(d delivery, l *local) *local {
-	c.runs++
-	l.id = c.runs
-	var log []answer
-	for m := l; m.parent != nil; m = m.parent {
-		log = append(log, m.answer)
-	}
-	slices.Reverse(log)
-	root := l
-	for root.parent != nil {
-		root = root.parent
-	}
-	now, i := root.answer.got, 0
-	l.end = process{me: gate.Name, now: func() time.Duration { return now }, call: func(r request) (answer, error) {
-		if i >= len(log) {
-			if l.asks == nil {
-				l.asks = &r
-			}
-			return answer{}, errGone
-		}
-		now = log[i].got
-		i++
-		return log[i-1], nil
-	}}.do(d, c.gate)
-	return l
-}
-
-// proc is a gate at work.
-type proc struct {
-	delivery
-	at   *local
-	view view
-	// wrote: the last call that it made changed something.
-	wrote bool
-}
-
-// scenario is a world, and what may go wrong in it.
+// scenario is a world, the code in it, and what may go wrong.
 type scenario struct {
-	world func() *world
-	gate  gates
-	// gates run at once, at most.
-	gates int
-	// crashes: a gate ends between two calls; its event is delivered again or,
-	// where it may be lost, is not. doubles: an event is delivered twice.
-	crashes, lost, doubles int
-	// pauses: between two calls time passes, with or without the source at work.
-	pauses []pause
-	// turns of fate come in this order, each at any time.
-	fate []turn
-	// losses of the ledger, while no gate is at work.
-	losses int
+	policy      api.FencePolicy
+	nodes, dead int
+	code        code
+	// fine are the functions whose every call is a point at which others may go
+	// first; all others run in one go. At most procs of the fine run at once.
+	fine  []string
+	procs int
+	// crashes: an invocation ends between two calls, its event comes again.
+	// doubles: an event is delivered twice. losses: it never arrives.
+	crashes, doubles, losses int
+	// pauses: so often a call is answered late by this long, or everything stands still.
+	pauses int
+	pause  time.Duration
+	// heals: this node comes back to life, at any time.
+	heals string
+	// still are the collections that no function writes.
+	still []string
 	// until is when it must be over.
 	until time.Duration
-	// over: nothing more of interest happens.
-	over func(w *world) bool
-}
-
-type pause struct {
-	length time.Duration
-	// alone: the source stands still too.
-	alone bool
-}
-
-type turn struct {
-	name string
-	do   func(w *world)
+	// only: the one promise that is looked at; empty is all.
+	only promise
 }
 
 // left is what may still go wrong.
-type left struct {
-	crashes, lost, doubles, losses, fate int
-	pauses                               int
+type left struct{ crashes, doubles, losses, pauses, heals int }
+
+// proc is an invocation at work.
+type proc struct {
+	delivery
+	me string
+	at *local
+	// wrote: it has changed something since it was last possible to crash.
+	wrote bool
 }
 
 // state is one point of one interleaving.
@@ -157,13 +53,24 @@ type state struct {
 	left  left
 }
 
+func (sc *scenario) begin() *state {
+	s := &state{world: newWorld(sc.nodes, sc.dead, sc.policy), left: left{
+		crashes: sc.crashes, doubles: sc.doubles, losses: sc.losses, pauses: sc.pauses,
+	}}
+	s.watch.only = sc.only
+	if sc.heals != "" {
+		s.left.heals = 1
+	}
+	return s
+}
+
 func (s *state) clone() *state {
 	return &state{world: s.world.clone(), procs: slices.Clone(s.procs), left: s.left}
 }
 
 // key tells states apart by all that can matter from here on.
 func (s *state) key() digest {
-	var b []byte
+	b := make([]byte, 0, 1024)
 	num := func(v ...int) {
 		for _, v := range v {
 			b = binary.AppendVarint(b, int64(v))
@@ -178,28 +85,44 @@ func (s *state) key() digest {
 			}
 		}
 	}
-	for _, p := range s.paths {
-		sum := s.objects[p].sum
-		b = binary.LittleEndian.AppendUint64(b, sum[0])
-		b = binary.LittleEndian.AppendUint64(b, sum[1])
+	for _, o := range s.objects {
+		b = o.sum.append(b)
 	}
-	num(int(s.now), s.lost, len(s.procs), len(s.queue))
-	for _, n := range s.names() {
-		m := s.machines[n]
-		flag(m.on, m.hung, s.watch.cutting[n])
-		num(int(m.since), m.boots, s.watch.offs[n])
+	num(int(s.now), len(s.objects), len(s.procs), len(s.queue))
+	for _, m := range s.machines {
+		flag(m.on, m.hung, m.died, m.cut)
+		num(int(m.since), m.boots, m.offs, m.invoked)
 	}
-	procs := slices.Clone(s.procs)
-	slices.SortFunc(procs, func(a, b proc) int { return a.at.id - b.at.id })
-	for _, p := range procs {
-		num(p.at.id)
-		flag(p.wrote, p.view.picture, p.view.storm, p.view.calm)
+	ids := make([]int, 0, 8)
+	for _, p := range s.procs {
+		id := 2 * p.at.id
+		if p.wrote {
+			id++
+		}
+		ids = append(ids, id)
 	}
+	slices.Sort(ids)
+	num(ids...)
 	for _, d := range s.queue {
-		b = append(append(b, d.node...), d.typ...)
+		b = append(append(append(b, d.node...), d.typ...), 0)
 	}
-	b = fmt.Append(b, s.left)
+	b = append(append(b, s.memory...), 0)
+	num(s.left.crashes, s.left.doubles, s.left.losses, s.left.pauses, s.left.heals)
 	return digestOf(b)
+}
+
+// over: all who died are served, and nothing is under way.
+func (s *state) over() bool {
+	if len(s.procs) > 0 || len(s.queue) > 0 {
+		return false
+	}
+	for _, m := range s.machines {
+		f := s.fence(m.node)
+		if m.died && (f == nil || m.cut || f.Open() && f.CurrentPhase() != api.Fenced) {
+			return false
+		}
+	}
+	return true
 }
 
 // explorer goes through every interleaving of one scenario.
@@ -207,21 +130,18 @@ type explorer struct {
 	scenario
 	code *codebase
 	// paths counts the interleavings from each state on.
-	paths map[digest]float64
-	moves int
-	depth int
-	// trace leads to the present state; fault and story are of the first fault.
+	paths       map[digest]float64
+	total       float64
+	moves, deep int
+	// trace leads to the present state; broken and story are of the first fault.
 	trace []string
-	fault string
+	watch watch
 	story []string
 }
 
 func explore(sc scenario) *explorer {
-	x := &explorer{scenario: sc, code: &codebase{gate: sc.gate, roots: map[string]*local{}}, paths: map[digest]float64{}}
-	s := &state{world: sc.world(), left: left{
-		crashes: sc.crashes, lost: sc.lost, doubles: sc.doubles, losses: sc.losses, pauses: len(sc.pauses), fate: len(sc.fate),
-	}}
-	x.visit(s)
+	x := &explorer{scenario: sc, code: newCodebase(sc.code), paths: map[digest]float64{}}
+	x.total = x.visit(sc.begin())
 	return x
 }
 
@@ -232,51 +152,51 @@ func (x *explorer) visit(s *state) float64 {
 		return n
 	}
 	x.paths[k] = 0
-	x.depth = max(x.depth, len(x.trace))
-	switch {
-	case s.watch.broken != "":
-		x.found(s.watch.broken)
-	case x.over != nil && x.over(s.world):
-	case s.now > x.until:
-		if x.over != nil {
-			x.found("after " + s.now.String() + " not all dead nodes are served")
-		}
-	default:
-		sum := 0.0
-		for _, m := range x.options(s) {
-			if x.fault != "" {
-				break
-			}
-			c := s.clone()
-			x.trace = append(x.trace, m.name)
-			m.do(c)
-			x.moves++
-			sum += x.visit(c)
-			x.trace = x.trace[:len(x.trace)-1]
-		}
-		x.paths[k] = sum
-		return sum
+	x.deep = max(x.deep, len(x.trace))
+	if x.settled(s) {
+		x.paths[k] = 1
+		return 1
 	}
-	x.paths[k] = 1
-	return 1
+	sum := 0.0
+	for _, m := range x.options(s) {
+		if x.watch.broken != "" {
+			break
+		}
+		c := s.clone()
+		x.trace = append(x.trace, m.id)
+		m.do(c)
+		x.moves++
+		sum += x.visit(c)
+		x.trace = x.trace[:len(x.trace)-1]
+	}
+	x.paths[k] = sum
+	return sum
 }
 
-func (x *explorer) found(fault string) {
-	if x.fault == "" {
-		x.fault, x.story = fault, slices.Clone(x.trace)
+// settled tells whether s is an end, good or bad.
+func (x *explorer) settled(s *state) bool {
+	if s.finished(x.until) {
+		if s.watch.broken != "" {
+			x.watch, x.story = s.watch, slices.Clone(x.trace)
+		}
+		return true
 	}
+	return false
+}
+
+// finished is an end of the schedule; what was promised for the end is looked at.
+func (s *state) finished(until time.Duration) bool {
+	switch {
+	case s.watch.broken != "":
+		return true
+	case s.over(), s.now > until:
+		s.watch.ended(s.world)
+		return true
+	}
+	return false
 }
 
 func (x *explorer) String() string {
-	return fmt.Sprintf("%d states, %d steps, %.3g interleavings of up to %d steps; the code was run %d times",
-		len(x.paths), x.moves, x.paths[x.first()], x.depth, x.code.runs)
+	return fmt.Sprintf("%d states, %d steps between them, %.3g interleavings of up to %d steps; the code was run %d times",
+		len(x.paths), x.moves, x.total, x.deep, x.code.runs)
 }
-
-func (x *explorer) first() digest {
-	s := &state{world: x.world(), left: left{
-		crashes: x.crashes, lost: x.lost, doubles: x.doubles, losses: x.losses, pauses: len(x.pauses), fate: len(x.fate),
-	}}
-	return s.key()
-}
-
-func (x *explorer) tale() string { return strings.Join(x.story, "\n\t") }

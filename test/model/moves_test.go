@@ -4,130 +4,123 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/power"
 )
 
 // option is one thing that can happen next.
 type option struct {
-	name string
-	do   func(s *state)
+	// id names it for a replay, hazard is set if it is one of what goes wrong.
+	id     string
+	hazard bool
+	do     func(s *state)
 }
 
-// options are all that can happen in s.
+// options are all that can happen in s, what goes well first.
 func (x *explorer) options(s *state) []option {
-	var all []option
+	var well, ill []option
 	for i, p := range s.procs {
-		all = append(all, option{fmt.Sprintf("gate of %s: %v", p.node, p.at.asks), func(s *state) { x.step(s, i, pause{}) }})
-		if n := len(x.pauses) - s.left.pauses; s.left.pauses > 0 {
-			z := x.pauses[n]
-			all = append(all, option{fmt.Sprintf("gate of %s: %v, answered after %v", p.node, p.at.asks, z.length), func(s *state) {
+		id := p.name()
+		well = append(well, option{id: id, do: func(s *state) { x.step(s, i, 0) }})
+		if s.left.pauses > 0 {
+			ill = append(ill, option{"late " + id, true, func(s *state) {
 				s.left.pauses--
-				x.step(s, i, z)
+				x.step(s, i, x.pause)
 			}})
 		}
 		if p.wrote && s.left.crashes > 0 {
-			all = append(all, option{"gate of " + p.node + " dies", func(s *state) {
+			ill = append(ill, option{"crash " + id, true, func(s *state) {
 				s.left.crashes--
 				s.procs = slices.Delete(s.procs, i, i+1)
+				s.memory = ""
 				s.send(p.delivery)
 			}})
 		}
-		if p.wrote && s.left.lost > 0 {
-			all = append(all, option{"gate of " + p.node + " dies with its event", func(s *state) {
-				s.left.lost--
-				s.procs = slices.Delete(s.procs, i, i+1)
-			}})
-		}
 	}
-	all = append(all, x.deliveries(s)...)
-	if len(s.procs) > 0 && s.left.pauses > 0 {
-		z := x.pauses[len(x.pauses)-s.left.pauses]
-		all = append(all, option{fmt.Sprint(z.length, " pass"), func(s *state) {
-			s.left.pauses--
-			z.pass(s)
-		}})
-	}
-	if s.left.fate > 0 {
-		t := x.fate[len(x.fate)-s.left.fate]
-		all = append(all, option{t.name, func(s *state) {
-			s.left.fate--
-			t.do(s.world)
-		}})
-	}
-	if len(s.procs) == 0 && len(s.queue) == 0 {
-		all = append(all, option{fmt.Sprint("time passes, until ", s.due()), func(s *state) {
-			s.pass(s.due())
-			s.notice()
-		}})
-		if s.left.losses > 0 {
-			all = append(all, option{"the ledger is lost", func(s *state) {
-				s.left.losses--
-				s.remove(theLedger)
-				s.pass(s.due())
-				s.notice()
-			}})
-		}
-	}
-	return all
-}
-
-func (x *explorer) deliveries(s *state) []option {
-	var all []option
 	for i, d := range s.queue {
 		if i > 0 && s.queue[i-1] == d {
 			continue
 		}
-		name := "event " + strings.TrimPrefix(d.typ, "io.nodefence.") + " of " + d.node
-		take := func(s *state, twice bool) {
-			if !twice {
-				s.queue = slices.Delete(s.queue, i, i+1)
-			} else {
-				s.left.doubles--
-			}
+		w, h := x.deliver(s, i, d)
+		well, ill = append(well, w...), append(ill, h...)
+	}
+	if s.left.pauses > 0 {
+		ill = append(ill, option{"stop", true, func(s *state) {
+			s.left.pauses--
+			s.world.pass(s.now + x.pause)
+		}})
+	}
+	if s.left.heals > 0 {
+		ill = append(ill, option{"heal " + x.heals, true, func(s *state) {
+			s.left.heals--
+			s.heal(x.heals)
+		}})
+	}
+	if len(s.procs) == 0 && len(s.queue) == 0 {
+		well = append(well, option{id: "time", do: func(s *state) {
+			s.pass(s.due())
+			s.notice()
+		}})
+	}
+	return append(well, ill...)
+}
+
+// deliver are the ways in which an event arrives, or does not.
+func (x *explorer) deliver(s *state, i int, d delivery) (well, ill []option) {
+	if !x.isFine(d) || len(s.procs) < x.procs {
+		well = append(well, option{id: d.String(), do: func(s *state) {
+			s.queue = slices.Delete(s.queue, i, i+1)
 			x.start(s, d)
-		}
-		if d.owner() == gate.Name && len(s.procs) == x.gates {
-			continue
-		}
-		all = append(all, option{name, func(s *state) { take(s, false) }})
+		}})
 		if s.left.doubles > 0 {
-			all = append(all, option{name + ", the first of two", func(s *state) { take(s, true) }})
+			ill = append(ill, option{"twice " + d.String(), true, func(s *state) {
+				s.left.doubles--
+				x.start(s, d)
+			}})
 		}
 	}
-	return all
+	if s.left.losses > 0 {
+		ill = append(ill, option{"lose " + d.String(), true, func(s *state) {
+			s.left.losses--
+			s.queue = slices.Delete(s.queue, i, i+1)
+		}})
+	}
+	return well, ill
 }
 
-// start delivers an event. A gate makes its first call with it, since until then
-// it is as if the event were still on its way. The other functions decide by
-// nothing that a gate writes besides their own record: they run in one go.
+func (x *explorer) isFine(d delivery) bool { return slices.Contains(x.fine, d.owner()) }
+
+// name tells an invocation from the others in a schedule.
+func (p proc) name() string { return p.me + " on " + p.delivery.String() }
+
+// start delivers an event: the function makes its first call with it, since until
+// then it is as if the event were still on its way.
 func (x *explorer) start(s *state, d delivery) {
-	if d.owner() == gate.Name {
-		s.procs = append(s.procs, proc{delivery: d, at: x.code.begin(d, s.now)})
-		x.step(s, len(s.procs)-1, pause{})
-		return
+	me := d.owner()
+	if me == power.Name {
+		m := s.machine(d.node)
+		m.invoked++
+		me = fmt.Sprint(me, " ", d.node, m.invoked) // who holds a claim is told by this
 	}
-	e := process{call: func(r request) (answer, error) { return s.exec(r), nil }, now: s.clock, me: d.owner()}.do(d, nil)
-	if e.err != nil {
-		s.watch.fault("%s fails: %v", d.owner(), e.err)
-	}
-	s.send(e.reply)
+	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now)})
+	x.step(s, len(s.procs)-1, 0)
 }
 
-// step makes a gate's next call, and those after it that nobody can notice.
-func (x *explorer) step(s *state, i int, z pause) {
+// step makes an invocation's next call, and those after it that nobody can notice.
+func (x *explorer) step(s *state, i int, late time.Duration) {
 	p := &s.procs[i]
-	for first := true; first || x.private(p); first = false {
+	p.wrote = false
+	for first := true; p.at.asks != nil && (first || !x.isFine(p.delivery) || x.private(s, i)); first = false {
 		r := *p.at.asks
-		done := p.view.asks(s.world, r, p.node)
+		x.mayWrite(r)
 		a := s.exec(r)
-		done()
-		if first && z.length > 0 {
-			z.pass(s)
+		if first && late > 0 {
+			s.world.pass(s.now + late)
 			a.got = s.now
 		}
-		p.wrote = r.writes() || p.wrote && !first
-		p.at = x.code.after(p.delivery, p.at, a)
+		p.wrote = p.wrote || r.writes()
+		p.at = x.code.after(p, a)
 	}
 	if p.at.asks != nil {
 		return
@@ -140,17 +133,31 @@ func (x *explorer) step(s *state, i int, z pause) {
 	s.send(e.reply)
 }
 
-// private: the next call reads what nobody writes in any scenario.
-func (x *explorer) private(p *proc) bool {
-	return p.at.asks != nil && !p.at.asks.writes() && strings.HasPrefix(p.at.asks.path+"/", policies)
+// private: the next call is a read whose answer is the same whenever it is made,
+// as long as this invocation is at work.
+func (x *explorer) private(s *state, i int) bool {
+	p := s.procs[i]
+	r := p.at.asks
+	if r.writes() || s.left.pauses > 0 || s.left.heals > 0 {
+		return false
+	}
+	if x.isStill(r.path) {
+		return true
+	}
+	// Its own record is written by invocations about its own node only, of which
+	// there is no other, nor an event that would make one.
+	return r.path == fences+p.node &&
+		!slices.ContainsFunc(s.queue, func(d delivery) bool { return d.node == p.node }) &&
+		!slices.ContainsFunc(s.procs, func(o proc) bool { return o.node == p.node && o != p })
 }
 
-// pass is a stretch in which nothing that runs gets on.
-func (z pause) pass(s *state) {
-	if z.alone {
-		s.now += z.length
-		return
+func (x *explorer) isStill(path string) bool {
+	return slices.ContainsFunc(x.still, func(c string) bool { return strings.HasPrefix(path+"/", c) })
+}
+
+// mayWrite holds the scenario to its word.
+func (x *explorer) mayWrite(r request) {
+	if r.writes() && x.isStill(r.path) {
+		panic("the scenario says that nobody writes " + r.path)
 	}
-	s.world.pass(s.now + z.length)
-	s.notice()
 }

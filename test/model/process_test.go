@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -49,10 +50,7 @@ type process struct {
 
 // RoundTrip makes a call of each HTTP request: it is the real client's transport.
 func (p process) RoundTrip(r *http.Request) (*http.Response, error) {
-	q := request{method: r.Method, path: r.URL.Path, contentType: r.Header.Get("Content-Type")}
-	if sel := r.URL.Query().Get("fieldSelector"); sel != "" {
-		q.query = sel
-	}
+	q := request{method: r.Method, path: r.URL.Path, contentType: r.Header.Get("Content-Type"), by: p.me}
 	if r.Body != nil {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -77,27 +75,17 @@ func (p process) client() *kube.Client {
 	return c
 }
 
-// gates makes a gate out of a process; the broken ones are made otherwise.
-type gates func(p process) run.Handler
+// code makes a function out of a process.
+type code func(p process, name string) run.Handler
 
-// realGate is functions/gate as it ships.
-func realGate(p process) run.Handler {
-	g := newGate(p)
-	g.Loop = p.loop(g.Client, gate.Name, gate.Phases, g)
-	return g.Handle
-}
-
-func newGate(p process) *gate.Gate {
-	return &gate.Gate{
-		Client: p.client(), Bind: bind, Log: slog.New(slog.DiscardHandler),
-		Witness: &step.Public{},
-	}
-}
-
-// others makes the function that owns an event, if it is not the gate.
-func (p process) others(name string) run.Handler {
+// shipped is the code as it ships.
+func shipped(p process, name string) run.Handler {
 	c := p.client()
 	switch name {
+	case gate.Name:
+		g := p.gate(c)
+		g.Loop = p.loop(c, name, gate.Phases, g)
+		return g.Handle
 	case isolate.Name:
 		f := &isolate.Isolator{Client: c}
 		f.Loop = p.loop(c, name, isolate.Phases, f)
@@ -116,6 +104,10 @@ func (p process) others(name string) run.Handler {
 		return f.Handle
 	}
 	panic("no function " + name)
+}
+
+func (p process) gate(c *kube.Client) *gate.Gate {
+	return &gate.Gate{Client: c, Bind: bind, Log: slog.New(slog.DiscardHandler), Witness: silent{}}
 }
 
 func (p process) loop(c *kube.Client, name string, owns []api.Phase, w step.World) *step.Loop {
@@ -142,17 +134,17 @@ func bind(_ context.Context, n *corev1.Node) (*api.Binding, error) {
 }
 
 func (p process) open(_ context.Context, b *api.Binding) (device.Driver, error) {
-	return driver{p.call, b.Address}, nil
+	return driver{p, b.Address}, nil
 }
 
 // driver reaches a machine of the model. Its calls are scheduled like all others.
 type driver struct {
-	call caller
+	process
 	node string
 }
 
 func (d driver) State(context.Context) (device.Reading, error) {
-	a, err := d.call(request{method: http.MethodGet, path: machineRoom + d.node})
+	a, err := d.call(request{method: http.MethodGet, path: machineRoom + d.node, by: d.me})
 	if err != nil {
 		return device.Reading{}, err
 	}
@@ -163,7 +155,7 @@ func (d driver) Off(context.Context) error { return d.control(device.Off) }
 func (d driver) On(context.Context) error  { return d.control(device.On) }
 
 func (d driver) control(p device.Power) error {
-	_, err := d.call(request{method: http.MethodPut, path: machineRoom + d.node, body: []byte(p)})
+	_, err := d.call(request{method: http.MethodPut, path: machineRoom + d.node, body: []byte(p), by: d.me})
 	return err
 }
 
@@ -188,6 +180,10 @@ func (d delivery) owner() string {
 	return "" // Finished: nobody has anything to do
 }
 
+func (d delivery) String() string {
+	return "event " + strings.TrimSuffix(strings.TrimPrefix(d.typ, "io.nodefence."), ".v1") + " of " + d.node
+}
+
 func (d delivery) event() event.Event {
 	e := event.New()
 	e.SetID("1")
@@ -205,14 +201,16 @@ type end struct {
 }
 
 // do runs one function on one event to its end.
-func (p process) do(d delivery, build gates) end {
-	h := build
-	if name := d.owner(); name != gate.Name {
-		h = func(p process) run.Handler { return p.others(name) }
-	}
-	reply, err := h(p)(context.Background(), d.event())
+func (p process) do(d delivery, build code) end {
+	reply, err := build(p, d.owner())(context.Background(), d.event())
 	if err != nil || reply == nil {
 		return end{err: err}
 	}
 	return end{reply: delivery{reply.Type(), reply.Subject()}}
+}
+
+// signed has the digest of its body.
+func (r request) signed() request {
+	r.sum = digestOf(r.body, []byte(r.method), []byte(r.contentType))
+	return r
 }

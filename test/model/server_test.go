@@ -22,7 +22,10 @@ const (
 	leases      = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 	attachments = "/apis/storage.k8s.io/v1/volumeattachments/"
 	pods        = "/api/v1/pods/"
+	budgets     = "/apis/nodefence.io/v1alpha1/fencebudgets/"
 	theLedger   = ledgers + "cluster"
+	// memory is no path of the API server: it is what a broken gate's pod keeps.
+	memory = "/memory"
 )
 
 // kinds are the collections that exist, and whether status is a resource of its own.
@@ -31,45 +34,53 @@ var kinds = map[string]struct {
 	status bool
 }{
 	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", false},
-	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true},
+	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, budgets: {"FenceBudget", true},
 }
 
 // object is one stored object. It is never changed, only replaced.
 type object struct {
-	raw []byte
-	rv  int
-	sum digest
+	path string
+	raw  []byte
+	rv   int
+	sum  digest
 	// typed is raw as a Go value, once somebody has asked for it.
 	typed any
 }
 
-// store is the API server's content.
+type fields = map[string]any
+
+// store is the API server's content, sorted by path.
 type store struct {
-	objects map[string]*object
-	// paths of the objects, sorted.
-	paths []string
-	// lost counts what was deleted, so that no resourceVersion is given twice.
-	lost int
+	objects []*object
+	// ready are the answers to writes that were given before.
+	ready map[written]kept
+}
+
+// written is a write of one content over another; kept is what came of it.
+type written struct {
+	was  *object
+	path string
+	body digest
+}
+
+type kept struct {
+	answer answer
+	is     *object
 }
 
 func (s *store) clone() store {
-	objects := make(map[string]*object, len(s.objects))
-	for p, o := range s.objects {
-		objects[p] = o
-	}
-	return store{objects: objects, paths: s.paths, lost: s.lost}
+	return store{objects: slices.Clone(s.objects), ready: s.ready}
 }
 
-type fields = map[string]any
+func (s *store) find(path string) (int, bool) {
+	return slices.BinarySearchFunc(s.objects, path, func(o *object, p string) int { return strings.Compare(o.path, p) })
+}
 
-func (s *store) get(path string) fields {
-	o := s.objects[path]
-	if o == nil {
-		return nil
+func (s *store) at(path string) *object {
+	if i, ok := s.find(path); ok {
+		return s.objects[i]
 	}
-	var m fields
-	must(json.Unmarshal(o.raw, &m))
-	return m
+	return nil
 }
 
 // put stores m under a new resourceVersion, unless nothing in it is new. The
@@ -77,8 +88,7 @@ func (s *store) get(path string) fields {
 // same content reached in another order is the same state.
 func (s *store) put(path string, m fields) *object {
 	meta := m["metadata"].(fields)
-	old := s.objects[path]
-	rv := 1000*s.lost + 1
+	rv, old := 1, s.at(path)
 	if old != nil {
 		meta["resourceVersion"] = strconv.Itoa(old.rv)
 		if raw := encode(m); bytes.Equal(raw, old.raw) {
@@ -88,28 +98,34 @@ func (s *store) put(path string, m fields) *object {
 	}
 	meta["resourceVersion"] = strconv.Itoa(rv)
 	raw := encode(m)
-	o := &object{raw: raw, rv: rv, sum: digestOf([]byte(path), raw)}
-	s.objects[path] = o
-	if old == nil {
-		i, _ := slices.BinarySearch(s.paths, path)
-		s.paths = slices.Insert(slices.Clone(s.paths), i, path)
-	}
+	o := &object{path: path, raw: raw, rv: rv, sum: digestOf([]byte(path), raw)}
+	s.set(o)
 	return o
 }
 
+func (s *store) set(o *object) {
+	i, found := s.find(o.path)
+	if found {
+		s.objects[i] = o
+		return
+	}
+	s.objects = slices.Insert(s.objects, i, o)
+}
+
 func (s *store) remove(path string) {
-	delete(s.objects, path)
-	s.paths = slices.DeleteFunc(slices.Clone(s.paths), func(p string) bool { return p == path })
-	s.lost++
+	if i, ok := s.find(path); ok {
+		s.objects = slices.Delete(s.objects, i, i+1)
+	}
 }
 
 // request is one call to the API server or to a device.
 type request struct {
-	method, path, query, contentType string
-	body                             []byte
+	method, path, contentType string
+	body                      []byte
+	sum                       digest
+	// by is the invocation that makes the call.
+	by string
 }
-
-func (r request) String() string { return r.method + " " + r.path }
 
 func (r request) writes() bool { return r.method != http.MethodGet }
 
@@ -117,15 +133,24 @@ func (r request) writes() bool { return r.method != http.MethodGet }
 type answer struct {
 	code int
 	body []byte
+	// sum tells bodies apart.
+	sum digest
 	// date is the server's clock when it answered, got the time of arrival.
 	date, got time.Duration
 }
 
+func answerOf(code int, body []byte) answer {
+	return answer{code: code, body: body, sum: digestOf(body)}
+}
+
+// content is an answer that is a stored object.
+func content(code int, o *object) answer { return answer{code: code, body: o.raw, sum: o.sum} }
+
 func refuse(code int, reason metav1.StatusReason, format string, a ...any) answer {
-	return answer{code: code, body: encode(metav1.Status{
+	return answerOf(code, encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: fmt.Sprintf(format, a...),
-	})}
+	}))
 }
 
 // serve answers one call as the API server would.
@@ -141,65 +166,79 @@ func (s *store) serve(r request) answer {
 	}
 	k, ok := kinds[collection]
 	if !ok || sub && !k.status {
-		panic("the model's API server has no " + r.String())
+		panic("the model's API server has no " + r.path)
 	}
-	o := s.objects[path]
-	if o == nil {
+	o := s.at(path)
+	switch {
+	case o == nil:
 		return refuse(http.StatusNotFound, metav1.StatusReasonNotFound, "no %s", path)
+	case r.method == http.MethodGet:
+		return content(http.StatusOK, o)
 	}
-	switch r.method {
-	case http.MethodGet:
-		return answer{code: http.StatusOK, body: o.raw}
-	case http.MethodPut:
-		return s.update(path, r, sub, k.status)
-	case http.MethodPatch:
-		return s.patch(path, r, sub, k.status)
+	w := written{o, r.path, r.sum}
+	done, again := s.ready[w]
+	if !again {
+		if r.method == http.MethodPut {
+			done.answer = s.update(o, r, sub, k.status)
+		} else {
+			done.answer = s.patch(o, r, sub, k.status)
+		}
+		done.is = s.at(path)
+		s.ready[w] = done
 	}
-	panic("the model's API server does not know " + r.String())
+	s.set(done.is)
+	return done.answer
 }
 
 func (s *store) list(collection string) answer {
+	var sums []byte
+	first, _ := s.find(collection)
+	end := first
+	for ; end < len(s.objects) && strings.HasPrefix(s.objects[end].path, collection); end++ {
+		sums = s.objects[end].sum.append(sums)
+	}
+	w := written{path: collection, body: digestOf(sums)}
+	if done, again := s.ready[w]; again {
+		return done.answer
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"kind":"%sList","items":[`, kinds[collection].kind)
-	first := true
-	for _, p := range s.paths {
-		if !strings.HasPrefix(p, collection) {
-			continue
-		}
-		if !first {
+	for i, o := range s.objects[first:end] {
+		if i > 0 {
 			b.WriteByte(',')
 		}
-		first = false
-		b.Write(s.objects[p].raw)
+		b.Write(o.raw)
 	}
 	b.WriteString("]}")
-	return answer{code: http.StatusOK, body: b.Bytes()}
+	a := answerOf(http.StatusOK, b.Bytes())
+	s.ready[w] = kept{answer: a}
+	return a
 }
 
 func (s *store) create(collection string, r request) answer {
 	m := decode(r.body)
 	meta := m["metadata"].(fields)
 	path := collection + meta["name"].(string)
-	if s.objects[path] != nil {
+	if s.at(path) != nil {
 		return refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists, "%s is there", path)
 	}
 	if kinds[collection].status {
 		delete(m, "status")
 	}
-	meta["uid"] = fmt.Sprintf("uid-%s-%d", meta["name"], s.lost)
-	return answer{code: http.StatusCreated, body: s.put(path, m).raw}
+	meta["uid"] = fmt.Sprintf("uid-%s", meta["name"])
+	return content(http.StatusCreated, s.put(path, m))
 }
 
 // update is the compare-and-swap: it replaces the object, or its status alone,
 // if nobody has written it since it was read.
-func (s *store) update(path string, r request, sub, hasStatus bool) answer {
-	m, old := decode(r.body), s.get(path)
+func (s *store) update(o *object, r request, sub, hasStatus bool) answer {
+	m, old := decode(r.body), decode(o.raw)
 	meta, is := m["metadata"].(fields), old["metadata"].(fields)
 	if meta["resourceVersion"] == nil {
-		return refuse(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "%s: resourceVersion must be set", path)
+		return refuse(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "%s: resourceVersion must be set", o.path)
 	}
 	if meta["resourceVersion"] != is["resourceVersion"] || meta["uid"] != is["uid"] {
-		return refuse(http.StatusConflict, metav1.StatusReasonConflict, "%s was written by somebody else", path)
+		return refuse(http.StatusConflict, metav1.StatusReasonConflict, "%s was written by somebody else", o.path)
 	}
 	switch {
 	case sub:
@@ -207,17 +246,17 @@ func (s *store) update(path string, r request, sub, hasStatus bool) answer {
 	case hasStatus:
 		m["status"] = old["status"]
 	}
-	return answer{code: http.StatusOK, body: s.put(path, m).raw}
+	return content(http.StatusOK, s.put(o.path, m))
 }
 
 // patch is a merge patch, with the preconditions that its metadata sets.
-func (s *store) patch(path string, r request, sub, hasStatus bool) answer {
-	m, old := decode(r.body), s.get(path)
+func (s *store) patch(o *object, r request, sub, hasStatus bool) answer {
+	m, old := decode(r.body), decode(o.raw)
 	is := old["metadata"].(fields)
 	if meta, ok := m["metadata"].(fields); ok {
 		for _, k := range []string{"resourceVersion", "uid"} {
 			if meta[k] != nil && meta[k] != is[k] {
-				return refuse(http.StatusConflict, metav1.StatusReasonConflict, "%s is another one", path)
+				return refuse(http.StatusConflict, metav1.StatusReasonConflict, "%s is another one", o.path)
 			}
 		}
 	}
@@ -231,7 +270,7 @@ func (s *store) patch(path string, r request, sub, hasStatus bool) answer {
 	if hasStatus && !sub {
 		delete(m, "status")
 	}
-	return answer{code: http.StatusOK, body: s.put(path, merge(old, m)).raw}
+	return content(http.StatusOK, s.put(o.path, merge(old, m)))
 }
 
 // merge is RFC 7386.

@@ -2,190 +2,139 @@ package model
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
+// promise is one of those that the watch knows.
+type promise string
+
+const (
+	budget   promise = "never more nodes between reservation and release than there is room for"
+	reserved promise = "no Off without a reservation"
+	claimed  promise = "at most one open claim for a node, and no device call without one"
+	once     promise = "one death, one fence"
+	healed   promise = "no Off for a node that healed before its fence came to the device"
+	served   promise = "every dead node is served in the end"
+)
+
 // watch sees every call, and the world as it really is. It knows the promises,
 // and nothing of how they are kept.
 type watch struct {
-	limits []api.ScopedLimits
-	// cutting are the nodes whose power was cut and whose work is not released yet.
-	cutting map[string]bool
-	// offs counts each machine's power cuts.
-	offs map[string]int
-	// broken is the first promise that was broken.
-	broken string
+	room int
+	// broken is the first promise that was broken, or the first of those looked
+	// for, where only one is; fault says how.
+	only, broken promise
+	fault        string
 }
 
-func newWatch() watch { return watch{cutting: map[string]bool{}, offs: map[string]int{}} }
-
-func (c watch) clone() watch {
-	c.cutting, c.offs = maps.Clone(c.cutting), maps.Clone(c.offs)
-	return c
-}
-
-func (c *watch) fault(format string, a ...any) {
-	if c.broken == "" {
-		c.broken = fmt.Sprintf(format, a...)
+func (c *watch) found(p promise, format string, a ...any) {
+	if c.broken == "" && (c.only == "" || c.only == p) {
+		c.broken, c.fault = p, fmt.Sprintf(format, a...)
 	}
 }
 
-// saw looks after each call.
-func (c *watch) saw(w *world, r request) {
-	if !r.writes() {
+// called looks before each word with a device.
+func (c *watch) called(w *world, m *machine, r request) {
+	f := w.fence(m.node)
+	if f == nil || f.Status.Claim == nil || f.Status.Claim.Holder != r.by {
+		c.found(claimed, "%s speaks with the device of %s and holds no claim", r.by, m.node)
+	}
+	if r.method == http.MethodGet || string(r.body) != "Off" {
 		return
 	}
-	if n, ok := strings.CutPrefix(r.path, machineRoom); ok {
-		if string(r.body) == "Off" {
-			c.offs[n]++
-			c.cutting[n] = true
-			c.limit(w, "machines are off at once before their work is released", c.cutting)
-		}
-		return
+	m.offs++
+	m.cut = true
+	if f == nil || fence.ReservedAt(w.ledger(), f) == nil {
+		c.found(reserved, "the power of %s is cut, and the ledger has no reservation for it", m.node)
 	}
-	if !strings.HasPrefix(r.path, fences) && r.path != theLedger {
-		return
+	if m.died && !m.hung {
+		c.found(healed, "the power of %s is cut, which is alive again", m.node)
 	}
-	for n := range c.cutting {
-		if f := w.fence(n); f == nil || !f.CurrentPhase().HoldsSlot() {
-			delete(c.cutting, n)
-		}
-	}
-	c.limit(w, "slots are taken at once", c.slots(w))
+	c.count(w)
 }
 
-// slots are the nodes that hold one: from reservation to release (S14).
-func (c *watch) slots(w *world) map[string]bool {
-	all, l := map[string]bool{}, w.ledger()
-	for n := range w.machines {
-		f := w.fence(n)
-		if f == nil {
-			continue
-		}
-		switch at := reserved(l, f); {
-		case f.CurrentPhase().HoldsSlot():
-			// A yes that has run out without a power cut leads to nothing: whoever
-			// looks next sends it back (S17).
-			all[n] = f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil || live(w, f.Status.DecidedAt)
-		case f.CurrentPhase() == api.Pending:
-			all[n] = at != nil && live(w, at) && !at.Equal(f.Status.DecidedAt)
+// wrote looks after each write to the API server; was is the record written to.
+func (c *watch) wrote(w *world, r request, was *api.NodeFence) {
+	node := nodeOf(r.path)
+	if node == "" && r.path != theLedger {
+		return
+	}
+	for i := range w.machines {
+		if m := &w.machines[i]; m.cut {
+			f := w.fence(m.node)
+			m.cut = f != nil && f.CurrentPhase().HoldsSlot()
 		}
 	}
-	maps.DeleteFunc(all, func(_ string, holds bool) bool { return !holds })
-	return all
+	if node != "" && was != nil {
+		c.claims(w, r, was, w.fence(node))
+	}
+	c.count(w)
+}
+
+// claims: an open claim ends by its holder's hand or by its time.
+func (c *watch) claims(w *world, r request, was, is *api.NodeFence) {
+	old, now := was.Status.Claim, is.Status.Claim
+	if old == nil || now != nil && *now == *old || old.Holder == r.by {
+		return
+	}
+	until := old.NotAfter.Time
+	if b := was.Spec.Binding; b != nil && old.Call != api.CallRead {
+		until = until.Add(b.EffectDelay.Duration)
+	}
+	if epoch.Add(w.now).Add(time.Second).Before(until) {
+		c.found(claimed, "%s takes the claim of %s on %s, which is open until %s", r.by, old.Holder, is.Name, until.Format(time.TimeOnly))
+	}
+}
+
+// count is over the nodes that hold a slot by the ledger, by their record, or
+// because their power is cut (S14).
+func (c *watch) count(w *world) {
+	var in []string
+	for _, m := range w.machines {
+		if m.cut || c.holds(w, w.fence(m.node)) {
+			in = append(in, m.node)
+		}
+	}
+	if len(in) > c.room {
+		c.found(budget, "%s are between reservation and release at once, and there is room for %d", strings.Join(in, " and "), c.room)
+	}
+}
+
+func (c *watch) holds(w *world, f *api.NodeFence) bool {
+	if f == nil {
+		return false
+	}
+	switch at := fence.ReservedAt(w.ledger(), f); {
+	case f.CurrentPhase().HoldsSlot():
+		// A yes that has run out without a power cut leads to nothing: whoever
+		// looks next sends it back (S17).
+		return f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil || live(w, f.Status.DecidedAt)
+	case f.CurrentPhase() == api.Pending && at != nil:
+		return live(w, &metav1.MicroTime{Time: *at})
+	}
+	return false
 }
 
 func live(w *world, at *api.Time) bool {
 	return at != nil && epoch.Add(w.now).Sub(at.Time) <= fence.DecisionValidity
 }
 
-func reserved(l *api.FenceLedger, f *api.NodeFence) *api.Time {
-	if l == nil {
-		return nil
-	}
-	for _, r := range l.Status.Reservations {
-		if r.FenceUID == f.UID && r.Generation == f.Spec.Generation && f.Status.Generation == f.Spec.Generation {
-			return &r.At
+// ended looks at a schedule that has come to its end.
+func (c *watch) ended(w *world) {
+	for _, m := range w.machines {
+		f := w.fence(m.node)
+		switch {
+		case m.died && m.offs == 0 && m.dead():
+			c.found(served, "%s is dead and was not fenced", m.node)
+		case m.offs > 1 || f != nil && f.Spec.Generation > 1:
+			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Spec.Generation)
 		}
 	}
-	return nil
-}
-
-func (c *watch) limit(w *world, what string, held map[string]bool) {
-	for _, lim := range c.limits {
-		var in []string
-		for n := range held {
-			if fence.Selects(lim.Selector, labels(n)) {
-				in = append(in, n)
-			}
-		}
-		if len(in) > int(lim.MaxConcurrent) {
-			slices.Sort(in)
-			c.fault("%d %s, policy %s allows %d: %s", len(in), what, lim.Policy, lim.MaxConcurrent, strings.Join(in, ", "))
-		}
-	}
-}
-
-// view is what a process could know when it last read the ledger.
-type view struct {
-	// picture: the Leases' picture was too old to be used (S15).
-	picture bool
-	// storm: more nodes were unhealthy than allowed (S15); calm: the ledger said
-	// of a storm that it is under way, or cools down.
-	storm, calm bool
-}
-
-// asks looks at a process's call from both sides; done is after it.
-func (v *view) asks(w *world, r request, node string) (done func()) {
-	switch f := w.fence(node); {
-	case r.path == theLedger && r.method == http.MethodGet:
-		v.reads(w)
-	case r.path == theLedger && f != nil:
-		was := reserved(w.ledger(), f)
-		return func() {
-			if at := reserved(w.ledger(), f); at != nil && !at.Equal(was) {
-				v.reserves(w, node)
-			}
-		}
-	case f != nil && r.path == fences+node+"/status" && f.CurrentPhase() == api.Pending:
-		return func() {
-			if w.fence(node).Status.Phase == api.Isolating && v.calm {
-				w.watch.fault("the fence of %s begins in a storm, or in its cool-down", node)
-			}
-		}
-	}
-	return func() {}
-}
-
-func (v *view) reads(w *world) {
-	*v = view{storm: w.storm()}
-	l := w.ledger()
-	if l == nil {
-		return
-	}
-	seen := l.Status.Leases.ObservedAt
-	v.picture = seen == nil || epoch.Add(w.now).Sub(seen.Time) > fence.Resync
-	for _, s := range l.Status.Storms {
-		v.calm = v.calm || s.CoolDownUntil == nil || s.CoolDownUntil.After(epoch.Add(w.now+time.Second))
-	}
-}
-
-func (v *view) reserves(w *world, node string) {
-	if v.picture {
-		w.watch.fault("%s is admitted on an old picture of the Leases", node)
-	}
-	if v.storm && w.storm() {
-		w.watch.fault("%s is admitted in a storm", node)
-	}
-}
-
-// storm: by what is so, more nodes are dead than some policy allows.
-func (w *world) storm() bool {
-	for _, lim := range w.watch.limits {
-		dead := 0
-		for n, m := range w.machines {
-			if (!m.on || m.hung) && fence.Selects(lim.Selector, labels(n)) {
-				dead++
-			}
-		}
-		if lim.MaxUnhealthy != nil && dead > lim.MaxUnhealthy.IntValue() {
-			return true
-		}
-	}
-	return false
-}
-
-func labels(node string) map[string]string { return map[string]string{"name": node} }
-
-// served: the node was fenced and is past its slot.
-func (w *world) served(n string) bool {
-	f := w.fence(n)
-	return f != nil && w.watch.offs[n] > 0 && !f.CurrentPhase().HoldsSlot() && f.CurrentPhase() != api.Pending
 }

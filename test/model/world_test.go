@@ -28,56 +28,66 @@ const (
 
 // machine is one node's, as it really is.
 type machine struct {
-	on bool
+	node string
+	on   bool
 	// hung: powered, and silent until its power is cut.
 	hung bool
 	// since is when it was last heard of.
 	since time.Duration
 	boots int
+	// died: it was dead at some time. offs counts the times that its power was cut.
+	died bool
+	offs int
+	// cut: its power was cut by a fence that is not released yet.
+	cut bool
+	// invoked counts the functions' invocations about it.
+	invoked int
 }
+
+// dead: it is silent.
+func (m machine) dead() bool { return !m.on || m.hung }
 
 // world is everything outside the processes.
 type world struct {
 	store
 	now      time.Duration
-	machines map[string]machine
+	machines []machine
 	// queue holds the events that are on their way, sorted.
 	queue []delivery
-	watch watch
+	// memory is what the pod of a broken gate remembers.
+	memory string
+	watch  watch
 }
 
 // clone is a world of its own.
 func (w *world) clone() *world {
 	c := *w
 	c.store = w.store.clone()
-	c.machines = make(map[string]machine, len(w.machines))
-	for n, m := range w.machines {
-		c.machines[n] = m
-	}
-	c.queue = slices.Clone(w.queue)
-	c.watch = w.watch.clone()
+	c.machines, c.queue = slices.Clone(w.machines), slices.Clone(w.queue)
 	return &c
 }
 
-// newWorld has these nodes, of which the first die a minute before it begins.
-func newWorld(names []string, dead int, rules []api.FencePolicy) *world {
-	w := &world{store: store{objects: map[string]*object{}}, machines: map[string]machine{}, watch: newWatch()}
-	for _, p := range rules {
-		w.put(policies+p.Name, decode(encode(p)))
-	}
+// newWorld has so many nodes, of which some die at the same moment, a minute
+// before it begins.
+func newWorld(total, dead int, policy api.FencePolicy) *world {
+	w := &world{store: store{ready: map[written]kept{}}}
+	w.watch.room = int(policy.Spec.Limits.MaxConcurrent)
+	w.put(policies+policy.Name, decode(encode(policy)))
 	w.put(theLedger, fields{"metadata": fields{"name": "cluster", "uid": "uid-ledger"}})
-	for i, n := range names {
+	for i := range total {
+		n := string(rune('a' + i))
 		w.put(nodes+n, decode(encode(corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: n, UID: types.UID("uid-" + n), Labels: map[string]string{"name": n}},
+			ObjectMeta: metav1.ObjectMeta{Name: n, UID: types.UID("uid-" + n)},
 		})))
 		w.put(attachments+"volume-"+n, decode(encode(storagev1.VolumeAttachment{
 			ObjectMeta: metav1.ObjectMeta{Name: "volume-" + n}, Spec: storagev1.VolumeAttachmentSpec{NodeName: n},
 		})))
-		w.machines[n] = machine{on: true}
-		w.beat(n)
+		w.machines = append(w.machines, machine{node: n, on: true})
+		m := w.machine(n)
+		w.beat(m)
 		if i < dead {
-			w.machines[n] = machine{on: true, hung: true, since: -silence}
-			w.lose(n)
+			m.hung, m.died, m.since = true, true, -silence
+			w.ready(m, corev1.ConditionUnknown, m.since)
 		}
 	}
 	w.observe()
@@ -85,42 +95,31 @@ func newWorld(names []string, dead int, rules []api.FencePolicy) *world {
 	return w
 }
 
-// die hangs a machine; its node is not Ready from now on.
-func (w *world) die(n string) {
-	m := w.machines[n]
-	m.hung, m.since = true, w.now
-	w.machines[n] = m
-	w.lose(n)
-}
+func (w *world) machine(node string) *machine { return &w.machines[node[0]-'a'] }
 
 // heal ends a hang by itself.
-func (w *world) heal(n string) {
-	m := w.machines[n]
-	m.hung = false
-	w.machines[n] = m
-	w.beat(n)
+func (w *world) heal(node string) {
+	if m := w.machine(node); m.hung {
+		m.hung = false
+		w.beat(m)
+	}
 }
-
-// lose is what the node lifecycle controller does: Ready becomes Unknown.
-func (w *world) lose(n string) { w.ready(n, corev1.ConditionUnknown, w.machines[n].since) }
 
 // beat is what a living kubelet does: Lease and Ready.
-func (w *world) beat(n string) {
-	m := w.machines[n]
+func (w *world) beat(m *machine) {
 	m.since = w.now
-	w.machines[n] = m
 	seconds, at := int32(4*renewal/time.Second), metav1.NewMicroTime(epoch.Add(w.now))
-	w.put(leases+n, decode(encode(coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: n},
+	w.put(leases+m.node, decode(encode(coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: m.node},
 		Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: &seconds, RenewTime: &at},
 	})))
-	w.ready(n, corev1.ConditionTrue, w.now)
+	w.ready(m, corev1.ConditionTrue, w.now)
 }
 
-func (w *world) ready(n string, s corev1.ConditionStatus, at time.Duration) {
-	var o corev1.Node
-	must(json.Unmarshal(w.objects[nodes+n].raw, &o))
-	boot := fmt.Sprint("boot-", w.machines[n].boots)
+// ready is what the kubelet and the node lifecycle controller say of a node.
+func (w *world) ready(m *machine, s corev1.ConditionStatus, at time.Duration) {
+	o := *read[corev1.Node](w, nodes+m.node)
+	boot := fmt.Sprint("boot-", m.boots)
 	if c := o.Status.Conditions; len(c) == 1 && c[0].Status == s && o.Status.NodeInfo.BootID == boot {
 		return
 	}
@@ -130,17 +129,17 @@ func (w *world) ready(n string, s corev1.ConditionStatus, at time.Duration) {
 	if s == corev1.ConditionTrue {
 		o.Status.NodeInfo.BootID = boot
 	}
-	w.put(nodes+n, decode(encode(o)))
+	w.put(nodes+m.node, decode(encode(o)))
 }
 
 // pass lets time pass until then, and everybody outside do what they do.
 func (w *world) pass(to time.Duration) {
 	w.now = to
-	for n, m := range w.machines {
-		if m.on && !m.hung {
-			w.beat(n)
+	for i := range w.machines {
+		if m := &w.machines[i]; m.dead() {
+			w.ready(m, corev1.ConditionUnknown, m.since)
 		} else {
-			w.lose(n)
+			w.beat(m)
 		}
 	}
 	w.detach()
@@ -149,9 +148,9 @@ func (w *world) pass(to time.Duration) {
 
 // detach is the attach-detach controller: volumes leave a node that is out of service.
 func (w *world) detach() {
-	for n := range w.machines {
-		if w.objects[attachments+"volume-"+n] != nil && strings.Contains(string(w.objects[nodes+n].raw), api.OutOfServiceTaint) {
-			w.remove(attachments + "volume-" + n)
+	for _, m := range w.machines {
+		if strings.Contains(string(w.at(nodes+m.node).raw), api.OutOfServiceTaint) {
+			w.remove(attachments + "volume-" + m.node)
 		}
 	}
 }
@@ -161,30 +160,26 @@ func (w *world) observe() {
 	p := api.LeasePicture{
 		Since: stamp(-silence), ObservedAt: stamp(w.now), Renewal: metav1.Duration{Duration: renewal}, Total: int32(len(w.machines)),
 	}
-	for n, m := range w.machines {
+	for _, m := range w.machines {
 		if still := w.now - m.since; still >= renewal+renewal/5 {
-			p.Still = append(p.Still, api.StillLease{Node: n, Since: *stamp(m.since), Stale: still >= 2*renewal})
+			p.Still = append(p.Still, api.StillLease{Node: m.node, Since: *stamp(m.since), Stale: still >= 2*renewal})
 		}
 	}
-	slices.SortFunc(p.Still, func(a, b api.StillLease) int { return strings.Compare(a.Node, b.Node) })
-	r := request{method: http.MethodPatch, path: theLedger, body: encode(fields{"status": fields{"leases": p}})}
-	if w.objects[theLedger] != nil {
-		w.serve(r)
-	}
+	w.serve(request{method: http.MethodPatch, path: theLedger, body: encode(fields{"status": fields{"leases": p}})}.signed())
 }
 
 // notice is the source's other part: it sends the events of fences that are due
 // and of unhealthy nodes that have none.
 func (w *world) notice() {
-	for _, n := range w.names() {
-		f := w.fence(n)
+	for _, m := range w.machines {
+		f := w.fence(m.node)
 		switch {
 		case f != nil && f.Open():
 			if due := f.Status.NextCheck; due == nil || due.Time.Before(epoch.Add(w.now+time.Second)) {
-				w.send(delivery{events.OfPhase(f.CurrentPhase()), n})
+				w.send(delivery{events.OfPhase(f.CurrentPhase()), m.node})
 			}
-		case !w.machines[n].on || w.machines[n].hung:
-			w.send(delivery{events.NodeUnhealthy, n})
+		case m.dead():
+			w.send(delivery{events.NodeUnhealthy, m.node})
 		}
 	}
 }
@@ -192,8 +187,8 @@ func (w *world) notice() {
 // due is when the source next has something to do.
 func (w *world) due() time.Duration {
 	next := w.now + fence.Resync
-	for n := range w.machines {
-		if f := w.fence(n); f != nil && f.Open() && f.Status.NextCheck != nil {
+	for _, m := range w.machines {
+		if f := w.fence(m.node); f != nil && f.Open() && f.Status.NextCheck != nil {
 			next = min(next, f.Status.NextCheck.Sub(epoch).Truncate(time.Second))
 		}
 	}
@@ -201,7 +196,7 @@ func (w *world) due() time.Duration {
 }
 
 func (w *world) send(d delivery) {
-	if d.typ == "" || d.owner() == "" {
+	if d.owner() == "" {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(w.queue, d, compare)
@@ -217,45 +212,63 @@ func compare(a, b delivery) int {
 
 // exec answers one call, and lets the watch see what it did.
 func (w *world) exec(r request) answer {
+	node, device := strings.CutPrefix(r.path, machineRoom)
 	var a answer
-	if n, ok := strings.CutPrefix(r.path, machineRoom); ok {
-		a = w.device(n, r)
-	} else {
+	var was *api.NodeFence
+	if !device && r.writes() {
+		was = w.fence(nodeOf(r.path))
+	}
+	switch {
+	case device:
+		a = w.device(w.machine(node), r)
+	case r.path == memory:
+		a = w.remember(r)
+	default:
 		a = w.serve(r)
 	}
 	a.date, a.got = w.now, w.now
-	w.watch.saw(w, r)
+	if r.writes() && !device {
+		w.watch.wrote(w, r, was)
+	}
 	return a
 }
 
+// nodeOf is the node that a record's path is about; empty for other paths.
+func nodeOf(path string) string {
+	n, ok := strings.CutPrefix(path, fences)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(n, "/status")
+}
+
 // device is the management controller of a machine: honest, at once.
-func (w *world) device(n string, r request) answer {
-	m := w.machines[n]
-	if r.method == http.MethodGet {
-		if m.on {
-			return answer{body: []byte("On")}
-		}
-		return answer{body: []byte("Off")}
-	}
-	switch on := string(r.body) == "On"; {
-	case on && !m.on:
-		m.on, m.hung, m.boots = true, false, m.boots+1
-	case !on:
+func (w *world) device(m *machine, r request) answer {
+	w.watch.called(w, m, r)
+	switch {
+	case r.method == http.MethodGet && m.on:
+		return answerOf(http.StatusOK, []byte("On"))
+	case r.method == http.MethodGet:
+		return answerOf(http.StatusOK, []byte("Off"))
+	case string(r.body) == "Off":
 		m.on = false
+	case !m.on:
+		m.on, m.hung, m.boots = true, false, m.boots+1
 	}
-	w.machines[n] = m
 	return answer{}
 }
 
-func (w *world) clock() time.Duration { return w.now }
-
-func (w *world) names() []string {
-	all := make([]string, 0, len(w.machines))
-	for n := range w.machines {
-		all = append(all, n)
+// remember is the memory of one pod, in which broken gates keep what must be in
+// the ledger: taken by the first, given back by name.
+func (w *world) remember(r request) answer {
+	name := string(r.body)
+	switch {
+	case r.method == http.MethodDelete && w.memory == name:
+		w.memory = ""
+	case r.method == http.MethodPut && w.memory == "":
+		w.memory = name
 	}
-	slices.Sort(all)
-	return all
+	return answerOf(http.StatusOK, []byte(w.memory))
 }
 
 // fence is a node's record; nil if it has none.
@@ -264,7 +277,7 @@ func (w *world) fence(n string) *api.NodeFence { return read[api.NodeFence](w, f
 func (w *world) ledger() *api.FenceLedger { return read[api.FenceLedger](w, theLedger) }
 
 func read[T any](w *world, path string) *T {
-	o := w.objects[path]
+	o := w.at(path)
 	if o == nil {
 		return nil
 	}
