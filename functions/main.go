@@ -36,6 +36,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 	"github.com/nodefence/nodefence/shared/device/redfish"
+	"github.com/nodefence/nodefence/shared/device/vsphere"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/step"
@@ -46,6 +47,7 @@ var Drivers = map[string]device.Kind{
 	"ec2":     ec2.Kind(),
 	"ipmi":    ipmi.Kind(),
 	"redfish": redfish.Kind(),
+	"vsphere": vsphere.Kind(),
 }
 
 // table names every function and how it is made.

@@ -58,6 +58,7 @@ func (c *conversation) explain(what string, err error) error {
 		about  *url.Error
 		status *notSOAP
 		syntax *xml.SyntaxError
+		other  xml.UnmarshalError
 	)
 	if errors.As(err, &fault) {
 		return c.faulty(what, fault.Fault(), err.Error())
@@ -75,7 +76,7 @@ func (c *conversation) explain(what string, err error) error {
 				kind = device.ErrUnreachable
 			}
 		}
-	case errors.As(err, &syntax), errors.Is(err, errLong):
+	case errors.As(err, &syntax), errors.As(err, &other), errors.Is(err, errLong):
 		kind, why = device.ErrUnsupported, "the answer is not what vSphere has: "+why
 	default:
 		if words, ok := trust.Why(err); ok {

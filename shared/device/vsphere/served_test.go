@@ -207,7 +207,9 @@ func (v *machine) PowerOffVMTask(ctx *simulator.Context, r *types.PowerOffVM_Tas
 		v.s.mu.Lock()
 		v.s.pretends = true
 		v.s.mu.Unlock()
-		v.s.set(v.VirtualMachine, "runtime.powerState", types.VirtualMachinePowerStatePoweredOff)
+		ctx.Map.AtomicUpdate(ctx, v.VirtualMachine, []types.PropertyChange{ // under the lock that this call holds
+			{Name: "runtime.powerState", Val: types.VirtualMachinePowerStatePoweredOff},
+		})
 	}
 	// About nothing, or nobody could read the machine while it runs.
 	nothing := types.ManagedObjectReference{Type: "Nothing", Value: "nothing"}

@@ -1,0 +1,74 @@
+package functions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/shared/config"
+)
+
+// TestDriversPages: the examples of the drivers' pages bind the machines that
+// they say, by the drivers and the agents' names of this build.
+func TestDriversPages(t *testing.T) {
+	for driver, want := range map[string][]string{
+		"vsphere": {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
+	} {
+		t.Run(driver, func(t *testing.T) {
+			var got []string
+			for _, maps := range examples(t, "../shared/device/"+driver+"/README.md") {
+				address, err := resolve(maps, config.Node{Name: "worker-7"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, address)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// resolve is the address of a node's machine.
+func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
+	all := make([]config.ConfigMap, 0, len(maps))
+	for i := range maps {
+		all = append(all, config.ConfigMap{Name: maps[i].Name, Data: maps[i].Data})
+	}
+	plan, err := config.Resolve(all, n, bindings{Parts{Drivers: Drivers}}.settings())
+	return plan.Binding.Address, err
+}
+
+// TestDriversOfAgents: what was written for an agent binds by its driver here,
+// or is refused in words.
+func TestDriversOfAgents(t *testing.T) {
+	const (
+		at     = "ConfigMap fence-config-node-a, key fence-method-m"
+		uuid   = "00112233-4455-6677-8899-aabbccddeeff"
+		vmware = "agent_name=fence_vmware_soap\nip=vc.example\nusername=u\npassword=p\n"
+	)
+	for name, tc := range map[string]struct{ method, want, err string }{
+		"fence_vmware_soap with a UUID":        {method: vmware + "plug=" + uuid + "\nssl=1\nssl_insecure=1\npower_wait=4", want: "vsphere:" + uuid},
+		"fence_vmware_soap by an older word":   {method: vmware + "port=" + uuid, want: "vsphere:" + uuid},
+		"fence_vmware_soap with a name (S11)":  {method: vmware + "plug=worker-7", err: at + `: uuid "worker-7" is not a UUID, such as 00112233-4455-6677-8899-aabbccddeeff; give the BIOS UUID of the machine, its name is not taken`},
+		"fence_vmware_rest with a UUID":        {method: "agent_name=fence_vmware_rest\nipaddr=vc.example\nlogin=u\npasswd=p\nplug=" + uuid, want: "vsphere:" + uuid},
+		"vsphere in its own words":             {method: "agent_name=vsphere\nserver=vc.example\nusername=u\npassword=p\nuuid=" + uuid, want: "vsphere:" + uuid},
+		"fence_vmware_rest with another's API": {method: "agent_name=fence_vmware_rest\nip=vc.example\nusername=u\npassword=p\nplug=" + uuid + "\napi_path=/rest", err: at + `, line 6: unknown parameter "api_path" for driver vsphere`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cm := write("fence-config-node-a", "config.properties", "node_name=a\npower_management=m", "fence-method-m", tc.method)
+			got, err := resolve([]corev1.ConfigMap{cm}, config.Node{Name: "a"})
+			text := ""
+			if err != nil {
+				got = ""
+				text, _, _ = strings.Cut(err.Error(), "; known are ")
+			}
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, text}); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
