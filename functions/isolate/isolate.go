@@ -28,6 +28,7 @@ type Isolator struct {
 
 // Handle takes one event.
 func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.Begin(ctx, Name)
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
@@ -37,7 +38,7 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 
 // Look sees the node and the brakes.
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if err := i.Client.LookNode(ctx, f, seen); err != nil {
+	if err := i.Client.LookNodeOnly(ctx, f, seen); err != nil {
 		return err
 	}
 	return i.Client.LookBrakes(ctx, f, seen)

@@ -30,6 +30,7 @@ type Recoverer struct {
 
 // Handle takes one event.
 func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.Begin(ctx, Name)
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
@@ -40,9 +41,13 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 	return r.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node and its Lease.
+// Look sees the node and, if that says it is Ready, its Lease: only a Ready node
+// with a moving Lease is healthy, and booting takes many looks.
 func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	return r.Client.LookNode(ctx, f, seen)
+	if err := r.Client.LookNodeOnly(ctx, f, seen); err != nil || !seen.Node.Ready() {
+		return err
+	}
+	return r.Client.LookLease(ctx, f, seen)
 }
 
 // Act takes away what was placed.

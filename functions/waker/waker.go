@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -45,6 +46,7 @@ func (w *Waker) Handle(ctx context.Context, _ event.Event) (*event.Event, error)
 // resync after it was due, and brings the status of policies and budgets up to
 // date. One that fails keeps no other from being done.
 func (w *Waker) Wake(ctx context.Context) error {
+	ctx = kube.Begin(ctx, Name)
 	fences, err := w.Fences.Fences(ctx)
 	if err != nil {
 		return fmt.Errorf("look for overdue fences: %w", err)

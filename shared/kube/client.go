@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,7 +57,7 @@ func newClient(cfg *rest.Config, clock *Clock) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = api.FieldManager
 	}
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return clock.Sample(next) })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return named(clock.Sample(next)) })
 	c, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
@@ -96,7 +97,7 @@ func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
 		}
 		return nil, fmt.Errorf("get %s: %w", path, err)
 	}
-	return decode[T](r, path)
+	return decoded[T](ctx, c, r, path)
 }
 
 // list reads a collection, whole.
@@ -119,7 +120,7 @@ func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error)
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
 	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
-	return written[T](r, "put", path)
+	return written[T](ctx, c, r, "put", path)
 }
 
 // post creates an object. ErrConflict says that it is there already.
@@ -129,32 +130,47 @@ func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
 	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
-	return written[T](r, "create", path)
+	return written[T](ctx, c, r, "create", path)
 }
 
 // patch changes what it names and leaves the rest byte for byte (S22).
 func (c *Client) patch(ctx context.Context, typ types.PatchType, path string, body any) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode patch of %s: %w", path, err)
-	}
-	err = c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager).Body(raw).Do(ctx).Error()
-	if apierrors.IsConflict(err) {
-		return fmt.Errorf("patch %s: %w", path, ErrConflict)
-	}
-	if err != nil {
-		return fmt.Errorf("patch %s: %w", path, err)
-	}
-	return nil
+	_, err := patched[json.RawMessage](ctx, c, typ, path, body)
+	return err
 }
 
-func written[T any](r rest.Result, verb, path string) (*T, error) {
+// patched is patch, and gives the object as it stands after it.
+func patched[T any](ctx context.Context, c *Client, typ types.PatchType, path string, body any) (*T, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of %s: %w", path, err)
+	}
+	r := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager).Body(raw).Do(ctx)
+	return written[T](ctx, c, r, "patch", path)
+}
+
+// written is the object as it stands after a write.
+func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path string) (*T, error) {
 	err := r.Error()
+	if err != nil {
+		forget(ctx, objectOf(path))
+	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
+	}
+	return decoded[T](ctx, c, r, objectOf(path))
+}
+
+// objectOf is the path of an object whose status, or itself, was written.
+func objectOf(path string) string { return strings.TrimSuffix(path, "/status") }
+
+// decoded is decode of one object, which this invocation remembers.
+func decoded[T any](ctx context.Context, c *Client, r rest.Result, path string) (*T, error) {
+	if raw, err := r.Raw(); err == nil {
+		c.remember(ctx, path, raw)
 	}
 	return decode[T](r, path)
 }

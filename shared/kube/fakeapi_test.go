@@ -26,6 +26,8 @@ type fakeAPI struct {
 	asked   []request
 	// before is called ahead of each write: somebody else's chance.
 	before func(f *fakeAPI)
+	// onRequest, if set, sees each request as it came.
+	onRequest func(r *http.Request)
 	// answer, where set for a path, is given instead.
 	answer map[string]func(w http.ResponseWriter, r request)
 }
@@ -101,6 +103,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, q)
+	if f.onRequest != nil {
+		f.onRequest(r)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if a := f.answer[q.Path]; a != nil {
 		a(w, q)

@@ -35,6 +35,14 @@ func LeaseRenewal(l *coordinationv1.Lease) time.Duration {
 
 // LookNode sees the node and its Lease.
 func (c *Client) LookNode(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	if err := c.LookNodeOnly(ctx, f, seen); err != nil {
+		return err
+	}
+	return c.LookLease(ctx, f, seen)
+}
+
+// LookNodeOnly is for where nothing is decided by the Lease.
+func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := c.Node(ctx, f.Spec.Node)
 	if err != nil {
 		return err
@@ -42,6 +50,11 @@ func (c *Client) LookNode(ctx context.Context, f *api.NodeFence, seen *fence.See
 	if n != nil {
 		seen.Node = NodeSeen(n, string(f.UID))
 	}
+	return nil
+}
+
+// LookLease sees the node's Lease.
+func (c *Client) LookLease(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	l, err := c.Lease(ctx, f.Spec.Node)
 	if err != nil || l == nil {
 		return err

@@ -102,7 +102,7 @@ func (c *Client) mark(ctx context.Context, node string, uid types.UID, change fu
 	var err error
 	for range tries {
 		var n *rawNode
-		n, err = get[rawNode](ctx, c, nodesPath+"/"+node)
+		n, err = glimpse[rawNode](ctx, c, nodesPath+"/"+node)
 		if err != nil {
 			return err
 		}
@@ -172,6 +172,7 @@ func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
 // that Kubernetes frees its volumes without waiting for the grace period.
 func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
+	defer Forget(ctx) // S5: a living kubelet answers to this, so the next look is a read
 	return c.patch(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
 		"metadata": map[string]any{"uid": uid},
 		"status": map[string]any{"conditions": []corev1.NodeCondition{{

@@ -21,9 +21,10 @@ const (
 	nodesPath    = "/api/v1/nodes"
 )
 
-// Node reads a node; nil when there is none.
+// Node reads a node; nil when there is none. Node, Lease, Policy and Ledger may
+// answer from what this very invocation has seen (see Begin).
 func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
-	return get[corev1.Node](ctx, c, nodesPath+"/"+name)
+	return glimpse[corev1.Node](ctx, c, nodesPath+"/"+name)
 }
 
 // Nodes reads all nodes.
@@ -37,7 +38,7 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 
 // Lease reads a node's Lease; nil when there is none.
 func (c *Client) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
-	return get[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
+	return glimpse[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
 }
 
 // Fence reads a node's NodeFence; nil when there is none.
@@ -74,7 +75,7 @@ func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFen
 
 // Policy reads a FencePolicy; nil when there is none.
 func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, error) {
-	return get[api.FencePolicy](ctx, c, policiesPath+"/"+name)
+	return glimpse[api.FencePolicy](ctx, c, policiesPath+"/"+name)
 }
 
 // Policies reads all FencePolicies.
@@ -82,6 +83,9 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
 	if err != nil {
 		return nil, err
+	}
+	for i := range l.Items {
+		c.rememberObject(ctx, policiesPath+"/"+l.Items[i].Name, &l.Items[i])
 	}
 	return l.Items, nil
 }
@@ -112,7 +116,7 @@ func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 // Ledger reads the ledger, creating it when it is missing.
 func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	for {
-		l, err := get[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
+		l, err := glimpse[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
 		if err != nil || l != nil {
 			return l, err
 		}
@@ -169,12 +173,21 @@ func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture) error {
 		map[string]any{"status": map[string]any{"leases": p}})
 }
 
-// DropFinalizer lets a record go, or be reopened later.
+// DropFinalizer lets a record go, or be reopened later; f becomes as it stands
+// then, without a resourceVersion if it is gone.
 func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
 	rest := slices.DeleteFunc(slices.Clone(f.Finalizers), func(s string) bool { return s == api.Finalizer })
-	return c.patch(ctx, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+	now, err := patched[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "finalizers": rest},
 	})
+	if err != nil {
+		return err
+	}
+	*f = *now
+	if f.DeletionTimestamp != nil {
+		f.ResourceVersion = ""
+	}
+	return nil
 }
 
 // SaveConfigMap writes one by compare-and-swap.
