@@ -117,6 +117,10 @@ func (c *Client) pausedBy(ctx context.Context, f *api.NodeFence) (string, error)
 // excludeLabel is medik8s' word for a node that no remediation may touch.
 const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
 
+// maintenanceTaint is on a node that a person has put into maintenance by medik8s'
+// NodeMaintenance.
+const maintenanceTaint = "medik8s.io/drain"
+
 // deleters are the taints by which autoscalers claim a node that they delete.
 var deleters = map[string]string{
 	"ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
@@ -147,6 +151,8 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 			s.Taint = true
 		case t.Key == api.OutOfServiceTaint && t.Value == api.OutOfServiceTaintValue:
 			s.OutOfService = true
+		case t.Key == maintenanceTaint:
+			s.Excluded = "the node is in maintenance (taint " + maintenanceTaint + ")"
 		case deleters[t.Key] != "":
 			s.Deleting = deleters[t.Key] + " is about to delete this node (taint " + t.Key + ")"
 		}

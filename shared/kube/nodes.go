@@ -37,9 +37,12 @@ type marks struct {
 	taints        []json.RawMessage
 	changeTaints  bool
 	unschedulable *bool
+	// scaleDown: the autoscaler's word against deleting this node.
+	scaleDown *bool
 }
 
-// Isolate places our taint, and the cordon where asked, in one write.
+// Isolate places our taint, the word against deletion by cluster-autoscaler
+// unless somebody has written it already, and the cordon where asked, in one write.
 func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, fence types.UID, cordon bool) error {
 	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
 		var m marks
@@ -58,6 +61,10 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, fence 
 		if cordon && !n.Spec.Unschedulable {
 			m.unschedulable = &cordon
 		}
+		if _, theirs := n.Annotations[api.ScaleDownDisabled]; !theirs {
+			yes := true
+			m.scaleDown = &yes
+		}
 		return m, nil
 	})
 }
@@ -72,6 +79,10 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fenc
 		if cordon && n.Spec.Unschedulable && CordonIsOurs(n.ManagedFields) {
 			off := false
 			m.unschedulable = &off
+		}
+		if n.Annotations[api.ScaleDownDisabled] == "true" && isOurs(n.ManagedFields, `"f:`+api.ScaleDownDisabled+`"`) {
+			no := false
+			m.scaleDown = &no
 		}
 		return m, nil
 	})
@@ -134,13 +145,17 @@ func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
 			spec["unschedulable"] = nil
 		}
 	}
-	if len(spec) == 0 {
+	meta := map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID}
+	if m.scaleDown != nil {
+		meta["annotations"] = map[string]any{api.ScaleDownDisabled: nil}
+		if *m.scaleDown {
+			meta["annotations"] = map[string]any{api.ScaleDownDisabled: "true"}
+		}
+	}
+	if len(spec) == 0 && m.scaleDown == nil {
 		return nil
 	}
-	return c.patch(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID},
-		"spec":     spec,
-	})
+	return c.patch(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": meta, "spec": spec})
 }
 
 // without drops the taints of a key, and of a value unless that is empty.
@@ -160,8 +175,12 @@ func without(taints []json.RawMessage, key, value string) (rest []json.RawMessag
 // The API server keeps that for us, so that a person's own cordon, set after
 // lifting ours, is left alone (S22).
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
+	return isOurs(fields, `"f:unschedulable"`)
+}
+
+func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
 	for _, m := range fields {
-		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:unschedulable"`) {
+		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field) {
 			return true
 		}
 	}

@@ -18,8 +18,14 @@ const (
 	outOf    = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"nodeshutdown"}`
 	theirOut = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"by hand"}`
 	manages  = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"nodefence","operation":"Update"}],`
+	holds    = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster-autoscaler.kubernetes.io/scale-down-disabled":{}}}},"manager":"nodefence","operation":"Update"}],`
 	byKube   = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
 )
+
+// held is that node with the word against its deletion by an autoscaler.
+func held(node, word string) string {
+	return strings.Replace(node, `{"a":"1"}`, `{"a":"1","cluster-autoscaler.kubernetes.io/scale-down-disabled":"`+word+`"}`, 1)
+}
 
 // node is a Node as text, keys in order, with what nobody here knows in it.
 func node(managed, taints, unschedulable string) string {
@@ -43,22 +49,25 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		node, want string
 		do         func(c *Client) error
 	}{
-		"taint and cordon are placed in one write": {node("", foreign, ""), node("", foreign+","+ours, "true"), isolate},
-		"on a node without taints":                 {node("", "", ""), node("", ours, "true"), isolate},
-		"without the cordon where none is asked": {node("", foreign, ""), node("", foreign+","+ours, ""),
+		"taint and cordon are placed in one write": {node("", foreign, ""), held(node("", foreign+","+ours, "true"), "true"), isolate},
+		"on a node without taints":                 {node("", "", ""), held(node("", ours, "true"), "true"), isolate},
+		"without the cordon where none is asked": {node("", foreign, ""), held(node("", foreign+","+ours, ""), "true"),
 			func(c *Client) error { return c.Isolate(ctx, "a", "u1", "f1", false) }},
-		"a cordon that is there stays":               {node("", foreign, "true"), node("", foreign+","+ours, "true"), isolate},
-		"an earlier fence's taint gives way to ours": {node("", earlier+","+foreign, ""), node("", foreign+","+ours, "true"), isolate},
-		"both are removed":                           {node(manages, foreign+","+ours, "true"), node(manages, foreign, ""), undo},
-		"the last taint goes with its list":          {node(manages, ours, "true"), node(manages, "", ""), undo},
-		"a cordon that somebody else set stays":      {node(byKube, foreign+","+ours, "true"), node(byKube, foreign, "true"), undo},
-		"a cordon that is not asked for stays":       {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", false) }},
-		"the taint of another fence stays":           {node("", earlier, ""), node("", earlier, ""), undo},
-		"out of service":                             {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", true) }},
-		"out of service no more":                     {node("", outOf+","+foreign, ""), node("", foreign, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
-		"out of service in another's words stays":    {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
-		"a node of the same name is another":         {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
-		"a node that is gone stays gone":             {"", "", isolate},
+		"a cordon that is there stays":                  {node("", foreign, "true"), held(node("", foreign+","+ours, "true"), "true"), isolate},
+		"an earlier fence's taint gives way to ours":    {node("", earlier+","+foreign, ""), held(node("", foreign+","+ours, "true"), "true"), isolate},
+		"both are removed":                              {node(manages, foreign+","+ours, "true"), node(manages, foreign, ""), undo},
+		"the last taint goes with its list":             {node(manages, ours, "true"), node(manages, "", ""), undo},
+		"a cordon that somebody else set stays":         {node(byKube, foreign+","+ours, "true"), node(byKube, foreign, "true"), undo},
+		"a cordon that is not asked for stays":          {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", false) }},
+		"the word against deletion that is there stays": {held(node("", foreign, ""), "false"), held(node("", foreign+","+ours, "true"), "false"), isolate},
+		"ours goes with the rest":                       {held(node(holds, ours, ""), "true"), node(holds, "", ""), undo},
+		"another's stays":                               {held(node(manages, ours, "true"), "true"), held(node(manages, "", ""), "true"), undo},
+		"the taint of another fence stays":              {node("", earlier, ""), node("", earlier, ""), undo},
+		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", true) }},
+		"out of service no more":                        {node("", outOf+","+foreign, ""), node("", foreign, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
+		"out of service in another's words stays":       {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
+		"a node of the same name is another":            {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
+		"a node that is gone stays gone":                {"", "", isolate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI(t)
@@ -110,9 +119,9 @@ func TestMarksGiveWayToOtherWriters(t *testing.T) {
 			if err := api.Isolate(t.Context(), "a", "u1", "f1", true); !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
-			want := node("", ours, "true")
+			want := held(node("", ours, "true"), "true")
 			if c.others > 0 {
-				want = node("", foreign+","+ours, "true")
+				want = held(node("", foreign+","+ours, "true"), "true")
 			}
 			if c.want != nil {
 				want = node("", foreign, "")
@@ -133,7 +142,7 @@ func TestMarksAreBoundToTheNodeThatWasRead(t *testing.T) {
 	want := []request{{
 		Method: http.MethodPatch, Path: nodePath, Query: map[string][]string{"fieldManager": {"nodefence"}, "timeout": {"10s"}},
 		Type: "application/merge-patch+json",
-		Body: `{"metadata":{"resourceVersion":"1","uid":"u1"},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}],"unschedulable":true}}`,
+		Body: `{"metadata":{"annotations":{"cluster-autoscaler.kubernetes.io/scale-down-disabled":"true"},"resourceVersion":"1","uid":"u1"},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}],"unschedulable":true}}`,
 	}}
 	if d := cmp.Diff(want, api.writes()); d != "" {
 		t.Error(d)

@@ -18,6 +18,9 @@ const (
 	// OutOfServiceTaint is Kubernetes' own (KEP-2268).
 	OutOfServiceTaint      = "node.kubernetes.io/out-of-service"
 	OutOfServiceTaintValue = "nodeshutdown"
+	// ScaleDownDisabled is cluster-autoscaler's annotation; a node carries it while
+	// it is fenced, so that it is not deleted in the middle.
+	ScaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 	// Finalizer holds a NodeFence until what it placed is undone (S27).
 	Finalizer = "nodefence.io/undo"
 	// FieldManager is the name under which nodefence writes; a cordon is ours
