@@ -35,6 +35,7 @@ var checks = []struct {
 	{"an off that is told too soon is sent once all the same", Early, early},
 	{"a lie is not remembered when it ends", Lie, lie},
 	{"another machine's identity is told as it is", Other, other},
+	{"a machine that another hand is switching off is neither on nor off", Stopping, stopping},
 }
 
 func tellsOnAndOff(b *bench) {
@@ -163,7 +164,7 @@ func refuses(b *bench) {
 func ignored(b *bench) {
 	must(b, b.off)
 	b.really(true)
-	b.says(device.On)
+	b.notYetOff()
 }
 
 func denied(b *bench) {
@@ -204,7 +205,7 @@ func mute(b *bench) {
 func slow(b *bench) {
 	must(b, b.off)
 	b.really(true)
-	b.says(device.On)
+	b.notYetOff()
 	b.Settle()
 	b.really(false)
 	b.says(device.Off)
@@ -225,7 +226,7 @@ func lie(b *bench) {
 	b.really(true)
 	b.says(device.Off)
 	b.SetFault(None)
-	b.says(device.On)
+	b.notYetOff()
 }
 
 // other is for the caller to refuse (S11): a driver that puts in what it was
@@ -239,6 +240,21 @@ func other(b *bench) {
 	}
 	if r.Identity == "" || r.Identity == b.h.Identity || device.SameIdentity(r.Identity, b.h.Identity) {
 		b.Errorf("the identity is %q, and must not be %q", r.Identity, b.h.Identity)
+	}
+}
+
+// stopping read as on would be taken for a machine that only an Off of ours
+// brings down, and would be switched on again after it (S12).
+func stopping(b *bench) {
+	if r, err := b.state(b.Context()); !errors.Is(err, device.ErrStopping) {
+		b.Errorf("state is %q and %v, want %v", r.Power, err, device.ErrStopping)
+	}
+	b.really(true)
+	b.Settle()
+	b.really(false)
+	b.says(device.Off)
+	if got := b.Commands(); len(got) > 0 {
+		b.Errorf("state reads sent %q", got)
 	}
 }
 

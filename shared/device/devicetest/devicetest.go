@@ -33,6 +33,8 @@ const (
 	Lie = "lie"
 	// Other answers for another machine.
 	Other = "other"
+	// Stopping is that somebody else is switching the machine off, until Settle.
+	Stopping = "stopping"
 )
 
 // Machine is one with a device, as it really is.
@@ -176,7 +178,7 @@ func (b *bench) hold(err error) {
 func kindsOf(err error) []error {
 	var kinds []error
 	for _, k := range []error{
-		device.ErrUnreachable, device.ErrDenied, device.ErrUnsupported, device.ErrConflict, device.ErrUnknown,
+		device.ErrUnreachable, device.ErrDenied, device.ErrUnsupported, device.ErrConflict, device.ErrUnknown, device.ErrStopping,
 	} {
 		if errors.Is(err, k) {
 			kinds = append(kinds, k)
@@ -192,6 +194,15 @@ func (b *bench) says(want device.Power) {
 	defer cancel()
 	if r, err := b.state(ctx); err != nil || r.Power != want {
 		b.Errorf("state is %q and %v, want %q", r.Power, err, want)
+	}
+}
+
+// notYetOff is a state read of a machine that runs, after an off that may be
+// under way.
+func (b *bench) notYetOff() {
+	b.Helper()
+	if r, err := b.state(b.Context()); r.Power != device.On && !errors.Is(err, device.ErrStopping) {
+		b.Errorf("state is %q and %v, want %q or %v", r.Power, err, device.On, device.ErrStopping)
 	}
 }
 

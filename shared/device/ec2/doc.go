@@ -2,5 +2,6 @@
 //
 // What a reader must not get wrong: only the states stopped and terminated are
 // off. An instance that is stopping, or shutting down, still runs and writes
-// for as long as it likes (S2), and one that the API does not find proves nothing.
+// for as long as it likes (S2), by whosever word: it is neither on nor off. One
+// that the API does not find proves nothing.
 package ec2

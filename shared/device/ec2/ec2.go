@@ -26,26 +26,33 @@ func (i *instance) State(ctx context.Context) (device.Reading, error) {
 	if err != nil {
 		return device.Reading{}, err
 	}
+	return device.Arrived(ctx, c.state)
+}
+
+// state is one look. An instance on its way off may have been sent there by
+// anybody: it is neither on, or it would be stopped in our name and started
+// again (S12), nor off, because it still runs (S2).
+func (c *connection) state(ctx context.Context) (device.Reading, error) {
 	id, state, err := c.describe(ctx)
 	if err != nil {
 		return device.Reading{}, err
 	}
 	power := powers[state]
-	if power == device.Unknown {
-		return device.Reading{}, fmt.Errorf("%w: instance %s is in state %s, which this build does not know", device.ErrUnsupported, i.id, line(string(state)))
+	switch {
+	case state == types.InstanceStateNameStopping, state == types.InstanceStateNameShuttingDown:
+		return device.Reading{}, fmt.Errorf("%w: instance %s is %s", device.ErrStopping, c.id, state)
+	case power == device.Unknown:
+		return device.Reading{}, fmt.Errorf("%w: instance %s is in state %s, which this build does not know", device.ErrUnsupported, c.id, line(string(state)))
 	}
 	return device.Reading{Power: power, Identity: id}, nil
 }
 
-// powers are those that states stand for. Whatever may still run, or is about
-// to, is on (S2).
+// powers are those that states stand for. Whatever is about to run is on (S2).
 var powers = map[types.InstanceStateName]device.Power{
-	types.InstanceStateNamePending:      device.On,
-	types.InstanceStateNameRunning:      device.On,
-	types.InstanceStateNameStopping:     device.On,
-	types.InstanceStateNameShuttingDown: device.On,
-	types.InstanceStateNameStopped:      device.Off,
-	types.InstanceStateNameTerminated:   device.Off,
+	types.InstanceStateNamePending:    device.On,
+	types.InstanceStateNameRunning:    device.On,
+	types.InstanceStateNameStopped:    device.Off,
+	types.InstanceStateNameTerminated: device.Off,
 }
 
 // Off cuts the power. Force alone would first ask the system to shut down, and

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 		Faults: []string{
 			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
 			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-			devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other,
+			devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other, devicetest.Stopping,
 		},
 		Secrets:  []string{key, secret, changed},
 		Identity: id,
@@ -63,10 +63,10 @@ func TestStates(t *testing.T) {
 		ec2test.Pending: {device.On, []string{forced + " " + wrong, described}, []string{started}, call{
 			off: "device refused in its present state: stop instance " + id + " in eu-west-1: IncorrectInstanceState: This instance '" + id + "' is not in a state from which it can be stopped."}},
 		ec2test.Running: {device.On, []string{forced}, []string{started}, call{}},
-		ec2test.Stopping: {device.On, []string{forced}, []string{started + wrong, described}, call{
+		ec2test.Stopping: {cant, []string{forced}, []string{started + wrong, described}, call{
 			on: "device refused in its present state: instance " + id + " is still stopping, and can be started when it is stopped"}},
 		ec2test.Stopped: {device.Off, []string{forced}, []string{started}, call{}},
-		ec2test.ShuttingDown: {device.On, []string{forced + " " + wrong, described}, []string{started + wrong, described}, call{
+		ec2test.ShuttingDown: {cant, []string{forced + " " + wrong, described}, []string{started + wrong, described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
 		ec2test.Terminated: {device.Off, []string{forced + " " + wrong, described}, []string{started + wrong, described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
@@ -84,7 +84,10 @@ func TestStates(t *testing.T) {
 			sent, err := in(func(d device.Driver) (err error) { r, err = d.State(t.Context()); return err })
 			wantErr, wantID := "", id
 			if want.power == cant {
-				wantErr, wantID = "device does not support this: instance "+id+" is in state hibernated, which this build does not know", ""
+				wantErr, wantID = "machine is on its way off: instance "+id+" is "+string(state), ""
+				if state == "hibernated" {
+					wantErr = "device does not support this: instance " + id + " is in state hibernated, which this build does not know"
+				}
 			}
 			got := []any{r, sent, err}
 			if d := cmp.Diff([]any{device.Reading{Power: want.power, Identity: wantID}, []string{described}, wantErr}, got); d != "" {

@@ -80,6 +80,9 @@ func (s *served) setFault(t *testing.T, fault string) {
 		s.Refuse("DescribeInstances", ec2test.Refusal{Status: 500, Code: "InternalError", Message: "An internal error has occurred"})
 	case devicetest.AcceptAndIgnore, devicetest.Slow, devicetest.Early, devicetest.Lie:
 		s.Hold(true)
+	case devicetest.Stopping:
+		s.Hold(true)
+		s.Put(ec2test.Instance{ID: id, State: ec2test.Stopping, Zone: region + "a"})
 	}
 }
 

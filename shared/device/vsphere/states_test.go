@@ -204,10 +204,12 @@ func TestNotSOAP(t *testing.T) {
 		answer http.HandlerFunc
 		kind   error
 	}{
-		"a page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>off</html>")) }, device.ErrUnsupported},
-		"nothing":           {func(http.ResponseWriter, *http.Request) {}, device.ErrUnreachable},
-		"no such path":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, device.ErrUnsupported},
-		"a redirect":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://192.0.2.1/", http.StatusFound) }, device.ErrUnsupported},
+		"a page":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>off</html>")) }, device.ErrUnsupported},
+		"nothing":      {func(http.ResponseWriter, *http.Request) {}, device.ErrUnreachable},
+		"no such path": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, device.ErrUnsupported},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://192.0.2.1/", http.StatusFound)
+		}, device.ErrUnsupported},
 		"a broken balancer": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, device.ErrUnreachable},
 		"busy":              {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "7"); w.WriteHeader(503) }, device.ErrUnreachable},
 		"words without end": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 5<<20)) }, device.ErrUnsupported},
