@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // nodeView is what is kept of a node.
@@ -52,6 +53,10 @@ func wellWhenTrue(typ string) bool {
 // changed. So does a spell of the same status that began anew while nobody
 // watched, unless the node is fenced already: then it is nodefence, or the
 // machine's death throes, and no news.
+//
+// A kubelet that falls silent takes all its conditions with it, and brings all
+// back: that is one piece of news, and Ready tells it. Whoever gets it looks at
+// every condition of the node.
 func transitions(name string, old *nodeView, now nodeView, fenced bool) []events.ConditionChange {
 	if old != nil && old.uid != now.uid {
 		old = nil
@@ -70,6 +75,10 @@ func transitions(name string, old *nodeView, now nodeView, fenced bool) []events
 			continue
 		case known && was.status == c.status && (fenced || !bad || was.since.Equal(c.since)):
 			continue
+		case typ != ready && c.silent() && now.conditions[ready].silent():
+			continue
+		case typ != ready && !bad && was.silent() && old.conditions[ready].silent() && !now.conditions[ready].silent():
+			continue
 		}
 		all = append(all, change(name, now.uid, typ, c))
 	}
@@ -81,6 +90,15 @@ func presentlyUnhealthy(name string, v nodeView) []events.ConditionChange {
 	return transitions(name, nil, v, false)
 }
 
+// silent: the node lifecycle controller set it because the kubelet said nothing,
+// or we did because the machine is off.
+func (c condition) silent() bool {
+	return c.status == string(corev1.ConditionUnknown) &&
+		slices.Contains([]string{"NodeStatusUnknown", "NodeStatusNeverUpdated", api.NotReadyReason}, c.reason)
+}
+
+const ready = string(corev1.NodeReady)
+
 func change(name, uid, typ string, c condition) events.ConditionChange {
 	return events.ConditionChange{
 		Node: name, NodeUID: uid, Condition: typ, Status: c.status, Reason: c.reason,
@@ -89,7 +107,7 @@ func change(name, uid, typ string, c condition) events.ConditionChange {
 }
 
 func (v nodeView) ready() bool {
-	return v.conditions[string(corev1.NodeReady)].status == string(corev1.ConditionTrue)
+	return v.conditions[ready].status == string(corev1.ConditionTrue)
 }
 
 // wakes tells whether a change of the node is news for its open fence, and
@@ -98,5 +116,5 @@ func wakes(old, v nodeView, now time.Time) (time.Time, bool) {
 	if old.uid != v.uid {
 		return now, true
 	}
-	return v.conditions[string(corev1.NodeReady)].since, old.ready() != v.ready()
+	return v.conditions[ready].since, old.ready() != v.ready()
 }

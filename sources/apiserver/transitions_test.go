@@ -2,12 +2,14 @@ package apiserver
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 func view(uid string, conditions map[string]condition) nodeView {
@@ -51,6 +53,41 @@ func TestTransitions(t *testing.T) {
 			[]events.ConditionChange{changed("Disk", "True", 2, true), changed("Ready", "False", 1, true)}},
 	} {
 		if d := cmp.Diff(c.want, transitions("a", c.old, c.now, c.fenced)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestSilenceIsOneNews: what a kubelet takes with it and brings back is told by
+// Ready alone; what is news of its own is told.
+func TestSilenceIsOneNews(t *testing.T) {
+	const gone, quiet = "NodeStatusUnknown", "Unknown"
+	of := func(ready, pressure, disk condition) nodeView {
+		return view("1", map[string]condition{"Ready": ready, "MemoryPressure": pressure, "DiskPressure": disk})
+	}
+	at := func(status, reason string) condition { return condition{status, reason, sec(1)} }
+	well := of(at("True", "KubeletReady"), at("False", "Enough"), at("False", "Enough"))
+	silent := of(at(quiet, gone), at(quiet, gone), at(quiet, gone))
+	for name, c := range map[string]struct {
+		old  *nodeView
+		now  nodeView
+		want string
+	}{
+		"the kubelet falls silent":                       {&well, silent, "Ready=Unknown"},
+		"at start, and at each resync":                   {nil, silent, "Ready=Unknown"},
+		"it is back":                                     {&silent, well, "Ready=True"},
+		"it is back, and not ready":                      {&silent, of(at("False", "KubeletNotReady"), at("False", "Enough"), at("False", "Enough")), "Ready=False"},
+		"it is back with a full disk":                    {&silent, of(at("True", "KubeletReady"), at("False", "Enough"), at("True", "Full")), "DiskPressure=True Ready=True"},
+		"a monitor of its own does not know":             {&well, of(at(quiet, gone), at(quiet, gone), at(quiet, "MonitorGone")), "DiskPressure=Unknown Ready=Unknown"},
+		"a condition falls silent, the kubelet does not": {&well, of(at("True", "KubeletReady"), at(quiet, gone), at("False", "Enough")), "MemoryPressure=Unknown"},
+		"a condition is back, the kubelet is not":        {&silent, of(at(quiet, gone), at("False", "Enough"), at(quiet, gone)), "MemoryPressure=False"},
+		"Ready by our own hand, the rest by Kubernetes":  {&well, of(at(quiet, api.NotReadyReason), at(quiet, gone), at(quiet, gone)), "Ready=Unknown"},
+	} {
+		var got []string
+		for _, x := range transitions("a", c.old, c.now, false) {
+			got = append(got, x.Condition+"="+x.Status)
+		}
+		if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
