@@ -13,10 +13,12 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/nodefence bin/nodefence-local bin/nodefence-source bin/nodefence-lab ## Build all programs into bin/
+build: bin/nodefence bin/nodefence-plan bin/nodefence-local bin/nodefence-source bin/nodefence-lab ## Build all programs into bin/
 
 bin/nodefence: $(GOFILES) go.mod go.sum
 	@echo "building nodefence"; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
+bin/nodefence-plan: $(GOFILES) go.mod go.sum
+	@echo "building nodefence-plan"; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./functions/cmd/nodefence-plan
 bin/nodefence-local: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-local (the first time takes some minutes)"; CGO_ENABLED=0 go build -trimpath -o $@ ./infra/local/cmd/nodefence-local
 bin/nodefence-source: $(GOFILES) go.mod go.sum

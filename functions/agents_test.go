@@ -125,7 +125,7 @@ func TestOpenAnAgent(t *testing.T) {
 		"one of two keys": {secret: map[string][]byte{"community": []byte("hunter-2")}},
 		"none of them": {secret: map[string][]byte{"comunity": []byte("hunter-2")},
 			err: "the Secret of this machine has none of the keys community, password"},
-		"no Secret": {err: "Secret pdu, key community: secret devices/pdu does not exist"},
+		"no Secret": {err: "Secret pdu, key community: secret devices/pdu does not exist; create it there, with key community"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -53,22 +53,18 @@ func (b bindings) settings() config.Settings {
 // enrolment. What is wrong in them is a gate.Refused; anything else is a failure
 // to read them.
 func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error) {
-	plan, cluster, err := b.Plan(ctx, n)
+	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	plan, cluster, err := b.plan(ctx, stored, n)
 	if err != nil {
 		return nil, err
 	}
 	return &gate.Bound{Binding: plan.Binding, Over: cluster.Over}, nil
 }
 
-// Plan is all that the ConfigMaps say of a node, and of the cluster.
-func (b bindings) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err != nil {
-		return config.Plan{}, config.Cluster{}, err
-	}
-	return b.plan(ctx, stored, n)
-}
-
+// plan is all that the ConfigMaps say of a node, and of the cluster.
 func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
 	node := config.Node{Name: n.Name}
 	maps := make([]config.ConfigMap, 0, len(stored))
@@ -182,7 +178,7 @@ func (b bindings) secret(ctx context.Context, ref api.SecretRef) (string, error)
 		return "", err
 	}
 	if s == nil {
-		return "", fmt.Errorf("secret %s/%s does not exist", b.SecretsNamespace, ref.Secret)
+		return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", b.SecretsNamespace, ref.Secret, ref.Key)
 	}
 	v, ok := s.Data[ref.Key]
 	if !ok {

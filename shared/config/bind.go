@@ -30,6 +30,8 @@ type bound struct {
 	method string
 	api.Binding
 	values map[string]string
+	// origins say where each parameter stands.
+	origins map[string]string
 }
 
 // kind is the driver of a method, or a built-in's name.
@@ -67,7 +69,7 @@ func (r *resolver) agents() string {
 // bind makes a binding of a method's values. One that can be read and is not
 // the machine that was enrolled comes with its error.
 func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
-	b := &bound{method: m.name, values: map[string]string{}}
+	b := &bound{method: m.name, values: map[string]string{}, origins: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
 	b.Params, b.Secrets = map[string]string{}, map[string]api.SecretRef{}
 	var script *entry
@@ -113,7 +115,7 @@ func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
 		return e.at.errorf("%s says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap %s%s or %s%s-%s",
 			shown(e.written), nodePrefix, r.node.Name, methodPrefix, m.name, r.node.Name)
 	}
-	b.values[p.Name] = "literal " + e.value
+	b.values[p.Name], b.origins[p.Name] = "literal "+e.value, e.at.String()
 	if p.Secret {
 		b.Secrets[p.Name] = api.SecretRef{ConfigMap: e.at.cm, Key: e.at.key + "/" + e.written}
 		return nil
@@ -163,11 +165,13 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 		case given:
 		case enrolled[p.Name] != "":
 			b.Params[p.Name], b.values[p.Name] = enrolled[p.Name], "literal "+enrolled[p.Name]
+			b.origins[p.Name] = "the provider ID with which the node was enrolled"
 		case from && (p.Secret || p.Required && !p.Machine):
 			b.Secrets[p.Name] = api.SecretRef{Secret: secret.value, Key: p.Name}
-			b.values[p.Name] = "secret " + secret.value
+			b.values[p.Name], b.origins[p.Name] = "secret "+secret.value, where(b.Secrets[p.Name])
 		case p.Default != "":
 			b.Params[p.Name], b.values[p.Name] = p.Default, "literal "+p.Default
+			b.origins[p.Name] = "the default of driver " + k.Name
 		case p.Required:
 			missing = append(missing, p.Name)
 		}

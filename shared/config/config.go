@@ -80,6 +80,9 @@ type Plan struct {
 	// Kdump is asked for. This build does not wait for a dump, and Notes say so.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
+	// Origins say of each parameter of the binding, secret ones too, where it
+	// stands.
+	Origins map[string]string `json:"origins,omitempty"`
 	// Notes are what a person should know of this plan: what it asks for and does
 	// not get, and what is done without being asked for.
 	Notes []string `json:"notes,omitempty"`

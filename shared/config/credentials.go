@@ -33,7 +33,7 @@ func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[st
 			return nil, fmt.Errorf("%s: empty", where(ref))
 		case dirty(v):
 			// Most often the line break of an echo, and then no password at all.
-			return nil, fmt.Errorf("%s: the value has control characters, or a line break at its end", where(ref))
+			return nil, fmt.Errorf("%s: the value has control characters, or a line break at its end; write it with printf %%s, or as stringData", where(ref))
 		}
 		out[p] = v
 	}

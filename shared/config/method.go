@@ -111,7 +111,7 @@ func (r *resolver) expand(b body, chain []string) (map[string]entry, error) {
 	}
 	chain = append(chain, tb.cm.Name)
 	if slices.Contains(chain[:len(chain)-1], tb.cm.Name) {
-		return nil, t.at.errorf("template cycle: %s", strings.Join(chain, ", "))
+		return nil, t.at.errorf("template cycle: %s; delete one of these template= lines", strings.Join(chain, ", "))
 	}
 	out, err := r.expand(tb, chain)
 	if err != nil {

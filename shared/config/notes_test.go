@@ -42,3 +42,27 @@ func TestNotes(t *testing.T) {
 		})
 	}
 }
+
+// TestOrigins: each value of a binding is said to come from where it stands.
+func TestOrigins(t *testing.T) {
+	maps := []ConfigMap{own(config, "template=rack\nip=10.0.0.7\nsecret=bmc-7"), configMap("rack", "template.properties", "agent_name=fence_bmc\n\nlogin=fence")}
+	p, err := Resolve(maps, node7, settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"ip":       "ConfigMap fence-config-node-7, key fence-method-ipmi, line 2",
+		"username": "ConfigMap rack, key template.properties, line 3",
+		"password": "Secret bmc-7, key password",
+		"ipport":   "the default of driver bmc",
+		"cipher":   "the default of driver bmc",
+	}
+	if d := cmp.Diff(want, p.Origins); d != "" {
+		t.Error(d)
+	}
+	p, err = Resolve(nil, enrolled("vm://here/x7"), clouded())
+	const id = "the provider ID with which the node was enrolled"
+	if d := cmp.Diff(map[string]string{"instance": id, "place": id}, p.Origins); d != "" || err != nil {
+		t.Error(err, d)
+	}
+}

@@ -89,8 +89,8 @@ func TestCredentials(t *testing.T) {
 		"no Secret":                       {binding: b, err: errors.New("not found"), words: "Secret s, key password: not found"},
 		"a ConfigMap that has gone":       {binding: left, err: errors.New("not found"), words: "ConfigMap m, key k/passwd: not found"},
 		"an empty value":                  {binding: b, words: "Secret s, key password: empty"},
-		"an echo's line break, not shown": {binding: b, value: "pass\n", words: "Secret s, key password: the value has control characters, or a line break at its end"},
-		"what is not text, not shown":     {binding: b, value: "\xff", words: "Secret s, key password: the value has control characters, or a line break at its end"},
+		"an echo's line break, not shown": {binding: b, value: "pass\n", words: "Secret s, key password: the value has control characters, or a line break at its end; write it with printf %s, or as stringData"},
+		"what is not text, not shown":     {binding: b, value: "\xff", words: "Secret s, key password: the value has control characters, or a line break at its end; write it with printf %s, or as stringData"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, _ := json.Marshal(tc.binding)

@@ -72,6 +72,7 @@ func (r *resolver) plan(from source) (Plan, error) {
 	p.Binding = b.Binding
 	p.Binding.Sources = r.sources
 	p.Binding.LeaveOff = !has(p.Recovery, On)
+	p.Origins = b.origins
 	p.Notes = notes(p)
 	return p, nil
 }

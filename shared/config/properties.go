@@ -17,6 +17,11 @@ func (p place) errorf(format string, args ...any) error {
 	return &Error{ConfigMap: p.cm, Key: p.key, Line: p.line, Msg: fmt.Sprintf(format, args...)}
 }
 
+// String is the place in words.
+func (p place) String() string {
+	return strings.TrimSuffix((&Error{ConfigMap: p.cm, Key: p.key, Line: p.line}).Error(), ": ")
+}
+
 // wrap is for an error that says itself what is wrong.
 func (p place) wrap(err error) error {
 	return &Error{ConfigMap: p.cm, Key: p.key, Line: p.line, Msg: err.Error(), kind: err}

@@ -69,11 +69,11 @@ func TestRefuse(t *testing.T) {
 		},
 		"a template cycle": {
 			maps: []ConfigMap{with("template=a"), configMap("a", "template.properties", "template=b"), configMap("b", "template.properties", "\ntemplate=a")},
-			want: "ConfigMap b, key template.properties, line 2: template cycle: a, b, a",
+			want: "ConfigMap b, key template.properties, line 2: template cycle: a, b, a; delete one of these template= lines",
 		},
 		"a method that is its own template": {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", config), configMap("fence-method-ipmi", "method.properties", "template=fence-method-ipmi")},
-			want: "ConfigMap fence-method-ipmi, key method.properties, line 1: template cycle: fence-method-ipmi, fence-method-ipmi",
+			want: "ConfigMap fence-method-ipmi, key method.properties, line 1: template cycle: fence-method-ipmi, fence-method-ipmi; delete one of these template= lines",
 		},
 		"no agent":                             {maps: []ConfigMap{without("agent_name=fence_bmc")}, want: inMethod + ": agent_name is missing; known are fence_bmc, fence_gone, fence_pdu"},
 		"an unknown agent":                     {maps: []ConfigMap{own(config, "agent_name=fence-foo")}, want: inMethod + `, line 1: unknown agent "fence-foo"; known are fence_bmc, fence_gone, fence_pdu`},

@@ -100,6 +100,9 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 // a tenth of a second.
 func (c *Client) pausedBy(ctx context.Context, f *api.NodeFence) (string, error) {
 	for _, lim := range f.Spec.Policy.Limits {
+		if lim.SkipFrom > 0 {
+			continue // a ConfigMap's limit is no policy's
+		}
 		p, err := c.Policy(ctx, lim.Policy)
 		switch {
 		case err != nil:

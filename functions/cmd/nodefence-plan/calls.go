@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// calls are what a fence that meets no trouble does, in order. Each word with a
+// device is followed by a look, and nothing rests on what a call returned.
+func calls(p *api.ResolvedPolicy, b *api.Binding) []string {
+	device := "device " + b.Driver + " " + b.Address + ": "
+	out := []string{"API server: cordon the node, and place taint " + api.IsolationTaint}
+	if p.Action == api.ActionNone {
+		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
+	} else {
+		out = append(out,
+			device+"State",
+			device+"Off, if the machine reads on",
+			device+"State, until it reads off twice, at least "+fence.Settle.String()+" apart")
+	}
+	out = append(out,
+		"API server: set Ready to Unknown, place the out-of-service taint, force-delete the node's pods",
+		fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Timeouts.Release.Duration))
+	if p.Action != api.ActionReboot || b.LeaveOff {
+		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: taint and cordon away")
+	}
+	return append(out,
+		device+"On, if it was nodefence that switched it off",
+		device+"State, until it reads on",
+		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then taint and cordon away", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration))
+}

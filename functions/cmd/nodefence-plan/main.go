@@ -1,0 +1,145 @@
+// Command nodefence-plan says how a node would be fenced, or why it is refused,
+// before it is needed. It reads, and touches nothing.
+//
+// What a reader must not get wrong: it has no rules of its own. Policy, device
+// and limits are resolved by the code of the gate, and the verdict is that of the
+// automaton.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+const usage = `nodefence-plan says how a node would be fenced, or why it is refused. It reads
+from the API server, speaks with no device, and changes nothing.
+
+  nodefence-plan [flags] NODE
+  nodefence-plan [flags] --all
+
+It exits with 1 if a node is refused, and with 2 if it could not be found out.
+
+`
+
+// The exit codes.
+const (
+	refused = 1
+	failed  = 2
+)
+
+// options are the flags.
+type options struct {
+	functions.Settings
+	context, output string
+	all             bool
+	node            string
+}
+
+func main() {
+	agent.Supervise()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, out, problems io.Writer) int {
+	o, err := read(args, problems)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	var cfg *rest.Config
+	if err == nil {
+		cfg, err = connect(o)
+	}
+	code := failed
+	if err == nil {
+		code, err = tell(ctx, o, cfg, out)
+	}
+	if err != nil {
+		fmt.Fprintf(problems, "nodefence-plan: %v\n", err)
+		return failed
+	}
+	return code
+}
+
+func read(args []string, problems io.Writer) (options, error) {
+	o := options{}
+	fs := flag.NewFlagSet("nodefence-plan", flag.ContinueOnError)
+	fs.SetOutput(problems)
+	fs.Usage = func() {
+		fmt.Fprint(problems, usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (KUBECONFIG, or ~/.kube/config)")
+	fs.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context (its current one)")
+	fs.StringVar(&o.Namespace, "namespace", "nodefence-system", "`namespace` of the fence-config ConfigMaps")
+	fs.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "`namespace` of the devices' Secrets")
+	fs.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "`folder` of the ClusterLabs fence agents; they are asked for their metadata only")
+	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
+	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case o.all && fs.NArg() > 0, !o.all && fs.NArg() != 1:
+		return o, errors.New("name one node, or --all, after all flags")
+	case o.output != "text" && o.output != "yaml" && o.output != "json":
+		return o, fmt.Errorf("-o %s: it takes text, yaml or json", o.output)
+	}
+	o.node = fs.Arg(0)
+	return o, nil
+}
+
+// connect finds the cluster as kubectl does.
+func connect(o options) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
+	}
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next} })
+	return cfg, nil
+}
+
+// tell prints what was asked for.
+func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int, error) {
+	client, err := kube.New(cfg)
+	if err != nil {
+		return failed, err
+	}
+	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.Drivers, Log: slog.New(slog.DiscardHandler)}
+	w, err := look(ctx, parts)
+	if err != nil {
+		return failed, err
+	}
+	reports, err := w.reports(ctx, o.node)
+	if err != nil {
+		return failed, err
+	}
+	if err := show(out, o, reports); err != nil {
+		return failed, fmt.Errorf("write the answer: %w", err)
+	}
+	for _, r := range reports {
+		if r.Refused != "" {
+			return refused, nil
+		}
+	}
+	return 0, nil
+}

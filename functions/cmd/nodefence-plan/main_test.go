@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nodefence/nodefence/shared/device/agent"
+)
+
+func TestMain(m *testing.M) {
+	agent.Supervise()
+	os.Exit(m.Run())
+}
+
+// cluster is what an API server has, by path.
+type cluster map[string]any
+
+func configMap(name string, kv ...string) corev1.ConfigMap {
+	cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"}, Data: map[string]string{}}
+	for i := 0; i < len(kv); i += 2 {
+		cm.Data[kv[i]] = kv[i+1]
+	}
+	return cm
+}
+
+const (
+	props = "node_name=a\nisolation=cordon\npower_management=bmc\nrecovery=uncordon"
+	bmc   = "agent_name=fence_ipmilan\naction=reboot\nip=192.0.2.7\nusername=fence\nsecret=bmc-a"
+)
+
+func own(method string) corev1.ConfigMap {
+	return configMap("fence-config-node-a", "config.properties", props, "fence-method-bmc", method)
+}
+
+// running is a cluster of three nodes, one policy, and these ConfigMaps.
+func running(maps ...corev1.ConfigMap) cluster {
+	var nodes []corev1.Node
+	for _, n := range []string{"a", "b", "c"} {
+		nodes = append(nodes, corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: n, UID: types.UID("uid-" + n)},
+			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		})
+	}
+	return cluster{
+		"/api/v1/nodes": corev1.NodeList{Items: nodes},
+		"/api/v1/namespaces/nodefence-system/configmaps":           corev1.ConfigMapList{Items: maps},
+		"/api/v1/namespaces/nodefence-devices/secrets/bmc-a":       corev1.Secret{Data: map[string][]byte{"password": []byte("hunter-2")}},
+		"/api/v1/namespaces/nodefence-devices/secrets/with-a-line": corev1.Secret{Data: map[string][]byte{"password": []byte("hunter-2\n")}},
+		"/apis/nodefence.io/v1alpha1/fencepolicies": json.RawMessage(`{"items": [{"metadata": {"name": "workers", "generation": 2}, "spec": {
+			"priority": 100, "mode": "Enforce", "action": "Reboot", "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown", "for": "10s"}]},
+			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1, "perNodePerDay": 3}, "timeouts": {"release": "5m", "boot": "15m", "healthyFor": "30s"}}}]}`),
+		"/apis/nodefence.io/v1alpha1/nodefences":   json.RawMessage(`{"items": []}`),
+		"/apis/nodefence.io/v1alpha1/fencebudgets": json.RawMessage(`{"items": []}`),
+	}
+}
+
+func (c cluster) with(path, body string) cluster {
+	c[path] = json.RawMessage(body)
+	return c
+}
+
+// plan runs the program against the cluster and gives its exit code and words.
+func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method != http.MethodGet {
+			t.Errorf("it does more than read: %s %s", r.Method, r.URL.Path)
+		}
+		if body, ok := c[r.URL.Path]; ok {
+			_ = json.NewEncoder(w).Encode(body)
+			return
+		}
+		code, why := http.StatusNotFound, metav1.StatusReasonNotFound
+		if strings.HasSuffix(r.URL.Path, "/secrets/forbidden") {
+			code, why = http.StatusForbidden, metav1.StatusReasonForbidden
+		}
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(code), Reason: why, Message: "no " + r.URL.Path})
+	}))
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n", srv.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	code := run(t.Context(), append([]string{"--kubeconfig", file, "--agents-dir", agents(t)}, args...), &out, &problems)
+	if strings.Contains(out.String()+problems.String(), "hunter") {
+		t.Error("a secret is shown (S29)")
+	}
+	return code, out.String(), problems.String()
+}
+
+// agents is a folder with one agent, which has outlets.
+func agents(t *testing.T) string {
+	dir := t.TempDir()
+	const pdu = `#!/bin/sh
+[ "$*" = "-o metadata" ] || exit 1
+cat <<'END'
+<resource-agent name="fence_pdu"><parameters>
+<parameter name="action" required="1"><content type="string" default="reboot"/></parameter>
+<parameter name="ip" required="1"><content type="string"/></parameter>
+<parameter name="plug" required="1"><content type="string"/></parameter>
+<parameter name="password" required="0"><content type="string"/></parameter>
+<parameter name="debug_file" required="0"><content type="string"/></parameter>
+</parameters><actions><action name="on"/><action name="off"/><action name="status"/><action name="list"/></actions></resource-agent>
+END
+`
+	if err := os.WriteFile(filepath.Join(dir, "fence_pdu"), []byte(pdu), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestPlan(t *testing.T) {
+	code, out, problems := running(own(bmc), configMap("fence-policy-fence-limit", "config.properties", "percentage=70")).
+		with("/apis/nodefence.io/v1alpha1/fenceledgers/cluster", `{"metadata": {"name": "cluster"}}`).plan(t, "a")
+	if code != 0 || problems != "" {
+		t.Fatal(code, problems)
+	}
+	want := `node        a
+now         would be held: LeasePictureOld: nobody has watched the Leases yet
+policy      workers, mode Enforce, action Reboot
+when        Ready=Unknown for 10s
+limits      workers: maxUnhealthy 40%, maxConcurrent 1, 3 a day for this node
+limits      ConfigMap fence-policy-fence-limit: none begins from 70% unhealthy nodes on
+device      ipmi 192.0.2.7:623
+identity    none was enrolled: the device's word for it is not checked
+  cipher    3             the default of driver ipmi
+  ip        192.0.2.7      ConfigMap fence-config-node-a, key fence-method-bmc, line 3
+  ipport    623            the default of driver ipmi
+  password  (secret)       Secret bmc-a, key password
+  privilege operator  the default of driver ipmi
+  username  fence          ConfigMap fence-config-node-a, key fence-method-bmc, line 4
+isolation   cordon (mark-unschedulable)
+power       bmc (off)
+recovery    bmc (on)
+recovery    uncordon (mark-schedulable)
+call 1      API server: cordon the node, and place taint nodefence.io/isolated
+call 2      device ipmi 192.0.2.7:623: State
+call 3      device ipmi 192.0.2.7:623: Off, if the machine reads on
+call 4      device ipmi 192.0.2.7:623: State, until it reads off twice, at least 2s apart
+call 5      API server: set Ready to Unknown, place the out-of-service taint, force-delete the node's pods
+call 6      API server: wait until its pods and volume attachments are gone, or 5m0s
+call 7      device ipmi 192.0.2.7:623: On, if it was nodefence that switched it off
+call 8      device ipmi 192.0.2.7:623: State, until it reads on
+call 9      API server: wait until the node is healthy for 30s, 15m0s at most; then taint and cordon away
+read        fence-config-node-a@1
+read        fence-policy-fence-limit@1
+`
+	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" {
+		t.Errorf("%s\n%s", out, d)
+	}
+}
+
+// TestRefused: each bad input is named by object and key, with what to do.
+func TestRefused(t *testing.T) {
+	const in = "ConfigMap fence-config-node-a, key fence-method-bmc"
+	const pdu = "agent_name=fence_pdu\nip=192.0.2.9\nplug=7\nsecret=bmc-a"
+	for name, tc := range map[string]struct {
+		cluster cluster
+		want    string
+	}{
+		"a misspelt parameter": {running(own(bmc + "\nipadress=192.0.2.7")),
+			in + `, line 6: unknown parameter "ipadress" for driver ipmi; known are action, agent_name, cipher, ip, ipport,`},
+		"an unknown agent":   {running(own("agent_name=fence_ipmi_lan")), in + ", line 1: agent fence_ipmi_lan is not installed: there is no "},
+		"a template cycle":   {running(own("template=x"), configMap("x", "template.properties", "template=x")), "ConfigMap x, key template.properties, line 1: template cycle: x, x; delete one of these template= lines"},
+		"a missing Secret":   {running(own(strings.Replace(bmc, "bmc-a", "bmc-b", 1))), "Secret bmc-b, key password: secret nodefence-devices/bmc-b does not exist; create it there, with key password"},
+		"a line in a value":  {running(own("agent_name=fence_pdu\nip=192.0.2.9\nplug=7\x0baction=on\nsecret=bmc-a")), in + `, line 3: the value of "plug" has control characters or is not UTF-8`},
+		"a line in a secret": {running(own(strings.Replace(bmc, "bmc-a", "with-a-line", 1))), "Secret with-a-line, key password: the value has control characters, or a line break at its end; write it with printf %s, or as stringData"},
+		"a denied parameter": {running(own(pdu + "\ndebug_file=/etc/passwd")), in + ", line 5: parameter debug_file of agent fence_pdu is refused: what the agent would say then may have secrets in it"},
+		"two nodes on one outlet": {running(own(pdu), configMap("fence-config-node-b", "config.properties", "node_name=b\npower_management=p", "fence-method-p", pdu)),
+			"ConfigMap fence-config-node-b: node b has the same device address 192.0.2.9#7 as node a; neither of them is fenced before one is mended"},
+		"a limit that can't be read": {running(own(bmc), configMap("fence-policy-fence-limit", "config.properties", "precentage=most")),
+			`ConfigMap fence-policy-fence-limit, key config.properties, line 1: "precentage" takes a whole number from 1 to 100`},
+		"no policy": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), "no FencePolicy selects this node; apply one whose spec.selector does"},
+		"an excluded node": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies",
+			`{"items": [{"metadata": {"name": "p"}, "spec": {"exclude": {"nodes": ["a"]}, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}}]}`),
+			"Excluded: policy p excludes this node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, problems := tc.cluster.plan(t, "-o", "json", "a")
+			var r Report
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err, problems)
+			}
+			if code != refused || !strings.HasPrefix(r.Refused, tc.want) {
+				t.Errorf("exit code %d: %s\nwant %s", code, r.Refused, tc.want)
+			}
+			if len(r.Calls) > 0 {
+				t.Error("calls of a node that is refused:", r.Calls)
+			}
+		})
+	}
+}
+
+func TestAll(t *testing.T) {
+	code, out, _ := running(own(bmc)).plan(t, "--all")
+	want := `NODE FENCE POLICY DEVICE WHY
+a yes workers ipmi 192.0.2.7:623 would be held: LeasePictureOld: nobody has watched the Leases yet
+b refused workers no binding: there is no ConfigMap fence-config-node-b, fence-config-b, fence-config-default; and no provider ID was enrolled for node b while it was healthy
+c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-config-c, fence-config-default; and no provider ID was enrolled for node c while it was healthy
+`
+	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" || code != refused {
+		t.Errorf("exit code %d: %s", code, d)
+	}
+	_, out, _ = running(own(bmc)).plan(t, "-o", "yaml", "--all")
+	var all []Report
+	if err := yaml.Unmarshal([]byte(out), &all); err != nil || len(all) != 3 {
+		t.Error(err, out)
+	}
+}
+
+// TestNow is what the gate would say this minute.
+func TestNow(t *testing.T) {
+	stamp := func(ago time.Duration) string {
+		return time.Now().UTC().Add(-ago).Format("2006-01-02T15:04:05.000000Z")
+	}
+	const ledger = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
+	picture := `"leases": {"observedAt": "` + stamp(time.Second) + `", "since": "` + stamp(time.Hour) + `", "renewal": "10s", "total": 3}`
+	for name, tc := range map[string]struct{ path, body, want string }{
+		"all is well": {ledger, `{"status": {` + picture + `}}`, "would begin"},
+		"another node is ill": {ledger, `{"status": {` + strings.Replace(picture, `"total": 3`, `"total": 3, "still": [{"node": "b", "renewed": "x", "since": "`+stamp(time.Minute)+`"}]`, 1) + `}}`,
+			"would be held: TooManyUnhealthy: policy workers: 2 of 3 nodes are unhealthy, maxUnhealthy is 40% (1)"},
+		"the stop switch": {ledger, `{"spec": {"stop": true}, "status": {` + picture + `}}`, "would be held: Stopped: the ledger's stop switch is on"},
+		"it is being fenced": {"/apis/nodefence.io/v1alpha1/nodefences", `{"items": [{"spec": {"node": "a", "generation": 1}, "status": {"generation": 1, "phase": "Fencing", "reason": "PowerOffSent", "message": "cutting"}}]}`,
+			"a fence is under way: Fencing, PowerOffSent: cutting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, problems := running(own(bmc)).with(tc.path, tc.body).plan(t, "-o", "json", "a")
+			var r Report
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err, problems)
+			}
+			if d := cmp.Diff(tc.want, r.Now); d != "" || code != 0 {
+				t.Errorf("exit code %d: %s", code, d)
+			}
+		})
+	}
+}
+
+// TestNotFoundOut is neither yes nor no.
+func TestNotFoundOut(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no such node":    {[]string{"x"}, "node x does not exist"},
+		"no node":         {nil, "name one node, or --all, after all flags"},
+		"a node and all":  {[]string{"--all", "a"}, "name one node, or --all, after all flags"},
+		"no such form":    {[]string{"-o", "xml", "a"}, "-o xml: it takes text, yaml or json"},
+		"no such context": {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, problems := running(own(bmc)).plan(t, tc.args...)
+			if want := "nodefence-plan: " + tc.want + "\n"; code != failed || out != "" || problems != want {
+				t.Errorf("exit code %d: %s%s\nwant %s", code, out, problems, want)
+			}
+		})
+	}
+}
+
+// TestWhoMayNotReadSecrets is told so, and gets the rest.
+func TestWhoMayNotReadSecrets(t *testing.T) {
+	code, out, problems := running(own(strings.Replace(bmc, "bmc-a", "forbidden", 1))).plan(t, "-o", "json", "a")
+	var r Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, problems)
+	}
+	if code != 0 || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "the device's Secret was not looked at: ") {
+		t.Errorf("exit code %d: %+v", code, r)
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+)
+
+// show writes the reports in the form that was asked for.
+func show(out io.Writer, o options, all []Report) error {
+	var what any = all
+	if !o.all {
+		what = all[0]
+	}
+	switch o.output {
+	case "json":
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(what)
+	case "yaml":
+		text, err := yaml.Marshal(what)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	if o.all {
+		table(w, all)
+	} else {
+		one(w, all[0])
+	}
+	return w.Flush()
+}
+
+func table(w io.Writer, all []Report) {
+	fmt.Fprintln(w, "NODE\tFENCE\tPOLICY\tDEVICE\tWHY")
+	for _, r := range all {
+		result, policy, device := "yes", "", ""
+		if r.Refused != "" {
+			result = "refused"
+		}
+		if r.Policy != nil {
+			policy = r.Policy.Name
+		}
+		if r.Device != nil {
+			device = r.Device.Driver + " " + r.Device.Address
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Node, result, policy, device, cmp.Or(r.Refused, r.Now))
+	}
+}
+
+func one(w io.Writer, r Report) {
+	fmt.Fprintf(w, "node\t%s\n", r.Node)
+	if r.Refused != "" {
+		fmt.Fprintf(w, "refused\t%s\n", r.Refused)
+	}
+	if r.Now != "" {
+		fmt.Fprintf(w, "now\t%s\n", r.Now)
+	}
+	if p := r.Policy; p != nil {
+		fmt.Fprintf(w, "policy\t%s, mode %s, action %s\n", p.Name, p.Mode, p.Action)
+		list(w, "when", conditions(p))
+		list(w, "limits", limits(p))
+	}
+	if d := r.Device; d != nil {
+		fmt.Fprintf(w, "device\t%s %s\n", d.Driver, d.Address)
+		fmt.Fprintf(w, "identity\t%s\n", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
+		for _, v := range d.Values {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)
+		}
+		steps(w, "isolation", r.Isolation)
+		steps(w, "power", r.Power)
+		steps(w, "recovery", r.Recovery)
+	}
+	for i, c := range r.Calls {
+		fmt.Fprintf(w, "call %d\t%s\n", i+1, c)
+	}
+	list(w, "note", r.Notes)
+	list(w, "read", r.Sources)
+}
+
+func list(w io.Writer, name string, lines []string) {
+	for _, l := range lines {
+		fmt.Fprintf(w, "%s\t%s\n", name, l)
+	}
+}
+
+func steps(w io.Writer, name string, all []config.Step) {
+	for _, s := range all {
+		did := string(s.Do)
+		if s.Skipped != "" {
+			did += ", not carried out"
+		}
+		fmt.Fprintf(w, "%s\t%s (%s)\n", name, s.Method, did)
+	}
+}
+
+func conditions(p *api.ResolvedPolicy) []string {
+	var out []string
+	for _, c := range p.Conditions {
+		out = append(out, fmt.Sprintf("%s=%s for %s", c.Type, c.Status, c.For.Duration))
+	}
+	return out
+}
+
+// limits are one line a policy.
+func limits(p *api.ResolvedPolicy) []string {
+	var out []string
+	for _, l := range p.Limits {
+		if l.SkipFrom > 0 {
+			out = append(out, fmt.Sprintf("%s: none begins from %d%% unhealthy nodes on", l.Policy, l.SkipFrom))
+			continue
+		}
+		var parts []string
+		switch {
+		case l.UnhealthyRange != "":
+			parts = append(parts, "unhealthyRange "+l.UnhealthyRange)
+		case l.MinHealthy != nil:
+			parts = append(parts, "minHealthy "+l.MinHealthy.String())
+		case l.MaxUnhealthy != nil:
+			parts = append(parts, "maxUnhealthy "+l.MaxUnhealthy.String())
+		default:
+			parts = append(parts, "maxUnhealthy 40%")
+		}
+		parts = append(parts, fmt.Sprintf("maxConcurrent %d", max(1, l.MaxConcurrent)))
+		if l.TopologyKey != "" {
+			parts = append(parts, "by "+l.TopologyKey)
+		}
+		if l.Rate != nil {
+			parts = append(parts, fmt.Sprintf("%d within %s", l.Rate.Fences, l.Rate.Within.Duration))
+		}
+		if l.PerNodePerDay > 0 {
+			parts = append(parts, fmt.Sprintf("%d a day for this node", l.PerNodePerDay))
+		}
+		out = append(out, l.Policy+": "+strings.Join(parts, ", "))
+	}
+	return out
+}

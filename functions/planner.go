@@ -1,0 +1,39 @@
+package functions
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+)
+
+// Planner says how nodes would be fenced, by the code by which they are. It reads
+// the ConfigMaps once, and speaks with no device.
+type Planner struct {
+	bindings
+	stored []corev1.ConfigMap
+}
+
+// Planner reads the ConfigMaps.
+func (p Parts) Planner(ctx context.Context) (*Planner, error) {
+	stored, err := p.Client.ConfigMaps(ctx, p.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Planner{bindings: p.bindings(), stored: stored}, nil
+}
+
+// Plan is what the gate would bind a node to. What is wrong in the ConfigMaps is
+// a gate.Refused.
+func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
+	return p.plan(ctx, p.stored, n)
+}
+
+// Credentials reads the secrets of a binding and opens its driver, as power does
+// before a call, and makes none.
+func (p *Planner) Credentials(ctx context.Context, b *api.Binding) error {
+	_, err := p.Open(ctx, b)
+	return err
+}
