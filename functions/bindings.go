@@ -26,6 +26,7 @@ var agents = map[string]string{
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
 	"fence_redfish": "redfish", "redfish": "redfish",
 	"fence_aws": "ec2", "ec2": "ec2",
+	"fence_gce": "gce", "gce": "gce",
 	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
 }
 

@@ -15,6 +15,7 @@ import (
 func TestDriversPages(t *testing.T) {
 	for driver, want := range map[string][]string{
 		"vsphere": {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
+		"gce":     {"gce:my-project/europe-west1-b/worker-7"},
 	} {
 		t.Run(driver, func(t *testing.T) {
 			var got []string
@@ -55,6 +56,8 @@ func TestDriversOfAgents(t *testing.T) {
 		"fence_vmware_soap by an older word":   {method: vmware + "port=" + uuid, want: "vsphere:" + uuid},
 		"fence_vmware_soap with a name (S11)":  {method: vmware + "plug=worker-7", err: at + `: uuid "worker-7" is not a UUID, such as 00112233-4455-6677-8899-aabbccddeeff; give the BIOS UUID of the machine, its name is not taken`},
 		"fence_vmware_rest with a UUID":        {method: "agent_name=fence_vmware_rest\nipaddr=vc.example\nlogin=u\npasswd=p\nplug=" + uuid, want: "vsphere:" + uuid},
+		"fence_gce by the agent's words":       {method: "agent_name=fence_gce\nproject=my-project\nzone=europe-west1-b\nport=worker-7\nmethod=onoff", want: "gce:my-project/europe-west1-b/worker-7"},
+		"fence_gce with a file's path":         {method: "agent_name=fence_gce\nproject=my-project\nzone=europe-west1-b\nplug=worker-7\nserviceaccount=/x", err: at + `, line 5: unknown parameter "serviceaccount" for driver gce`},
 		"vsphere in its own words":             {method: "agent_name=vsphere\nserver=vc.example\nusername=u\npassword=p\nuuid=" + uuid, want: "vsphere:" + uuid},
 		"fence_vmware_rest with another's API": {method: "agent_name=fence_vmware_rest\nip=vc.example\nusername=u\npassword=p\nplug=" + uuid + "\napi_path=/rest", err: at + `, line 6: unknown parameter "api_path" for driver vsphere`},
 	} {

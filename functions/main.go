@@ -34,6 +34,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/ec2"
+	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
@@ -45,6 +46,7 @@ import (
 // Drivers are the devices that this build can talk to, by name.
 var Drivers = map[string]device.Kind{
 	"ec2":     ec2.Kind(),
+	"gce":     gce.Kind(),
 	"ipmi":    ipmi.Kind(),
 	"redfish": redfish.Kind(),
 	"vsphere": vsphere.Kind(),

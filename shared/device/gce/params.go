@@ -1,0 +1,121 @@
+package gce
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
+)
+
+// Kind declares the driver.
+func Kind() device.Kind {
+	return device.Kind{
+		Name: "gce",
+		Params: []device.Param{
+			{Name: "instance", Required: true, Machine: true, Doc: "name of the instance; that of the node's provider ID if not given"},
+			{Name: "zone", Machine: true, Doc: "zone of the instance; that of the node's provider ID if not given"},
+			{Name: "project", Machine: true, Doc: "ID of the project; that of the node's provider ID if not given"},
+			{Name: "id", Machine: true, Doc: "the instance's numeric ID, by which a new one of its name is seen to be another"},
+			{Name: "key", Secret: true, Doc: "a service account's key, JSON in one line; the metadata server's account if not given"},
+			{Name: "endpoint", Doc: "URL of the API, if it is not " + compute},
+			{Name: "token_uri", Doc: "URL that gives out tokens, if it is not " + tokens},
+		},
+		// An instance is not started before it is stopped, so that no stop can come
+		// after a start. What is left is that the API shows changes late.
+		EffectDelay: 30 * time.Second,
+		Address:     address,
+		Identity:    "id",
+		Cloud:       cloud,
+		Open:        open,
+	}
+}
+
+const (
+	compute = "https://compute.googleapis.com"
+	tokens  = "https://oauth2.googleapis.com/token"
+)
+
+// instance is one machine.
+type instance struct {
+	project, zone, name string
+	// id is empty where the name alone is believed.
+	id               string
+	endpoint, tokens string
+	// key is nil for the metadata server's account.
+	key *accountKey
+}
+
+// address is gce:<project>/<zone>/<instance>. All that is no secret is checked
+// with it, because it is asked for when a configuration is read; open is only
+// called when the machine is down.
+func address(p map[string]string) (string, error) {
+	i, err := parse(p)
+	if err != nil {
+		return "", err
+	}
+	return "gce:" + i.project + "/" + i.zone + "/" + i.name, nil
+}
+
+func open(p map[string]string) (device.Driver, error) {
+	i, err := parse(p)
+	if err != nil || p["key"] == "" {
+		return i, err
+	}
+	i.key, err = parseKey(p["key"])
+	return i, err
+}
+
+var (
+	projectID = regexp.MustCompile(`^([a-z][-a-z0-9.]*:)?[a-z][-a-z0-9]{4,28}[a-z0-9]$`)
+	zoneName  = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+-[a-z]$`)
+	name      = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	numericID = regexp.MustCompile(`^[1-9][0-9]{0,19}$`)
+)
+
+// parse takes all parameters but the secret one, which may be missing yet.
+func parse(p map[string]string) (*instance, error) {
+	i := &instance{}
+	for _, f := range []struct {
+		name, what string
+		form       *regexp.Regexp
+		into       *string
+	}{
+		{"instance", "an instance", name, &i.name},
+		{"zone", "a zone, such as europe-west1-b", zoneName, &i.zone},
+		{"project", "a project's ID", projectID, &i.project},
+		{"id", "an instance's numeric ID", numericID, &i.id},
+	} {
+		*f.into = strings.TrimSpace(p[f.name])
+		switch {
+		case *f.into == "" && f.name == "id":
+		case *f.into == "":
+			return nil, fmt.Errorf("%s is missing; give the instance's, or let the node be enrolled with its provider ID", f.name)
+		case !f.form.MatchString(*f.into):
+			return nil, fmt.Errorf("%s %q is not the name of %s", f.name, p[f.name], f.what)
+		}
+	}
+	var err error
+	if i.endpoint, err = rest.Endpoint("endpoint", p["endpoint"], compute); err != nil {
+		return nil, err
+	}
+	i.tokens, err = rest.Endpoint("token_uri", p["token_uri"], tokens)
+	if u, perr := url.Parse(i.endpoint); err == nil && perr == nil && u.Path != "" {
+		err = errors.New("endpoint has a path; give scheme and host")
+	}
+	return i, err
+}
+
+// cloud reads gce://<project>/<zone>/<instance>.
+func cloud(providerID string) (map[string]string, bool) {
+	rest, ok := strings.CutPrefix(providerID, "gce://")
+	part := strings.Split(rest, "/")
+	if !ok || len(part) != 3 || !projectID.MatchString(part[0]) || !zoneName.MatchString(part[1]) || !name.MatchString(part[2]) {
+		return nil, false
+	}
+	return map[string]string{"project": part[0], "zone": part[1], "instance": part[2]}, true
+}

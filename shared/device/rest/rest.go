@@ -1,0 +1,249 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/trust"
+)
+
+// Talk is one call's words with an API.
+type Talk struct {
+	// About names the machine in errors, such as "instance 7".
+	About string
+	// Said reads an API's own code and message in an answer that is no success.
+	Said func(body []byte) (code, text string)
+	// Kinds are the words for an API's own codes, where the status does not do.
+	Kinds map[string]error
+	// Header is what each request has besides, such as a token.
+	Header http.Header
+
+	http    *http.Client
+	secrets []string
+}
+
+// Open begins one; End has to follow. Proxies of the environment count, as they
+// do for every tool of a cloud.
+func (t *Talk) Open(cfg *tls.Config) {
+	transport := trust.Transport(cfg)
+	transport.Proxy = http.ProxyFromEnvironment
+	t.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Header = http.Header{}
+}
+
+// End leaves no connection behind (S10).
+func (t *Talk) End() { t.http.CloseIdleConnections() }
+
+// Hide keeps a secret out of errors (S29).
+func (t *Talk) Hide(secrets ...string) { t.secrets = append(t.secrets, secrets...) }
+
+// Request is one.
+type Request struct {
+	// What is done by it, in words, for errors.
+	What        string
+	Method, URL string
+	// Form or Body is sent, if there is one.
+	Form url.Values
+	Body any
+}
+
+// longest is more than any answer that is read here has.
+const longest = 4 << 20
+
+// Do sends a request, once, and reads a success into a value. A value of nil
+// takes any. The answer's headers come with it.
+func (t *Talk) Do(ctx context.Context, r Request, into any) (http.Header, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, t.Errorf(device.ErrUnreachable, "%s: %v", r.What, err)
+	}
+	req, err := t.request(ctx, r)
+	if err != nil {
+		return nil, t.Errorf(device.ErrUnsupported, "%s: %v", r.What, err)
+	}
+	resp, err := t.http.Do(req)
+	if err != nil {
+		return nil, t.lost(r.What, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longest+1))
+	switch {
+	case err != nil:
+		return nil, t.lost(r.What, err)
+	case ctx.Err() != nil: // it came while we were hanging up
+		return nil, t.lost(r.What, ctx.Err())
+	case len(body) > longest:
+		return nil, t.Errorf(device.ErrUnsupported, "%s: the answer is longer than %d bytes", r.What, longest)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, t.refused(r.What, resp, body)
+	case into == nil:
+		return resp.Header, nil
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return nil, t.Errorf(device.ErrUnsupported, "%s: the answer is not what the API has: %v", r.What, err)
+	}
+	return resp.Header, nil
+}
+
+// request has no way to be sent again: its body can be read once.
+func (t *Talk) request(ctx context.Context, r Request) (*http.Request, error) {
+	var body io.Reader
+	kind := ""
+	switch {
+	case r.Form != nil:
+		body, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
+	case r.Body != nil:
+		text, err := json.Marshal(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		body, kind = bytes.NewReader(text), "application/json"
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
+	if err != nil {
+		return nil, errors.New("the URL is none") // not shown: it may hold a secret
+	}
+	req.GetBody = nil
+	for name, values := range t.Header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "nodefence")
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	return req, nil
+}
+
+// statuses are the words for them. Any other is the API's no to this machine as
+// it is now, or a broken API from 500 on.
+var statuses = map[int]error{
+	http.StatusUnauthorized:         device.ErrDenied,
+	http.StatusForbidden:            device.ErrDenied,
+	http.StatusProxyAuthRequired:    device.ErrDenied,
+	http.StatusNotFound:             device.ErrUnknown,
+	http.StatusGone:                 device.ErrUnknown,
+	http.StatusMethodNotAllowed:     device.ErrUnsupported,
+	http.StatusNotAcceptable:        device.ErrUnsupported,
+	http.StatusUnsupportedMediaType: device.ErrUnsupported,
+	http.StatusNotImplemented:       device.ErrUnsupported,
+	http.StatusRequestTimeout:       device.ErrUnreachable,
+	http.StatusTooManyRequests:      device.ErrUnreachable,
+}
+
+func (t *Talk) refused(what string, resp *http.Response, body []byte) error {
+	code, text := t.Said(body)
+	kind := t.Kinds[code]
+	switch {
+	case code != "" && kind != nil:
+	case statuses[resp.StatusCode] != nil:
+		kind = statuses[resp.StatusCode]
+		if code == "" && text == "" && kind == device.ErrUnknown {
+			kind, text = device.ErrUnsupported, "there is no such API at this address"
+		}
+	case resp.StatusCode < 400:
+		kind, text = device.ErrUnsupported, "a redirect that is not followed"
+	case resp.StatusCode >= 500:
+		kind = device.ErrUnreachable
+	default:
+		kind = device.ErrConflict
+	}
+	parts := []string{what, fmt.Sprintf("status %d", resp.StatusCode)}
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
+		parts = append(parts, busy(resp.Header.Get("Retry-After")))
+	}
+	for _, p := range []string{code, text} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return t.Errorf(kind, "%s", strings.Join(parts, ": "))
+}
+
+// busy is what an API asks for that has too much to do.
+func busy(after string) string {
+	switch n, err := strconv.ParseUint(after, 10, 31); {
+	case after == "":
+		return "busy"
+	case err == nil:
+		return fmt.Sprintf("busy, asks to wait %d s", n)
+	}
+	return "busy, asks to wait until " + after
+}
+
+// lost is a request without an answer. Whether a command took effect is for the
+// next read to tell.
+func (t *Talk) lost(what string, err error) error {
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err
+	}
+	why, ok := trust.Why(err)
+	if !ok {
+		why = err.Error()
+	}
+	return t.Errorf(device.ErrUnreachable, "%s: %s", what, why)
+}
+
+// Errorf is an error of one kind about this machine, in one line.
+func (t *Talk) Errorf(kind error, format string, args ...any) error {
+	s := fmt.Sprintf(format, args...)
+	for _, secret := range t.secrets {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "(redacted)")
+		}
+	}
+	return fmt.Errorf("%w: %s: %s", kind, t.About, Line(s))
+}
+
+// As is an error of this package as one of another kind.
+func As(kind, err error) error {
+	text := err.Error()
+	for _, k := range []error{device.ErrUnreachable, device.ErrDenied, device.ErrUnsupported, device.ErrConflict, device.ErrUnknown, device.ErrStopping} {
+		text = strings.TrimPrefix(text, k.Error()+": ")
+	}
+	return fmt.Errorf("%w: %s", kind, text)
+}
+
+// longestLine is how much of a foreign message is kept.
+const longestLine = 300
+
+// Line is one line of a foreign text.
+func Line(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > longestLine {
+		s = string(r[:longestLine]) + "…"
+	}
+	return s
+}
+
+// Endpoint is the URL of an API, without a slash at its end; the usual one if
+// none is given. Tokens go there, and so it has TLS, except on this very machine.
+// What is wrong is not shown: it may hold a credential (S29).
+func Endpoint(param, s, usual string) (string, error) {
+	s = strings.TrimRight(strings.TrimSpace(s), "/")
+	if s == "" {
+		s = usual
+	}
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return "", errors.New(param + " is missing")
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return "", errors.New(param + " is not an https URL")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New(param + " has more than a scheme, a host, a port and a path")
+	case u.Scheme == "http" && u.Hostname() != "127.0.0.1" && u.Hostname() != "::1":
+		return "", errors.New(param + " is not an https URL; without TLS anybody can say that a machine is off")
+	}
+	return s, nil
+}

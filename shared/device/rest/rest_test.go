@@ -1,0 +1,83 @@
+package rest_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
+	"github.com/nodefence/nodefence/shared/device/rest/resttest"
+)
+
+func TestEndpoint(t *testing.T) {
+	const none, more = "u is not an https URL", "u has more than a scheme, a host, a port and a path"
+	for given, want := range map[string][2]string{
+		"":                              {"https://usual.example", ""},
+		"https://x.example/a/":          {"https://x.example/a", ""},
+		" https://x.example:8443 ":      {"https://x.example:8443", ""},
+		"http://127.0.0.1:80":           {"http://127.0.0.1:80", ""},
+		"http://x.example":              {"", none + "; without TLS anybody can say that a machine is off"},
+		"ftp://x.example":               {"", none},
+		"x.example":                     {"", none},
+		"https://u:hunter2@x.example":   {"", more},
+		"https://x.example?a=hunter2":   {"", more},
+		"https://u:hunter2@x.example:y": {"", none},
+	} {
+		got, err := rest.Endpoint("u", given, "https://usual.example")
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if got != want[0] || text != want[1] {
+			t.Errorf("%s: %q, %q, want %q", given, got, text, want)
+		}
+	}
+}
+
+// TestOneRequest: whatever the answer, nothing is sent twice, and nothing to
+// another host.
+func TestOneRequest(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer http.HandlerFunc
+		kind   error
+		text   string
+	}{
+		"a success":           {resttest.Always(200, `{}`), nil, ""},
+		"a lost answer":       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, device.ErrUnreachable, "do: EOF"},
+		"half an answer":      {resttest.Always(200, `{`, "Content-Length", "9"), device.ErrUnreachable, "do: unexpected EOF"},
+		"words without end":   {resttest.Always(200, strings.Repeat(" ", 5<<20)), device.ErrUnsupported, "do: the answer is longer than 4194304 bytes"},
+		"a redirect":          {resttest.Always(307, "", "Location", "https://192.0.2.1/"), device.ErrUnsupported, "do: status 307: a redirect that is not followed"},
+		"a broken balancer":   {resttest.Always(502, "<html>"), device.ErrUnreachable, "do: status 502"},
+		"a time to come back": {resttest.Always(429, "", "Retry-After", "soon"), device.ErrUnreachable, "do: status 429: busy, asks to wait until soon"},
+		"a proxy's refusal":   {resttest.Always(407, ""), device.ErrDenied, "do: status 407"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := resttest.New(t)
+			c.Answer("POST /x", tc.answer)
+			talk := &rest.Talk{About: "it", Said: func([]byte) (string, string) { return "", "" }}
+			talk.Open(&tls.Config{})
+			defer talk.End()
+			_, err := talk.Do(t.Context(), rest.Request{What: "do", Method: "POST", URL: c.URL + "/x", Body: map[string]int{"a": 1}}, &struct{}{})
+			want := ""
+			if tc.kind != nil {
+				want = tc.kind.Error() + ": it: " + tc.text
+			}
+			if got := message(err); got != want || !errors.Is(err, tc.kind) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if n := len(c.Heard()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

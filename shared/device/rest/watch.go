@@ -1,0 +1,38 @@
+package rest
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// patience is how long an accepted command is watched for a refusal. Whether
+	// it has the effect is what State reads later, and not for here.
+	patience = 2 * time.Second
+	// pause is between two looks.
+	pause = 200 * time.Millisecond
+)
+
+// Watch asks how an accepted command goes on until it is done, or has failed,
+// or enough of the caller's time has gone by.
+func Watch(ctx context.Context, look func(context.Context) (done bool, err error)) error {
+	until := time.Now().Add(patience)
+	if end, ok := ctx.Deadline(); ok && time.Until(end)/2 < patience {
+		until = time.Now().Add(time.Until(end) / 2)
+	}
+	for {
+		if done, err := look(ctx); done || err != nil {
+			return err
+		}
+		if !time.Now().Add(pause).Before(until) {
+			return nil
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil // it was accepted, and who asked has gone
+		case <-t.C:
+		}
+	}
+}
