@@ -26,6 +26,8 @@ type scenario struct {
 	pause  time.Duration
 	// heals: this node comes back to life, at any time.
 	heals string
+	// alike: no names but in this order.
+	alike bool
 	// still are the collections that no function writes.
 	still []string
 	// until is when it must be over.
@@ -141,6 +143,7 @@ type explorer struct {
 
 func explore(sc scenario) *explorer {
 	x := &explorer{scenario: sc, code: newCodebase(sc.code), paths: map[digest]float64{}}
+	defer x.code.close()
 	x.total = x.visit(sc.begin())
 	return x
 }

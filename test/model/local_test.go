@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -32,10 +33,8 @@ func (d digest) append(b []byte) []byte {
 }
 
 // local is where one invocation stands. What code does depends on its event, the
-// time it begins at and the answers that it gets, and on nothing else: so the
-// code is run on each row of answers once, from its beginning, and stopped at the
-// call that comes after the last of them. A process that dies there is one whose
-// next call is never answered.
+// time it begins at and the answers that it gets, and on nothing else: so one row
+// of answers leads to one place, however many interleavings lead there.
 type local struct {
 	id     int
 	parent *local
@@ -44,22 +43,37 @@ type local struct {
 	asks *request
 	end  end
 	next map[digest]*local
+	// live is a goroutine that stands here; nil once it has gone on or was ended.
+	live *running
 }
 
 // codebase runs the code, and keeps what came of it.
 type codebase struct {
 	build code
 	roots map[string]*local
-	runs  int
+	size  int
+	// idle are the locals whose goroutines wait, oldest first.
+	idle []*local
+	runs int
 }
 
 func newCodebase(build code) *codebase { return &codebase{build: build, roots: map[string]*local{}} }
+
+// mostIdle bounds the goroutines that wait for an answer. One that was ended for
+// it is begun anew when it is needed, on the answers that it had.
+const mostIdle = 256
+
+// freshFor is for how long a goroutine may wait: the HTTP client that it stands in
+// counts the machine's own time, and would give up.
+const freshFor = 8 * time.Second
 
 // begin is an invocation at its first call.
 func (c *codebase) begin(d delivery, me string, at time.Duration) *local {
 	k := fmt.Sprint(d, me, at)
 	if c.roots[k] == nil {
-		c.roots[k] = c.run(d, me, &local{answer: answer{got: at}})
+		l := &local{answer: answer{got: at}}
+		c.roots[k] = l
+		c.stand(c.start(d, me, at), l)
 	}
 	return c.roots[k]
 }
@@ -69,40 +83,103 @@ func (c *codebase) after(p *proc, a answer) *local {
 	var b [36]byte
 	k := digestOf(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(
 		binary.LittleEndian.AppendUint32(a.sum.append(b[:0]), uint32(a.code)), uint64(a.date)), uint64(a.got)))
-	n := p.at.next[k]
-	if n == nil {
-		n = c.run(p.delivery, p.me, &local{parent: p.at, answer: a})
-		if p.at.next == nil {
-			p.at.next = map[digest]*local{}
-		}
-		p.at.next[k] = n
+	if n := p.at.next[k]; n != nil {
+		return n
 	}
+	r := p.at.live
+	p.at.live = nil
+	if r == nil || time.Since(r.since) > freshFor {
+		r.leave()
+		r = c.again(p)
+	}
+	n := &local{parent: p.at, answer: a}
+	if p.at.next == nil {
+		p.at.next = map[digest]*local{}
+	}
+	p.at.next[k] = n
+	r.answers <- a
+	c.stand(r, n)
 	return n
 }
 
-// run runs the code from its beginning on the answers that lead to l.
-func (c *codebase) run(d delivery, me string, l *local) *local {
-	c.runs++
-	l.id = c.runs
+// again runs the code from its beginning to where p stands.
+func (c *codebase) again(p *proc) *running {
 	var log []answer
-	root := l
+	root := p.at
 	for ; root.parent != nil; root = root.parent {
 		log = append(log, root.answer)
 	}
-	slices.Reverse(log)
-	now, i := root.answer.got, 0
-	p := process{me: me, now: func() time.Duration { return now }, call: func(r request) (answer, error) {
-		if i < len(log) {
-			now = log[i].got
-			i++
-			return log[i-1], nil
+	r := c.start(p.delivery, p.me, root.answer.got)
+	for _, a := range slices.Backward(log) {
+		<-r.asks
+		r.answers <- a
+	}
+	<-r.asks
+	return r
+}
+
+// stand waits until a goroutine has got to its next call, or to its end.
+func (c *codebase) stand(r *running, l *local) {
+	c.size++
+	l.id = c.size
+	select {
+	case q := <-r.asks:
+		l.asks, l.live, r.since = &q, r, time.Now()
+	case l.end = <-r.ended:
+		return
+	}
+	c.idle = append(c.idle, l)
+	if len(c.idle) > mostIdle {
+		c.idle[0].live.leave()
+		c.idle[0].live = nil
+		c.idle = c.idle[1:]
+	}
+}
+
+// close ends all that wait.
+func (c *codebase) close() {
+	for _, l := range c.idle {
+		l.live.leave()
+		l.live = nil
+	}
+	c.idle = nil
+}
+
+// running is one goroutine in which the code runs.
+type running struct {
+	asks    chan request
+	answers chan answer
+	ended   chan end
+	gone    chan struct{}
+	since   time.Time
+}
+
+func (c *codebase) start(d delivery, me string, at time.Duration) *running {
+	c.runs++
+	r := &running{asks: make(chan request), answers: make(chan answer), ended: make(chan end, 1), gone: make(chan struct{})}
+	now := at
+	p := process{me: me, now: func() time.Duration { return now }, call: func(q request) (answer, error) {
+		select {
+		case r.asks <- q.signed():
+		case <-r.gone:
+			runtime.Goexit() // it has died: nothing that it had in hand is left
 		}
-		if l.asks == nil {
-			q := r.signed()
-			l.asks = &q
+		select {
+		case a := <-r.answers:
+			now = a.got
+			return a, nil
+		case <-r.gone:
+			runtime.Goexit()
 		}
 		return answer{}, errGone
 	}}
-	l.end = p.do(d, c.build)
-	return l
+	go func() { r.ended <- p.do(d, c.build) }()
+	return r
+}
+
+// leave ends a goroutine where it stands.
+func (r *running) leave() {
+	if r != nil {
+		close(r.gone)
+	}
 }

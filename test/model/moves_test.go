@@ -68,12 +68,12 @@ func (x *explorer) options(s *state) []option {
 
 // deliver are the ways in which an event arrives, or does not.
 func (x *explorer) deliver(s *state, i int, d delivery) (well, ill []option) {
-	if !x.isFine(d) || len(s.procs) < x.procs {
+	if !x.isFine(d) || len(s.procs) < x.procs && x.inTurn(s, d.node) {
 		well = append(well, option{id: d.String(), do: func(s *state) {
 			s.queue = slices.Delete(s.queue, i, i+1)
 			x.start(s, d)
 		}})
-		if s.left.doubles > 0 {
+		if s.left.doubles > 0 && x.isFine(d) {
 			ill = append(ill, option{"twice " + d.String(), true, func(s *state) {
 				s.left.doubles--
 				x.start(s, d)
@@ -94,13 +94,23 @@ func (x *explorer) isFine(d delivery) bool { return slices.Contains(x.fine, d.ow
 // name tells an invocation from the others in a schedule.
 func (p proc) name() string { return p.me + " on " + p.delivery.String() }
 
+// inTurn: nodes that died alike differ in their names alone, so of the schedules
+// that differ in which of them is which, the one in which they begin by name stands
+// for all.
+func (x *explorer) inTurn(s *state, node string) bool {
+	return !x.alike || !slices.ContainsFunc(s.machines, func(m machine) bool {
+		return m.died && m.node < node && m.invoked == 0
+	})
+}
+
 // start delivers an event: the function makes its first call with it, since until
 // then it is as if the event were still on its way.
 func (x *explorer) start(s *state, d delivery) {
-	me := d.owner()
-	if me == power.Name {
-		m := s.machine(d.node)
+	me, m := d.owner(), s.machine(d.node)
+	if me == power.Name || m.invoked == 0 {
 		m.invoked++
+	}
+	if me == power.Name {
 		me = fmt.Sprint(me, " ", d.node, m.invoked) // who holds a claim is told by this
 	}
 	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now)})

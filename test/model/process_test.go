@@ -129,8 +129,10 @@ func (silent) Lost(context.Context, step.Loss)                      {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 
 // bind gives each node the device of its own name.
-func bind(_ context.Context, n *corev1.Node) (*api.Binding, error) {
-	return &api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}, nil
+func bind(_ context.Context, n *corev1.Node) (*gate.Bound, error) {
+	return &gate.Bound{
+		Binding: api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}, Over: func(*api.ResolvedPolicy) {},
+	}, nil
 }
 
 func (p process) open(_ context.Context, b *api.Binding) (device.Driver, error) {

@@ -24,6 +24,8 @@ const (
 	silence = 60 * time.Second
 	// renewal is the kubelet's time between two renewals of its Lease.
 	renewal = 10 * time.Second
+	// never is past the end of every schedule.
+	never = 24 * time.Hour
 )
 
 // machine is one node's, as it really is.
