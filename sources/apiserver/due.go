@@ -3,6 +3,8 @@ package apiserver
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -21,8 +23,8 @@ func newDueList(resync time.Duration) *dueList {
 	return &dueList{resync: resync, byNode: map[string]*due{}}
 }
 
-// put notes a NodeFence as it is now. A missing nextCheck means now (S19), and
-// so does a deletion, which asks for the fence's end (S27).
+// put notes a NodeFence as it is now. A missing nextCheck means now (S19), and so
+// does a person's wish, and a deletion, which asks for the fence's end (S27).
 func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	old, known := d.byNode[f.Spec.Node]
 	if !f.Open() {
@@ -34,13 +36,14 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 		return
 	}
 	at := now
-	if f.Status.NextCheck != nil && f.Status.Generation == f.Spec.Generation && !asked(old, f) {
-		at = f.Status.NextCheck.Time
-		if !at.After(now) && known {
-			// Whoever wrote this has answered with the event that goes on: only
-			// if that is lost is it ours to send.
-			at = now.Add(replyGrace)
-		}
+	switch next := f.Status.NextCheck; {
+	case asked(old, f):
+	case f.Status.Generation != f.Spec.Generation, known && next != nil && !next.After(now):
+		// Whoever wrote this is at work on it, or has answered with the event
+		// that goes on: only if that is lost is it ours to send.
+		at = now.Add(replyGrace)
+	case next != nil:
+		at = next.Time
 	}
 	d.byNode[f.Spec.Node] = &due{fence: f, at: at}
 }
@@ -48,12 +51,13 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 // replyGrace is how long a function's own reply may take to arrive.
 const replyGrace = time.Second
 
-// asked: a person has just asked for something, which is looked at at once.
+// asked: a person has just asked for something, which is looked at at once. The
+// rest of the spec is the gate's to write.
 func asked(old *due, f *api.NodeFence) bool {
 	if f.DeletionTimestamp != nil {
 		return old == nil || old.fence.DeletionTimestamp == nil
 	}
-	return old != nil && old.fence.Generation != f.Generation
+	return old != nil && !equality.Semantic.DeepEqual(old.fence.Spec.Requests, f.Spec.Requests)
 }
 
 func (d *dueList) remove(node string) { delete(d.byNode, node) }

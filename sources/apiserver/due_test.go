@@ -29,7 +29,9 @@ func check(at float64) func(*api.NodeFence) {
 }
 func finished(f *api.NodeFence) { f.Status.Phase = api.Finished }
 func reopened(f *api.NodeFence) { f.Status.Phase, f.Spec.Generation = api.Finished, 2 }
-func wished(f *api.NodeFence)   { f.Generation++ }
+func wished(f *api.NodeFence)   { f.Spec.Requests.Abort = &api.Request{By: "ada"} }
+func resolved(f *api.NodeFence) { f.Generation++ }
+func opened(f *api.NodeFence)   { f.Status = api.NodeFenceStatus{} }
 func deleted(f *api.NodeFence)  { now := metav1.NewTime(t0); f.DeletionTimestamp = &now }
 func again(f *api.NodeFence)    { f.UID = "fence-b" }
 
@@ -56,7 +58,9 @@ func TestDue(t *testing.T) {
 		"a new next check replaces the old":                       {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", check(9))}, {8, nil}, {9, nil}}, [][]float64{nil, nil, nil, {9}}, 39},
 		"a finished one is not due":                               {[]look{{0, fenceOf("1", finished)}}, [][]float64{nil}, 0},
 		"one that finishes is not due any more":                   {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", finished)}, {9, nil}}, [][]float64{nil, nil, nil}, 0},
-		"a reopened one is due now, whatever the old status says": {[]look{{0, fenceOf("1", finished)}, {3, fenceOf("2", reopened, check(99))}}, [][]float64{nil, {3}}, 33},
+		"whoever opened one is given time to go on":               {[]look{{0, fenceOf("1", opened)}, {0.9, nil}, {1, nil}}, [][]float64{nil, nil, {1}}, 31},
+		"a reopened one too, whatever the old status says":        {[]look{{0, fenceOf("1", finished)}, {3, fenceOf("2", reopened, check(99))}, {4, nil}}, [][]float64{nil, nil, {4}}, 34},
+		"what the gate writes into the spec is no person's wish":  {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), resolved)}}, [][]float64{nil, nil}, 50},
 		"a person's wish is due now":                              {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), wished)}}, [][]float64{nil, {3}}, 33},
 		"a deletion is due now":                                   {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), deleted)}}, [][]float64{nil, {3}}, 33},
 		"a deletion found at start is due now":                    {[]look{{3, fenceOf("2", check(50), deleted)}}, [][]float64{{3}}, 33},
