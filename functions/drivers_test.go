@@ -15,6 +15,7 @@ import (
 func TestDriversPages(t *testing.T) {
 	for driver, want := range map[string][]string{
 		"vsphere": {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
+		"azure":   {"azure:11111111-2222-3333-4444-555555555555/rg-cluster/worker-7"},
 		"gce":     {"gce:my-project/europe-west1-b/worker-7"},
 	} {
 		t.Run(driver, func(t *testing.T) {
@@ -58,6 +59,8 @@ func TestDriversOfAgents(t *testing.T) {
 		"fence_vmware_rest with a UUID":        {method: "agent_name=fence_vmware_rest\nipaddr=vc.example\nlogin=u\npasswd=p\nplug=" + uuid, want: "vsphere:" + uuid},
 		"fence_gce by the agent's words":       {method: "agent_name=fence_gce\nproject=my-project\nzone=europe-west1-b\nport=worker-7\nmethod=onoff", want: "gce:my-project/europe-west1-b/worker-7"},
 		"fence_gce with a file's path":         {method: "agent_name=fence_gce\nproject=my-project\nzone=europe-west1-b\nplug=worker-7\nserviceaccount=/x", err: at + `, line 5: unknown parameter "serviceaccount" for driver gce`},
+		"fence_azure_arm by older words":       {method: "agent_name=fence_azure_arm\nresourceGroup=RG\nsubscriptionId=" + uuid + "\ntenantId=t\nlogin=" + uuid + "\npasswd=p\nport=VM-7", want: "azure:" + uuid + "/rg/vm-7"},
+		"fence_azure_arm that cuts a network":  {method: "agent_name=fence_azure_arm\nresourceGroup=RG\nsubscriptionId=" + uuid + "\nplug=VM-7\nnetwork-fencing=1", err: at + `, line 5: unknown parameter "network_fencing" for driver azure`},
 		"vsphere in its own words":             {method: "agent_name=vsphere\nserver=vc.example\nusername=u\npassword=p\nuuid=" + uuid, want: "vsphere:" + uuid},
 		"fence_vmware_rest with another's API": {method: "agent_name=fence_vmware_rest\nip=vc.example\nusername=u\npassword=p\nplug=" + uuid + "\napi_path=/rest", err: at + `, line 6: unknown parameter "api_path" for driver vsphere`},
 	} {

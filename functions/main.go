@@ -33,6 +33,7 @@ import (
 	"github.com/nodefence/nodefence/functions/waker"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/azure"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
@@ -45,6 +46,7 @@ import (
 
 // Drivers are the devices that this build can talk to, by name.
 var Drivers = map[string]device.Kind{
+	"azure":   azure.Kind(),
 	"ec2":     ec2.Kind(),
 	"gce":     gce.Kind(),
 	"ipmi":    ipmi.Kind(),

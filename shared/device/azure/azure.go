@@ -1,0 +1,249 @@
+package azure
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
+)
+
+// conversation is one call's words about one machine.
+type conversation struct {
+	*rest.Talk
+	m *machine
+}
+
+// talk does one thing and leaves nothing behind.
+func (m *machine) talk(ctx context.Context, do func(context.Context, *conversation) error) error {
+	c := &conversation{&rest.Talk{About: "virtual machine " + m.name + " in " + m.group, Said: said, Kinds: kinds}, m}
+	c.Open(&tls.Config{})
+	defer c.End()
+	c.Hide(m.secret, url.QueryEscape(m.secret))
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	return do(ctx, c)
+}
+
+// metadata is where a machine of Azure learns who it is.
+const metadata = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource="
+
+// enter gets a token for the requests that follow. What is no success is a no to
+// who asked, unless nobody answered.
+func (c *conversation) enter(ctx context.Context) error {
+	r := rest.Request{
+		What: "get a token", Method: http.MethodPost, URL: c.m.authority + "/" + c.m.tenant + "/oauth2/v2.0/token",
+		Form: url.Values{
+			"grant_type": {"client_credentials"}, "client_id": {c.m.client}, "client_secret": {c.m.secret},
+			"scope": {c.m.endpoint + "/.default"},
+		},
+	}
+	if c.m.client == "" {
+		r = rest.Request{What: "get a token for this machine's identity", Method: http.MethodGet, URL: metadata + url.QueryEscape(c.m.endpoint)}
+		c.Header.Set("Metadata", "true")
+	}
+	var got struct {
+		Token string `json:"access_token"`
+	}
+	_, err := c.Do(ctx, r, &got)
+	c.Header.Del("Metadata")
+	switch {
+	case errors.Is(err, device.ErrUnreachable):
+		return err
+	case err != nil:
+		return rest.As(device.ErrDenied, err)
+	case got.Token == "":
+		return c.Errorf(device.ErrDenied, "%s: the answer has none", r.What)
+	}
+	c.Hide(got.Token)
+	c.Header.Set("Authorization", "Bearer "+got.Token)
+	return nil
+}
+
+// State reads the machine's power state and vmId.
+func (m *machine) State(ctx context.Context) (r device.Reading, err error) {
+	err = m.talk(ctx, func(ctx context.Context, c *conversation) error {
+		r, err = device.Arrived(ctx, c.state)
+		return err
+	})
+	return r, err
+}
+
+func (c *conversation) state(ctx context.Context) (device.Reading, error) {
+	v, err := c.get(ctx)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	p, err := c.power(v)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	return device.Reading{Power: p, Identity: v.ID}, nil
+}
+
+// Off cuts the power without asking the system on it. The machine stays where it
+// is: to deallocate it would drop its temporary disk, and its place.
+func (m *machine) Off(ctx context.Context) error {
+	return m.change(ctx, "powerOff", device.Off, "skipShutdown=true&")
+}
+
+// On starts it.
+func (m *machine) On(ctx context.Context) error { return m.change(ctx, "start", device.On, "") }
+
+// change sends one command, once; none to a machine that is so already (S9), or
+// that is not the one that was meant (S11).
+func (m *machine) change(ctx context.Context, verb string, goal device.Power, query string) error {
+	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
+		v, err := c.get(ctx)
+		if err != nil {
+			return err
+		}
+		if m.id != "" && !device.SameIdentity(v.ID, m.id) {
+			return c.Errorf(device.ErrUnknown, "it has vmId %s, configured is %s: another one has its name", rest.Line(v.ID), m.id)
+		}
+		switch p, perr := c.power(v); {
+		case p == goal:
+			return nil
+		case errors.Is(perr, device.ErrStopping): // nothing makes it faster
+			return perr
+		}
+		err = c.command(ctx, verb, query)
+		if !errors.Is(err, device.ErrConflict) {
+			return err
+		}
+		// It can't: because it is so already? It is asked, not believed.
+		if now, rerr := c.state(ctx); rerr == nil && now.Power == goal {
+			return nil
+		}
+		return err
+	})
+}
+
+// virtual is what of a virtual machine matters here.
+type virtual struct {
+	// ID is its vmId.
+	ID string
+	// powers are its codes of that family, of which it should have one.
+	powers []string
+}
+
+// version is that of Resource Manager's compute API.
+const version = "2024-07-01"
+
+func (c *conversation) url(verb, query string) string {
+	m := c.m
+	return m.endpoint + "/subscriptions/" + m.subscription + "/resourceGroups/" + url.PathEscape(m.group) +
+		"/providers/Microsoft.Compute/virtualMachines/" + url.PathEscape(m.name) + verb + "?" + query + "api-version=" + version
+}
+
+// get reads vmId and instance view in one.
+func (c *conversation) get(ctx context.Context) (virtual, error) {
+	var got struct {
+		Properties struct {
+			ID   string `json:"vmId"`
+			View struct {
+				Statuses []struct {
+					Code string `json:"code"`
+				} `json:"statuses"`
+			} `json:"instanceView"`
+		} `json:"properties"`
+	}
+	_, err := c.Do(ctx, rest.Request{What: "read it", Method: http.MethodGet, URL: c.url("", "$expand=instanceView&")}, &got)
+	v := virtual{ID: rest.Line(got.Properties.ID)}
+	for _, s := range got.Properties.View.Statuses {
+		if code, ok := strings.CutPrefix(s.Code, "PowerState/"); ok {
+			v.powers = append(v.powers, rest.Line(code))
+		}
+	}
+	if err == nil && v.ID == "" {
+		err = c.Errorf(device.ErrUnsupported, "read it: the answer has no vmId")
+	}
+	return v, err
+}
+
+var powers = map[string]device.Power{
+	"starting": device.On, "running": device.On, "stopped": device.Off, "deallocated": device.Off,
+}
+
+func (c *conversation) power(v virtual) (device.Power, error) {
+	if len(v.powers) != 1 {
+		return device.Unknown, c.Errorf(device.ErrUnreachable, "Azure tells %d power states of it, as of a machine whose host it has lost; nobody knows whether it runs", len(v.powers))
+	}
+	state := v.powers[0]
+	switch p := powers[state]; {
+	case p != device.Unknown:
+		return p, nil
+	case state == "stopping", state == "deallocating": // by whosever word (S12), and still running (S2)
+		return p, c.Errorf(device.ErrStopping, "it is %s", state)
+	case state == "unknown":
+		return p, c.Errorf(device.ErrUnreachable, "Azure calls its power state unknown")
+	default:
+		return p, c.Errorf(device.ErrUnsupported, "it is %s, which this build does not know", state)
+	}
+}
+
+// command is taken with 202, and goes on at a URL that the answer names.
+func (c *conversation) command(ctx context.Context, verb, query string) error {
+	header, err := c.Do(ctx, rest.Request{What: verb, Method: http.MethodPost, URL: c.url("/"+verb, query)}, nil)
+	if err != nil {
+		return err
+	}
+	at := header.Get("Azure-AsyncOperation")
+	if !strings.HasPrefix(at, c.m.endpoint+"/") { // the token goes nowhere else
+		return nil // what State reads counts anyhow
+	}
+	return rest.Watch(ctx, func(ctx context.Context) (bool, error) {
+		var op struct {
+			Status string `json:"status"`
+			Error  struct{ Code, Message string }
+		}
+		if _, err := c.Do(ctx, rest.Request{What: "see how to " + verb + " goes on", Method: http.MethodGet, URL: at}, &op); err != nil {
+			return true, nil // as above
+		}
+		if op.Status != "Failed" && op.Status != "Canceled" {
+			return op.Status == "Succeeded", nil
+		}
+		kind := kinds[op.Error.Code]
+		if kind == nil {
+			kind = device.ErrConflict
+		}
+		return true, c.Errorf(kind, "%s: %s: %s: %s", verb, op.Status, op.Error.Code, op.Error.Message)
+	})
+}
+
+// kinds are the words for Azure's own, where the status does not do.
+var kinds = map[string]error{
+	"SubscriptionNotRegistered":    device.ErrDenied, // with 409
+	"ReadOnlyDisabledSubscription": device.ErrDenied,
+	"ScopeLocked":                  device.ErrConflict,
+	"InternalServerError":          device.ErrUnreachable,
+	"InternalExecutionError":       device.ErrUnreachable,
+	"InvalidApiVersionParameter":   device.ErrUnsupported, // with 400
+	"NoRegisteredProviderFound":    device.ErrUnsupported,
+}
+
+// said reads Azure's answers, and those of who gives out tokens.
+func said(body []byte) (code, text string) {
+	var a struct {
+		Error       json.RawMessage `json:"error"`
+		Description string          `json:"error_description"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return "", ""
+	}
+	var word string
+	if json.Unmarshal(a.Error, &word) == nil {
+		return word, a.Description
+	}
+	var e struct{ Code, Message string }
+	if json.Unmarshal(a.Error, &e) != nil {
+		return "", ""
+	}
+	return e.Code, e.Message
+}
