@@ -42,7 +42,7 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	return p.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node and the brakes. The device is looked at by an action of
+// Look sees the node and, where they may stop something, the brakes. The device is looked at by an action of
 // its own, since only one invocation at a time may speak with it (S7).
 func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = p.Self != "" && p.Self == f.Spec.Node
@@ -72,7 +72,8 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 	if left <= 0 {
 		return errors.New("the time for this call ran out before it was made")
 	}
-	if f.Spec.Binding == nil {
+	bound := fence.Bound(f)
+	if bound == nil {
 		return errors.New("no device is bound to this node")
 	}
 	if a == fence.Off && p.Self == f.Spec.Node && p.Self != "" {
@@ -80,7 +81,7 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := p.Open(ctx, f.Spec.Binding)
+	d, err := p.Open(ctx, bound)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 		return err
 	}
 	c.Identity = r.Identity
-	if want := f.Spec.Binding.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
+	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
 		c.Wrong = true // S11
 		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, want)
 	}

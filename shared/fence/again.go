@@ -16,6 +16,9 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 		d.wait(d.interval())
 		return None
 	}
+	if d.anotherLevel() {
+		return d.nextLevel(why, msg)
+	}
 	if d.st.Restarts >= d.flowRestarts() {
 		return d.fail(why, msg)
 	}
@@ -42,15 +45,18 @@ func (d *decision) restart() {
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
 	d.st.BootIDBefore = ""
 	p := &d.st.Power
+	p.Level = 0
 	p.LastRead, p.FirstOff, p.OffAt, p.OnAt, p.NotBefore = nil, nil, nil, nil, nil
 }
 
 // cuts is how many times this fence cut power, as the node's daily limit counts.
-func (d *decision) cuts() int32 {
-	if d.st.Power.OffCalls == 0 {
-		return 0
-	}
-	return max(1, d.st.Restarts)
+func (d *decision) cuts() int32 { return d.st.Power.Cuts }
+
+// lastCut: this machine was switched on again as often as the policy allows; it
+// stays off from here (CloudStack's recovery attempts, exceeded).
+func (d *decision) lastCut() bool {
+	most := d.spec.Policy.Recoveries
+	return most != nil && d.recentCuts() > *most
 }
 
 func (d *decision) fail(why api.Reason, msg string) Action {
@@ -78,6 +84,9 @@ func (d *decision) slowly(why api.Reason, msg string) Action {
 }
 
 func (d *decision) perStep() int32 {
+	if l := d.level(); l.PerStep != nil {
+		return *l.PerStep
+	}
 	if n := d.spec.Policy.Retries.PerStep; n > 0 {
 		return n
 	}

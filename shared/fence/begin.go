@@ -122,11 +122,21 @@ func (d *decision) ended() bool {
 	return true
 }
 
-// owesPowerOn: we cut it, and both the policy and the node's own configuration
-// want it back (S12).
-func (d *decision) owesPowerOn() bool {
-	stays := d.spec.Binding != nil && d.spec.Binding.LeaveOff
-	return d.st.Power.CutByUs && d.spec.Policy.Action == api.ActionReboot && !stays
+// owesPowerOn: we cut it, and nothing wants it to stay off (S12).
+func (d *decision) owesPowerOn() bool { return d.st.Power.CutByUs && d.staysOff() == "" }
+
+// staysOff says why a machine that we cut is not switched on again, if it is not.
+func (d *decision) staysOff() string {
+	switch {
+	case d.spec.Policy.Action != api.ActionReboot:
+		return "the policy's action is " + string(d.spec.Policy.Action)
+	case d.spec.Binding != nil && d.spec.Binding.LeaveOff:
+		return "its configuration has no method that switches it on"
+	case d.lastCut():
+		return fmt.Sprintf("its power was cut %d times in 24 hours, and it is switched on again %d times at most: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
+			d.recentCuts(), *d.spec.Policy.Recoveries)
+	}
+	return ""
 }
 
 // calledOff ends a fence whose reason has gone, or sends it back to the gate

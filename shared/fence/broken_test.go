@@ -137,7 +137,25 @@ var broken = map[string]decider{
 	}),
 	"closes with its finalizer on":   before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
 	"does not say when to look next": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextCheck = nil }),
-	"never counts its tries":         before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),
+	"takes what one level said for the next": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if l := f.Status.Power.Level; l > 0 && f.Status.Power.LastRead == nil && f.Status.Power.FirstOff == nil {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Minute))}
+		}
+	}),
+	"switches on one level alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if l := f.Status.Power.Level; f.Status.Phase == api.PoweringOn {
+			f.Status.Power.Cut = []int32{l}
+		}
+	}),
+	"minds only this level's late effects": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Power.Level == 0 {
+			f.Spec.NextBindings = append(f.Spec.NextBindings[:0:0], f.Spec.NextBindings...)
+			for i := range f.Spec.NextBindings {
+				f.Spec.NextBindings[i].EffectDelay = f.Spec.Binding.EffectDelay
+			}
+		}
+	}),
+	"never counts its tries": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),
 }
 
 // before shows Decide another world, unless another's call is in flight, when
@@ -180,7 +198,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalker(d)
-			w.stopAtFirst = true
+			w.stopAtFirst, w.levels = true, strings.Contains(name, "level")
 			w.run()
 			var caught []string
 			for p := range w.broken {

@@ -37,6 +37,9 @@ func waits(s state) []time.Duration {
 	if s.spec.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
+	if climbed(s) && s.st.Phase != api.Releasing {
+		return append(all, 11*time.Second)
+	}
 	switch s.st.Phase {
 	case api.Releasing:
 		return append(all, 31*time.Second, 51*time.Second)
@@ -54,7 +57,9 @@ func waits(s state) []time.Duration {
 func bases(s state, now time.Time) []Seen {
 	var all []Seen
 	boots := []string{"a", "b"}
-	if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering {
+	if climbed(s) {
+		boots = boots[:1] // varied below it, where the same lines decide
+	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering {
 		boots = boots[:1] // the boot is not read here
 	}
 	for _, ready := range []string{"True", "Unknown"} {
@@ -63,6 +68,11 @@ func bases(s state, now time.Time) []Seen {
 				all = append(all, vary(s, now, usual(s, now, ready, moved, boot))...)
 			}
 		}
+	}
+	if climbed(s) {
+		x := usual(s, now, "Unknown", false, "a")
+		x.Brakes = Brakes{Looked: true, Storm: true}
+		return append(all, x)
 	}
 	for _, uid := range []string{"uid-2", ""} {
 		x := usual(s, now, "Unknown", false, "a")
@@ -164,8 +174,12 @@ func callers(s state, now time.Time) []caller {
 // asking is what people ask, each wish in a world that is otherwise as usual.
 func asking(s state, dt time.Duration, now time.Time) []look {
 	var all []look
-	for _, ready := range []string{"True", "Unknown"} {
-		for _, moved := range []bool{false, true} {
+	readies, moves := []string{"True", "Unknown"}, []bool{false, true}
+	if climbed(s) {
+		readies, moves = readies[1:], moves[:1]
+	}
+	for _, ready := range readies {
+		for _, moved := range moves {
 			x := usual(s, now, ready, moved, "a")
 			if s.st.Claim != nil {
 				x.Me = "another"

@@ -47,7 +47,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	r := api.ResolvedPolicy{
 		Name: first.Name, Generation: first.Generation,
 		Conditions: first.Spec.Unhealthy.Conditions, Action: first.Spec.Action, Mode: first.Spec.Mode,
-		Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
+		Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
 		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
 	}
 	if x := first.Spec.Exclude; x != nil && (slices.Contains(x.Nodes, node) || x.Selector != nil && Selects(x.Selector, nodeLabels)) {

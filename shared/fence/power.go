@@ -60,12 +60,12 @@ func (d *decision) seenOnInFencing() Action {
 		d.tell(api.ReadOn, "the machine is on")
 		d.next(0)
 		return None
-	case d.since(d.st.Power.OffAt) < d.spec.Policy.Timeouts.PowerOff.Duration:
+	case d.since(d.st.Power.OffAt) < d.powerOff():
 		d.wait(Poll)
 		return None
 	}
 	d.st.Power.OffAt = nil
-	return d.retry(api.OffNotSeen, "power-off was sent, and the machine still reads on after "+d.spec.Policy.Timeouts.PowerOff.Duration.String())
+	return d.retry(api.OffNotSeen, "power-off was sent, and the machine still reads on after "+d.powerOff().String())
 }
 
 // seenOff makes the proof of two reads (S1, S5).
@@ -128,7 +128,7 @@ func (d *decision) proof(kind api.ProofKind) *api.Proof {
 		Kind: kind, FenceUID: d.fenceUID(), Generation: d.spec.Generation,
 		NodeUID: d.spec.NodeUID, BootIDBefore: d.st.BootIDBefore,
 	}
-	if b := d.spec.Binding; b != nil {
+	if b := d.binding(); b != nil {
 		p.Device = b.Driver + " " + b.Address
 	}
 	if r := d.st.Power.LastRead; r != nil && kind == api.ProofSeenOff {
@@ -149,6 +149,10 @@ func (d *decision) readOrOff() Action {
 		d.st.Power.LeaseFresh = d.leaseFresh()
 		d.st.Power.OffAt = d.at(0)
 		d.st.Power.OffCalls++
+		if !d.st.Power.CutByUs {
+			d.st.Power.Cuts++
+		}
+		d.noteCut()
 		d.st.Power.CutByUs = true // saved with the intent, after a read of on (S12)
 		d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", d.st.Power.OffCalls))
 		return d.call(api.CallOff)
@@ -166,7 +170,7 @@ func (d *decision) braking() bool {
 // switch it off (S8). It never gives up: it tries more slowly.
 func (d *decision) poweringOn() Action {
 	if d.cameBack() {
-		d.st.Power.CutByUs = false
+		d.st.Power.CutByUs, d.st.Power.Cut = false, nil
 		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
@@ -195,6 +199,9 @@ func (d *decision) judgeOn() Action {
 	switch d.st.Power.LastRead.Power {
 	case "On":
 		d.st.Retries = 0
+		if d.undoNextLevel() {
+			return None
+		}
 		d.st.Power.CutByUs = false
 		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
 	case "Off":
@@ -202,7 +209,7 @@ func (d *decision) judgeOn() Action {
 			d.next(0)
 			return None
 		}
-		if d.since(d.st.Power.OnAt) < d.spec.Policy.Timeouts.PowerOff.Duration {
+		if d.since(d.st.Power.OnAt) < d.powerOff() {
 			d.wait(Poll)
 			return None
 		}
@@ -295,8 +302,9 @@ func (d *decision) freshlyRead(power string) bool {
 }
 
 func (d *decision) bound() string {
-	if d.spec.Binding == nil {
+	b := d.binding()
+	if b == nil {
 		return "none"
 	}
-	return d.spec.Binding.Identity
+	return b.Identity
 }

@@ -83,11 +83,15 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Time
 		if c.Call != api.CallRead {
-			until = until.Add(f.Spec.Binding.EffectDelay.Duration)
+			until = until.Add(Bound(f).EffectDelay.Duration)
 		}
 		if now.Before(until) {
 			say(act == None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")
 		}
+	}
+	if b.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn {
+		l := b.Power.Level
+		say(!sh.off[1-l], "S25: every level that was cut is seen on")
 	}
 	if !act.Device() {
 		return
@@ -116,7 +120,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if act == On {
 		say(sh.cut, "S12: only what we cut is switched on")
 		say(last.Power == "Off" && fresh, "S9: an On follows a fresh read of off")
-		say(!now.Before(sh.effect), "S8: no On while an Off of ours may still take effect")
+		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}
 }
 

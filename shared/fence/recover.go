@@ -110,6 +110,10 @@ func (d *decision) fenced() Action {
 	if d.endAsked() {
 		return None
 	}
+	if r := d.spec.Requests.Retry; d.retryAsked() && d.st.Power.CutByUs {
+		d.st.RetryHandled = r.At.DeepCopy()
+		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
+	}
 	if d.healthy() {
 		d.st.Power.CutByUs = false
 		return d.to(api.Recovering, api.NodeHealthy, "somebody switched the machine on")
@@ -122,7 +126,7 @@ func (d *decision) failed() Action {
 	if d.ended() || d.endAsked() {
 		return None
 	}
-	if r := d.spec.Requests.Retry; r != nil && (d.st.RetryHandled == nil || d.st.RetryHandled.Before(&r.At)) {
+	if r := d.spec.Requests.Retry; d.retryAsked() {
 		d.st.RetryHandled = r.At.DeepCopy()
 		return d.anew(api.RetryAsked, "retry asked by "+r.By)
 	}
@@ -137,6 +141,11 @@ func (d *decision) failed() Action {
 		return d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
 	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
+}
+
+func (d *decision) retryAsked() bool {
+	r := d.spec.Requests.Retry
+	return r != nil && (d.st.RetryHandled == nil || d.st.RetryHandled.Before(&r.At))
 }
 
 func (d *decision) anew(why api.Reason, msg string) Action {

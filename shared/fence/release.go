@@ -72,10 +72,7 @@ func (d *decision) batch(left *Left) Action {
 
 // patience: look often at first, then less.
 func (d *decision) patience() time.Duration {
-	if d.since(d.st.Release.StartedAt) < 10*time.Second {
-		return Poll
-	}
-	return 5 * Poll
+	return min(max(Poll, d.since(d.st.Release.StartedAt)/2), 10*Poll)
 }
 
 // released: the out-of-service taint goes first (S23), then the machine comes
@@ -95,10 +92,7 @@ func (d *decision) released() Action {
 		return d.to(api.PoweringOn, api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
 	}
 	d.tell(api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
-	why := "the policy's action is PowerOff"
-	if b := d.spec.Binding; b != nil && b.LeaveOff {
-		why = "its configuration has no method that switches it on"
-	}
+	why := d.staysOff()
 	if !d.st.Power.CutByUs {
 		why = "it was not nodefence that switched this machine off"
 	}

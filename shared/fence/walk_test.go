@@ -3,6 +3,7 @@ package fence
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,12 +31,14 @@ type shadow struct {
 	// moved is when the Lease was last seen to move, renewed its mark.
 	moved   time.Time
 	renewed string
-	// effect is until when a call of ours may take effect.
-	effect time.Time
+	// effect is until when a call of ours may take effect, by level.
+	effect [2]time.Time
 	// decided is when the gate really said yes.
 	decided *api.Time
 	// fresh: the Lease still moved when our Off was sent.
 	fresh bool
+	// off are the levels that were told to cut the power and did not read on since.
+	off [2]bool
 	// served: power was cut or work released, so that a request is used up.
 	served bool
 }
@@ -83,6 +86,14 @@ func requestSpec() api.NodeFenceSpec {
 	return s
 }
 
+// levelsSpec is of a node that can be switched in two ways.
+func levelsSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Levels = []api.PowerLevel{{}, {}}
+	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: 9 * time.Second}}}
+	return s
+}
+
 // walker visits states and collects what is wrong.
 type walker struct {
 	decide            decider
@@ -93,10 +104,12 @@ type walker struct {
 	broken            map[string]string // promise → where
 	stopAtFirst       bool
 	live              bool
+	// levels: nodes of two levels are visited too.
+	levels bool
 }
 
 func newWalker(d decider) *walker {
-	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true}
+	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true}
 }
 
 func (w *walker) run() {
@@ -105,11 +118,16 @@ func (w *walker) run() {
 	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec()} {
 		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
 	}
+	levels := levelsSpec()
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
 		s := w.queue[0]
 		w.queue = w.queue[1:]
 		for _, l := range looks(s) {
 			w.step(s, l)
+			if two := s; w.levels && !climbed(s) && s.st.Phase == api.Fencing {
+				two.spec.NextBindings, two.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
+				w.step(two, l)
+			}
 		}
 		if w.live && w.visits%16 == 0 {
 			w.liveness(s)
@@ -142,7 +160,7 @@ func (w *walker) step(s state, l look) {
 	}
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++
-	sh := s.sh.saw(l.seen, s.st, now)
+	sh := s.sh.saw(s.spec, l.seen, s.st, now)
 	w.check(s, sh, f, l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true
@@ -164,9 +182,10 @@ func (w *walker) step(s state, l look) {
 		still := after.Lease.StillSince
 		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*walkRenewal
 	}
+	sh.level(s.st, after, l.seen, act)
 	sh.served = sh.served || act == Off || act == Release
 	if act == Off || act == On {
-		sh.effect = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + s.spec.Binding.EffectDelay.Duration)
+		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + boundAt(&s.spec, after.Power.Level).EffectDelay.Duration)
 	}
 	if after.Phase == api.Finished {
 		return
@@ -174,8 +193,14 @@ func (w *walker) step(s state, l look) {
 	w.push(state{st: strip(after), now: now, spec: s.spec, sh: sh})
 }
 
+// climbed: a second level is or was in use. Before that a node of one level and
+// one of two are in the same states, and both ways to go on are taken.
+func climbed(s state) bool {
+	return s.st.Power.Level > 0 || s.sh.off[1] || slices.Contains(s.st.Power.Cut, 1)
+}
+
 // saw updates the shadow by what the look really showed.
-func (sh shadow) saw(seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
+func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
 	if seen.Lease.Renewed != sh.renewed {
 		sh.renewed, sh.moved = seen.Lease.Renewed, now
 	}
@@ -192,9 +217,24 @@ func (sh shadow) saw(seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
 		}
 		sh.wrong = c.Wrong
 	} else {
-		sh.effect = now.Add(3 * time.Second)
+		sh.effect[st.Power.Level] = now.Add(boundAt(&spec, st.Power.Level).EffectDelay.Duration)
 	}
 	return sh
+}
+
+// level: reads are of one device each (S3), and each that was told to cut the
+// power owes a power-on (S25).
+func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action) {
+	l := before.Power.Level
+	if c := seen.Call; c != nil && before.Claim != nil && before.Claim.Holder == seen.Me && c.Call == api.CallRead && c.Power == "On" {
+		sh.off[l] = false
+	}
+	if act == Off {
+		sh.off[after.Power.Level] = true
+	}
+	if after.Power.Level != l {
+		sh.reads = nil
+	}
 }
 
 // strip drops what no decision reads.
@@ -239,10 +279,13 @@ func key(s state) string {
 		lease = age(l, 2*walkRenewal) + fmt.Sprint(st.PhaseSince != nil && l.After(st.PhaseSince.Time),
 			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time))
 	}
+	if climbed(s) {
+		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off)
+	}
 	// A phase is told apart by what it, or a later one, still reads.
 	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
-		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity))
+		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
 	switch st.Phase {
 	case api.Recovering:

@@ -16,6 +16,9 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)
 		d.st.Transitions++
+		if p == api.PoweringOn {
+			d.st.Power.Level = d.highestCut()
+		}
 	}
 	d.tell(why, msg)
 	d.next(Handover)
@@ -89,13 +92,6 @@ func (d *decision) since(t *api.Time) time.Duration {
 		return 1<<63 - 1 // never: older than any limit
 	}
 	return d.now.Sub(t.Time)
-}
-
-func (d *decision) effectDelay() time.Duration {
-	if d.spec.Binding == nil {
-		return 0
-	}
-	return d.spec.Binding.EffectDelay.Duration
 }
 
 // flowRestarts is the policy's, or 2.

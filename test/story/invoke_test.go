@@ -82,6 +82,10 @@ func (w *world) release() {
 // device is the BMC, honest or not.
 func (w *world) device(a fence.Action) *fence.CallResult {
 	r := &fence.CallResult{Call: api.Call(a), At: w.now}
+	if w.record.Status.Power.Level > 0 {
+		w.outlet(a, r)
+		return r
+	}
 	switch {
 	case w.bmc == "dead":
 		r.Err = "device unreachable"
@@ -104,6 +108,27 @@ func (w *world) device(a fence.Action) *fence.CallResult {
 		w.powerOn()
 	}
 	return r
+}
+
+// outlet is the second level: without it the machine has no supply, and with it
+// again the machine starts.
+func (w *world) outlet(a fence.Action, r *fence.CallResult) {
+	switch {
+	case a == fence.Read:
+		r.Power = "On"
+		if w.dark {
+			r.Power = "Off"
+		}
+	case a == fence.Off:
+		w.offs++
+		w.say("           PDU: off")
+		w.dark, w.on = true, false
+	case a == fence.On:
+		w.ons++
+		w.say("           PDU: on")
+		w.dark = false
+		w.powerOn()
+	}
 }
 
 func (w *world) powerOff() {

@@ -29,6 +29,12 @@ func at(w *world, after time.Duration, do func()) {
 	w.effects = append(w.effects, effect{start.Add(after), do})
 }
 
+// twoLevels gives the node a second device.
+func (w *world) twoLevels() {
+	w.record.Spec.Policy.Levels = []api.PowerLevel{{}, {}}
+	w.record.Spec.NextBindings = []api.Binding{{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}}}
+}
+
 func ask(w *world) *api.Request { return &api.Request{By: "ada", At: metav1.NewTime(w.now)} }
 
 var incidents = map[string]incident{
@@ -61,6 +67,21 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 0},
 	"the Node object is deleted": {func(w *world) { w.crashed = true; at(w, time.Second, func() { w.gone = true }) }, []api.Phase{api.Finished}, 1},
 	"the machine is to stay off": {func(w *world) { w.crashed = true; w.record.Spec.Policy.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
+	"the BMC is dead, and the PDU is not": {func(w *world) {
+		w.crashed, w.bmc = true, "dead"
+		w.twoLevels()
+		at(w, 40*time.Second, func() { w.bmc = "" })
+	}, []api.Phase{api.Finished}, 1},
+	"the BMC ignores, and the PDU obeys": {func(w *world) {
+		w.crashed, w.bmc = true, "ignore"
+		w.twoLevels()
+		at(w, 55*time.Second, func() { w.bmc = "" })
+	}, []api.Phase{api.Finished}, 4},
+	"the last recovery": {func(w *world) {
+		none := int32(0)
+		w.crashed, w.record.Spec.Policy.Recoveries = true, &none
+		at(w, 60*time.Second, func() { w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 1},
 	"a dry run": {func(w *world) {
 		w.crashed = true
 		w.record.Spec.Policy.Mode = api.DryRun

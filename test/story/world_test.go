@@ -34,6 +34,7 @@ type world struct {
 	gone, deleting   bool
 	finalizer        bool
 	bmc              string // how the BMC misbehaves
+	dark             bool   // the second level's outlet is off
 	offs, ons        int
 	effects          []effect
 	// how events are mistreated

@@ -75,6 +75,23 @@ type FencePolicySpec struct {
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
+	// Recoveries is how many times in 24 hours a machine is switched on again
+	// under action Reboot. The cut after those is the last: the machine stays off,
+	// until a person switches it on or asks for that (spec.requests.retry of its
+	// NodeFence). Unless set: every time, within limits.perNodePerDay.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Recoveries *int32 `json:"recoveries,omitempty"`
+	// Levels says how many of a node's ways to switch it are tried, in order, and
+	// how long each: the first is its power_management, the next its
+	// power_management_2, and so on. The next is tried when one can't show that
+	// the machine is off; all that were used are undone in reverse. Unless set:
+	// the first alone.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Levels []PowerLevel `json:"levels,omitempty"`
 	// +kubebuilder:default={}
 	// +optional
 	Timeouts Timeouts `json:"timeouts,omitzero"`
@@ -103,6 +120,23 @@ type FencePolicySpec struct {
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
+}
+
+// PowerLevel is how long one level is tried.
+type PowerLevel struct {
+	// PerStep is how many times a device step is tried at this level. Unless set:
+	// retries.perStep.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	PerStep *int32 `json:"perStep,omitempty"`
+	// PowerOff is how long after an accepted Off the machine may still read on.
+	// Unless set: timeouts.powerOff.
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	PowerOff *metav1.Duration `json:"powerOff,omitempty"`
 }
 
 // ExcludedNodes are chosen by name or by label.

@@ -54,6 +54,11 @@ type NodeFenceSpec struct {
 	// Binding is the device configuration as resolved, without secrets.
 	// +optional
 	Binding *Binding `json:"binding,omitempty"`
+	// NextBindings are the further levels, tried in order.
+	// +kubebuilder:validation:MaxItems=3
+	// +listType=atomic
+	// +optional
+	NextBindings []Binding `json:"nextBindings,omitempty"`
 	// BindingError says why there is no binding, with ConfigMap and key.
 	// +optional
 	BindingError string `json:"bindingError,omitempty"`
@@ -116,8 +121,14 @@ type ResolvedPolicy struct {
 	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
 	// +optional
 	Etcd     []string `json:"etcd,omitempty"`
-	Timeouts Timeouts `json:"timeouts"`
-	Retries  Retries  `json:"retries"`
+	// +optional
+	Recoveries *int32 `json:"recoveries,omitempty"`
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Levels   []PowerLevel `json:"levels,omitempty"`
+	Timeouts Timeouts     `json:"timeouts"`
+	Retries  Retries      `json:"retries"`
 	// Limits are those of every policy that selects the node; all must hold.
 	// +kubebuilder:validation:MaxItems=64
 	Limits []ScopedLimits `json:"limits"`
@@ -154,9 +165,31 @@ type Binding struct {
 	// on, so that it stays off whatever the policy says.
 	// +optional
 	LeaveOff bool `json:"leaveOff,omitempty"`
+	// Members are the devices of a set (driver "set"): the machine is off when
+	// each of them is.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Members []SetMember `json:"members,omitempty"`
 	// Sources are the ConfigMaps that it came from, with resourceVersion.
 	// +optional
 	Sources []string `json:"sources,omitempty"`
+}
+
+// SetMember is one device of a set. Its fields are a Binding's.
+type SetMember struct {
+	Driver  string            `json:"driver"`
+	Address string            `json:"address"`
+	Params  map[string]string `json:"params,omitempty"`
+	// +optional
+	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	// +optional
+	Identity string `json:"identity,omitempty"`
+}
+
+// Binding is the member as if it were alone.
+func (m SetMember) Binding() *Binding {
+	return &Binding{Driver: m.Driver, Address: m.Address, Params: m.Params, Secrets: m.Secrets, Identity: m.Identity}
 }
 
 // SecretRef is a key of a Secret, or of a ConfigMap where a person left one.
@@ -355,10 +388,21 @@ type PowerRecord struct {
 	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
+	// Cuts is how many times this fence cut the power; an Off that is sent again
+	// because it did nothing is one cut.
+	// +optional
+	Cuts int32 `json:"cuts,omitempty"`
 	// CutByUs: an Off was intended after a read of on. Only then is the machine
 	// switched on again (S12).
 	// +optional
 	CutByUs bool `json:"cutByUs,omitempty"`
+	// Level is which of the node's devices is spoken to now, from 0; Cut are
+	// those that were told to cut the power and were not seen on since.
+	// +optional
+	Level int32 `json:"level,omitempty"`
+	// +listType=atomic
+	// +optional
+	Cut []int32 `json:"cut,omitempty"`
 	// NotBefore spaces the calls: an early wake-up does not hurry the device.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`

@@ -27,6 +27,7 @@ const (
 	ProofExpired    Reason = "ProofExpired"
 	DecisionExpired Reason = "DecisionExpired"
 	FlowRestarted   Reason = "FlowRestarted"
+	NextLevel       Reason = "NextLevel"
 	RetryAsked      Reason = "RetryAsked"
 
 	// Holds of the gate: nothing is touched.

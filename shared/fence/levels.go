@@ -1,0 +1,107 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Bound is the device that a fence speaks to now; nil if none is bound.
+func Bound(f *api.NodeFence) *api.Binding {
+	return boundAt(&f.Spec, f.Status.Power.Level)
+}
+
+func boundAt(spec *api.NodeFenceSpec, level int32) *api.Binding {
+	if level == 0 || int(level) > len(spec.NextBindings) {
+		return spec.Binding
+	}
+	return &spec.NextBindings[level-1]
+}
+
+func (d *decision) binding() *api.Binding { return boundAt(d.spec, d.st.Power.Level) }
+
+// level is the policy's word on the level at which the fence is.
+func (d *decision) level() api.PowerLevel {
+	if l := int(d.st.Power.Level); l < len(d.spec.Policy.Levels) {
+		return d.spec.Policy.Levels[l]
+	}
+	return api.PowerLevel{}
+}
+
+// powerOff is how long after an accepted Off the machine may still read on.
+func (d *decision) powerOff() time.Duration {
+	if l := d.level(); l.PowerOff != nil {
+		return l.PowerOff.Duration
+	}
+	return d.spec.Policy.Timeouts.PowerOff.Duration
+}
+
+// levels is how many the policy allows and the node has.
+func (d *decision) levels() int {
+	return min(max(1, len(d.spec.Policy.Levels)), 1+len(d.spec.NextBindings))
+}
+
+// anotherLevel: there is one that was not tried in this pass. The word of a
+// person who ended the fence stops the climb: another level is another Off (S25).
+func (d *decision) anotherLevel() bool {
+	return int(d.st.Power.Level)+1 < d.levels() && !d.seen.Deleting && d.spec.Requests.Abort == nil
+}
+
+// nextLevel goes on to the node's next device. What the last one said does not
+// count for this one (S3); what it may still do is waited for before any power-on.
+func (d *decision) nextLevel(why api.Reason, msg string) Action {
+	d.tell(why, msg)
+	p := &d.st.Power
+	p.Level++
+	p.LastRead, p.FirstOff, p.OffAt, p.NotBefore = nil, nil, nil, nil
+	d.st.Retries = 0
+	b := d.binding()
+	d.tell(api.NextLevel, fmt.Sprintf("level %d of %d: %s %s", p.Level+1, d.levels(), b.Driver, b.Address))
+	d.next(0)
+	return None
+}
+
+// noteCut remembers that this level was told to cut the power.
+func (d *decision) noteCut() {
+	if !slices.Contains(d.st.Power.Cut, d.st.Power.Level) {
+		d.st.Power.Cut = append(d.st.Power.Cut, d.st.Power.Level)
+	}
+}
+
+// highestCut is where the undoing begins: in reverse (S25).
+func (d *decision) highestCut() int32 {
+	if len(d.st.Power.Cut) == 0 {
+		return d.st.Power.Level
+	}
+	return slices.Max(d.st.Power.Cut)
+}
+
+// undoNextLevel: this level reads on; a lower one that was cut is next.
+func (d *decision) undoNextLevel() bool {
+	p := &d.st.Power
+	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
+	if len(p.Cut) == 0 {
+		p.Cut = nil
+		return false
+	}
+	d.tell(api.SeenOn, fmt.Sprintf("level %d reads on", p.Level+1))
+	p.Level = d.highestCut()
+	p.LastRead, p.OnAt, p.NotBefore = nil, nil, nil
+	d.next(0)
+	return true
+}
+
+// effectDelay is the longest of all devices: a call to any of them may still
+// take effect (S8).
+func (d *decision) effectDelay() time.Duration {
+	var longest time.Duration
+	if d.spec.Binding != nil {
+		longest = d.spec.Binding.EffectDelay.Duration
+	}
+	for _, b := range d.spec.NextBindings {
+		longest = max(longest, b.EffectDelay.Duration)
+	}
+	return longest
+}
