@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/device/set"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -141,6 +142,9 @@ func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, m
 // Open reads the credentials of a binding, now, and opens its driver. They are
 // kept nowhere (S29).
 func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
+	if bound.Driver == config.SetDriver {
+		return b.openSet(ctx, bound)
+	}
 	kind, ok := b.Drivers[bound.Driver]
 	if find := b.settings().Find; !ok && find != nil && strings.HasPrefix(bound.Driver, "fence_") {
 		var err error
@@ -164,6 +168,19 @@ func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 		return nil, fmt.Errorf("the Secret of this machine has none of the keys %s", strings.Join(slices.Sorted(maps.Keys(bound.Secrets)), ", "))
 	}
 	return kind.Open(params)
+}
+
+// openSet opens all devices of a set.
+func (b bindings) openSet(ctx context.Context, bound *api.Binding) (device.Driver, error) {
+	var members []set.Member
+	for _, m := range bound.Members {
+		d, err := b.Open(ctx, m.Binding())
+		if err != nil {
+			return nil, fmt.Errorf("device %s %s of the set: %w", m.Driver, m.Address, err)
+		}
+		members = append(members, set.Member{Name: m.Driver + " " + m.Address, Identity: m.Identity, Driver: d})
+	}
+	return set.New(members...)
 }
 
 // errNoKey is that a Secret is there, and not all that it could have.

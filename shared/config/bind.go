@@ -32,6 +32,8 @@ type bound struct {
 	values map[string]string
 	// origins say where each parameter stands.
 	origins map[string]string
+	// off and on are what its method does.
+	off, on bool
 }
 
 // kind is the driver of a method, or a built-in's name.

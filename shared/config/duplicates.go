@@ -30,6 +30,7 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.B
 		name, _, _ := strings.Cut(src, "@")
 		read = append(read, name)
 	}
+	devices := Addresses(mine)
 	for _, c := range base.claims() {
 		if c.node == n.Name {
 			continue
@@ -39,7 +40,7 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.B
 			continue
 		}
 		for _, a := range r.addresses(c) {
-			if a == mine.Address {
+			if slices.Contains(devices, a) {
 				return &Error{ConfigMap: c.cm, Msg: "node " + c.node + " has the same device address " + a + " as node " + n.Name +
 					"; neither of them is fenced before one is mended"}
 			}

@@ -47,6 +47,9 @@ func finding(s Settings) Settings {
 		if agent == "fence_fc" {
 			return device.Kind{}, fmt.Errorf("agent %s is refused: %w", agent, device.ErrFabric)
 		}
+		if agent == "fence_two" {
+			return outlets(agent), nil
+		}
 		return device.Kind{}, errors.New("agent " + agent + " is not installed")
 	}
 	return s

@@ -178,7 +178,7 @@ func TestRefuseOnACloud(t *testing.T) {
 		"a parameter of a built-in":                   {id: "vm://here/x7", maps: []ConfigMap{own(config, "agent_name=restart-instance\nplace=here")}, want: inMethod + `, line 2: "place" has no meaning for a built-in`},
 		"a restart in isolation":                      {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-config-default", "config.properties", "isolation=restart-instance")}, want: `ConfigMap fence-config-default, key config.properties, line 1: method "restart-instance" switches power in isolation; it belongs in power_management`},
 		"a start alone proves nothing":                {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-config-default", "config.properties", "power_management=start-instance")}, want: "ConfigMap fence-config-default, key config.properties, line 1: nothing in power_management can prove the machine off: it has no method that switches a device off"},
-		"the instance, and another device (S11)":      {id: "vm://here/x7", maps: []ConfigMap{own(config+" restart-instance", good)}, want: "ConfigMap fence-config-node-7, key config.properties: methods ipmi and restart-instance are different devices, bmc 10.0.0.7:623 and vm vm:here/x7: one device a node; sets and levels are not available in this build"},
+		"the instance, and another device (S11)":      {id: "vm://here/x7", maps: []ConfigMap{own(config+" restart-instance", good)}, want: "ConfigMap fence-config-node-7, key config.properties: methods ipmi and restart-instance are devices that tell a machine apart in different ways, bmc 10.0.0.7:623 and vm vm:here/x7; they are no set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Resolve(tc.maps, enrolled(tc.id), clouded())

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // builtins are the methods that every flow has.
@@ -36,7 +38,7 @@ const (
 // stage is what one line of config.properties comes to.
 type stage struct {
 	steps []Step
-	// on are power-ons that are kept for recovery (S4).
+	// on are power-ons that are kept for recovery (S4), one a device.
 	on      []Step
 	devices []*bound
 }
@@ -62,17 +64,16 @@ func (r *resolver) plan(from source) (Plan, error) {
 		return Plan{}, at.errorf("nothing in power_management can prove the machine off: it has no method that switches a device off")
 	}
 	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
-	if on := stages[1].on; len(on) > 0 && !has(p.Recovery, On) {
-		p.Recovery = append([]Step{on[0]}, p.Recovery...)
+	if on := stages[1].on; !has(p.Recovery, On) {
+		p.Recovery = slices.Concat(on, p.Recovery)
 	}
-	b, err := one(from, slices.Concat(stages[0].devices, stages[1].devices, stages[2].devices))
+	b, err := join(from, slices.Concat(stages[0].devices, stages[1].devices, stages[2].devices))
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Binding = b.Binding
+	p.Binding, p.Origins = b.Binding, b.origins
 	p.Binding.Sources = r.sources
 	p.Binding.LeaveOff = !has(p.Recovery, On)
-	p.Origins = b.origins
 	p.Notes = notes(p)
 	return p, nil
 }
@@ -94,10 +95,22 @@ func notes(p Plan) []string {
 	if !has(p.Recovery, MarkSchedulable) {
 		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Binding.Secrets)) {
-		if ref := p.Binding.Secrets[name]; ref.ConfigMap != "" {
-			out = append(out, name+" stands in ConfigMap "+ref.ConfigMap+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
+	said := map[string]bool{}
+	for _, secrets := range secretsOf(p.Binding) {
+		for _, name := range slices.Sorted(maps.Keys(secrets)) {
+			if ref := secrets[name]; ref.ConfigMap != "" && !said[ref.ConfigMap+"/"+ref.Key] {
+				said[ref.ConfigMap+"/"+ref.Key] = true
+				out = append(out, name+" stands in ConfigMap "+ref.ConfigMap+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
+			}
 		}
+	}
+	return out
+}
+
+func secretsOf(b api.Binding) []map[string]api.SecretRef {
+	out := []map[string]api.SecretRef{b.Secrets}
+	for _, m := range b.Members {
+		out = append(out, m.Secrets)
 	}
 	return out
 }
@@ -127,24 +140,4 @@ func (r *resolver) stage(from source, key string) (stage, error) {
 		}
 	}
 	return out, nil
-}
-
-// one holds all steps to one device, spoken to in one way.
-func one(from source, all []*bound) (*bound, error) {
-	first := all[0]
-	for _, b := range all[1:] {
-		if b.Driver != first.Driver || b.Address != first.Address {
-			return nil, from.at().errorf("methods %s and %s are different devices, %s %s and %s %s: one device a node; sets and levels are not available in this build",
-				first.method, b.method, first.Driver, first.Address, b.Driver, b.Address)
-		}
-		for _, p := range slices.Sorted(maps.Keys(first.values)) {
-			if b.values[p] != first.values[p] {
-				return nil, from.at().errorf("methods %s and %s give different values of %s for one device", first.method, b.method, p)
-			}
-		}
-		if len(b.values) != len(first.values) {
-			return nil, from.at().errorf("methods %s and %s give different parameters for one device", first.method, b.method)
-		}
-	}
-	return first, nil
 }

@@ -108,13 +108,10 @@ func TestRefuse(t *testing.T) {
 			maps: []ConfigMap{own(config, "template=fence-method-ipmi-8"), configMap("fence-method-ipmi-8", "method.properties", good)},
 			want: `ConfigMap fence-method-ipmi-8, key method.properties, line 3: "ip" says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap fence-config-node-7 or fence-method-ipmi-7`,
 		},
-		"two devices": {
-			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", "agent_name=fence_pdu\nip=p\nplug=1")},
-			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and pdu p#1: one device a node; sets and levels are not available in this build",
-		},
-		"two machines of one kind (S11)": {
-			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", strings.Replace(good, "10.0.0.7", "10.0.0.8", 1))},
-			want: inConfig + ": methods ipmi and b are different devices, bmc 10.0.0.7:623 and bmc 10.0.0.8:623: one device a node; sets and levels are not available in this build",
+		"one device by two drivers": {
+			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", "agent_name=fence_pdu\nip=p\nplug=1\naction=off", "fence-method-b", "agent_name=fence_two\nip=p\nplug=1\naction=off")},
+			want:   inConfig + ": methods ipmi and b speak with one device, p#1, by different drivers, pdu and fence_two; two readings are refused: choose one",
+			agents: true,
 		},
 		"a list with commas":                  {maps: []ConfigMap{own("node_name=7\npower_management=ipmi, on", good)}, want: inConfig + `, line 2: unknown method "ipmi,"; methods are separated by blanks, without commas`},
 		"a method that is another node's":     {maps: []ConfigMap{with("node_name=8")}, want: inMethod + `, line 6: node_name is "8", but the method is read for node 7`},

@@ -153,13 +153,14 @@ func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, 
 	if err != nil {
 		return err
 	}
+	b.off, b.on = off, on
+	out.add(s, off, on, key == power, b)
 	out.devices = append(out.devices, b)
-	out.add(s, off, on, key == power)
 	return nil
 }
 
 // add puts the words with a device where they belong.
-func (g *stage) add(s Step, off, on, keepOn bool) {
+func (g *stage) add(s Step, off, on, keepOn bool, b *bound) {
 	do := func(d Do) Step { s.Do = d; return s }
 	if !off && !on {
 		g.steps = append(g.steps, do(Status))
@@ -168,6 +169,7 @@ func (g *stage) add(s Step, off, on, keepOn bool) {
 		g.steps = append(g.steps, do(Off))
 	}
 	switch {
+	case on && keepOn && slices.ContainsFunc(g.devices, func(o *bound) bool { return o.on && o.Driver == b.Driver && o.Address == b.Address }):
 	case on && keepOn:
 		g.on = append(g.on, do(On))
 	case on:

@@ -226,6 +226,30 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 	}
 }
 
+// TestSet: a machine with two supplies has two outlets.
+func TestSet(t *testing.T) {
+	pdu := func(ip string) string {
+		return "agent_name=fence_pdu\naction=reboot\nip=" + ip + "\nplug=7\nsecret=bmc-a"
+	}
+	code, out, problems := running(configMap("fence-config-node-a", "config.properties", "node_name=a\npower_management=one two\nrecovery=uncordon",
+		"fence-method-one", pdu("192.0.2.8"), "fence-method-two", pdu("192.0.2.9"))).plan(t, "-o", "json", "a")
+	var r Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, problems)
+	}
+	const at = "ConfigMap fence-config-node-a, key fence-method-"
+	want := &Device{
+		Driver: "set", Address: "192.0.2.8#7 and 192.0.2.9#7", Members: []string{"fence_pdu 192.0.2.8#7", "fence_pdu 192.0.2.9#7"},
+		Values: []Value{
+			{"1.ip", "192.0.2.8", at + "one, line 3"}, {"1.password", "", "Secret bmc-a, key password"}, {"1.plug", "7", at + "one, line 4"},
+			{"2.ip", "192.0.2.9", at + "two, line 3"}, {"2.password", "", "Secret bmc-a, key password"}, {"2.plug", "7", at + "two, line 4"},
+		},
+	}
+	if d := cmp.Diff(want, r.Device); d != "" || code != 0 {
+		t.Errorf("exit code %d: %s", code, d)
+	}
+}
+
 // TestNow is what the gate would say this minute.
 func TestNow(t *testing.T) {
 	stamp := func(ago time.Duration) string {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +46,9 @@ type Report struct {
 type Device struct {
 	Driver  string `json:"driver"`
 	Address string `json:"address"`
+	// Members are the devices of a set, all of which must be off. Their values
+	// have their numbers before them.
+	Members []string `json:"members,omitempty"`
 	// Identity that the device must answer with; empty if none was enrolled.
 	Identity string  `json:"identity,omitempty"`
 	Values   []Value `json:"values"`
@@ -145,8 +149,18 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 	r.Isolation, r.Power, r.Recovery, r.Notes = p.Isolation, p.Power, p.Recovery, p.Notes
 	r.Sources = slices.Concat(p.Binding.Sources, c.Sources)
 	r.Device = &Device{Driver: p.Binding.Driver, Address: p.Binding.Address, Identity: p.Binding.Identity}
+	params := maps.Clone(p.Binding.Params)
+	for i, m := range p.Binding.Members {
+		r.Device.Members = append(r.Device.Members, m.Driver+" "+m.Address)
+		if params == nil {
+			params = map[string]string{}
+		}
+		for name, value := range m.Params {
+			params[strconv.Itoa(i+1)+"."+name] = value
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Origins)) {
-		r.Device.Values = append(r.Device.Values, Value{Name: name, Value: p.Binding.Params[name], From: p.Origins[name]})
+		r.Device.Values = append(r.Device.Values, Value{Name: name, Value: params[name], From: p.Origins[name]})
 	}
 }
 

@@ -74,6 +74,7 @@ func one(w io.Writer, r Report) {
 	}
 	if d := r.Device; d != nil {
 		fmt.Fprintf(w, "device\t%s %s\n", d.Driver, d.Address)
+		list(w, "all of", d.Members)
 		fmt.Fprintf(w, "identity\t%s\n", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
 		for _, v := range d.Values {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// SetDriver is the driver of a machine with several devices, all of which must be
+// off.
+const SetDriver = "set"
+
+// maxMembers is more supplies than machines have.
+const maxMembers = 8
+
+// joined is a device, with all that the methods of a plan do to it.
+type joined struct {
+	*bound
+	methods []*bound
+}
+
+func (j joined) does(off bool) string {
+	for _, b := range j.methods {
+		if off && b.off || !off && b.on {
+			return b.method
+		}
+	}
+	return ""
+}
+
+// join makes one device of those that the methods speak with: itself if there is
+// one, else the set of those that are switched off.
+func join(from source, all []*bound) (*bound, error) {
+	devices, err := distinct(from, all)
+	if err != nil {
+		return nil, err
+	}
+	if len(devices) == 1 {
+		return devices[0].bound, nil
+	}
+	if err := agreed(from, devices); err != nil {
+		return nil, err
+	}
+	return together(devices), nil
+}
+
+// distinct groups the methods by device. Methods of one device speak with it in
+// one way, and one of them switches it off: two would be two outlets, of which
+// one has the other's number.
+func distinct(from source, all []*bound) ([]joined, error) {
+	var out []joined
+	for _, b := range all {
+		i := slices.IndexFunc(out, func(j joined) bool { return j.Address == b.Address })
+		if i < 0 {
+			out = append(out, joined{b, []*bound{b}})
+			continue
+		}
+		if o := out[i]; o.Driver != b.Driver {
+			return nil, from.at().errorf("methods %s and %s speak with one device, %s, by different drivers, %s and %s; two readings are refused: choose one",
+				o.method, b.method, b.Address, o.Driver, b.Driver)
+		}
+		if err := alike(from, out[i].bound, b); err != nil {
+			return nil, err
+		}
+		if off := out[i].does(true); b.off && off != "" && off != b.method {
+			return nil, from.at().errorf("methods %s and %s switch off one outlet, %s %s; a set has each of a machine's outlets once: mend one of them, or leave it out",
+				off, b.method, b.Driver, b.Address)
+		}
+		out[i].methods = append(out[i].methods, b)
+	}
+	return out, nil
+}
+
+// alike holds two methods of one device to one way to speak with it.
+func alike(from source, first, b *bound) error {
+	for _, p := range slices.Sorted(maps.Keys(first.values)) {
+		if b.values[p] != first.values[p] {
+			return from.at().errorf("methods %s and %s give different values of %s for one device", first.method, b.method, p)
+		}
+	}
+	if len(b.values) != len(first.values) {
+		return from.at().errorf("methods %s and %s give different parameters for one device", first.method, b.method)
+	}
+	return nil
+}
+
+// agreed refuses what is no set: a device that is only read or only switched on
+// may be another machine's, and with some on and some off nobody said what the
+// machine is to be.
+func agreed(from source, devices []joined) error {
+	first, on := devices[0], 0
+	for _, j := range devices {
+		switch {
+		case j.does(true) == "":
+			return from.at().errorf("method %s speaks with a device that no method switches off, %s %s; a set is of devices that are all switched off",
+				j.method, j.Driver, j.Address)
+		case j.Identity != first.Identity:
+			return from.at().errorf("methods %s and %s are devices that tell a machine apart in different ways, %s %s and %s %s; they are no set",
+				first.method, j.method, first.Driver, first.Address, j.Driver, j.Address)
+		}
+		if j.does(false) != "" {
+			on++
+		}
+	}
+	for _, j := range devices {
+		if on > 0 && j.does(false) == "" {
+			return from.at().errorf("method %s switches off %s %s, and no method switches it on again, as others are; name one, or none at all",
+				j.does(true), j.Driver, j.Address)
+		}
+	}
+	if len(devices) > maxMembers {
+		return from.at().errorf("%d devices are switched off; a set has at most %d", len(devices), maxMembers)
+	}
+	return nil
+}
+
+// together is the set, in the order in which its members are named.
+func together(devices []joined) *bound {
+	b := &bound{method: devices[0].method, origins: map[string]string{}}
+	b.Driver, b.Identity = SetDriver, devices[0].Identity
+	var addresses []string
+	for i, j := range devices {
+		b.Members = append(b.Members, api.SetMember{Driver: j.Driver, Address: j.Address, Params: j.Params, Secrets: j.Secrets, Identity: j.Identity})
+		b.EffectDelay = metav1.Duration{Duration: max(b.EffectDelay.Duration, j.EffectDelay.Duration)}
+		addresses = append(addresses, j.Address)
+		for name, at := range j.origins {
+			b.origins[strconv.Itoa(i+1)+"."+name] = at
+		}
+	}
+	b.Address = strings.Join(addresses, " and ")
+	return b
+}
+
+// Addresses are those of all devices of a binding.
+func Addresses(b api.Binding) []string {
+	if len(b.Members) == 0 {
+		return []string{b.Address}
+	}
+	var out []string
+	for _, m := range b.Members {
+		out = append(out, m.Address)
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// Member is one device of a set.
+type Member struct {
+	// Name tells it from the others in errors.
+	Name string
+	// Identity is what it must answer for, where it can tell; empty if that is
+	// not known.
+	Identity string
+	device.Driver
+}
+
+// New makes one device of several.
+func New(members ...Member) (device.Driver, error) {
+	if len(members) < 2 {
+		return nil, errors.New("a set has two devices at least")
+	}
+	names := map[string]bool{}
+	for _, m := range members {
+		if names[m.Name] {
+			return nil, fmt.Errorf("device %s is twice in one set", m.Name)
+		}
+		names[m.Name] = true
+	}
+	return driver(members), nil
+}
+
+// driver speaks with the members one after the other.
+type driver []Member
+
+// State reads every member. On if any is on, so that the others are cut with it;
+// off only if all are; else it is not known, and the error names the member.
+func (d driver) State(ctx context.Context) (device.Reading, error) {
+	var sum device.Reading
+	var first error
+	power := device.Off
+	for i, m := range d {
+		r, err := d.read(ctx, i)
+		switch {
+		case err != nil && first == nil:
+			first = fmt.Errorf("device %s of the set: %w", m.Name, err)
+		case err != nil:
+		case r.Power == device.On:
+			power = device.On
+		}
+		if strange(m, r) {
+			// The caller refuses it, and must hear it (S11).
+			return device.Reading{Power: r.Power, Identity: r.Identity}, nil
+		}
+		if sum.Identity == "" {
+			sum.Identity = r.Identity
+		}
+	}
+	if power != device.On && first != nil {
+		return device.Reading{}, first
+	}
+	sum.Power = power
+	return sum, nil
+}
+
+// Off cuts every member that does not read off. One that fails does not keep the
+// others on; the first failure is what is told.
+func (d driver) Off(ctx context.Context) error { return d.each(ctx, device.Off, device.Driver.Off) }
+
+// On switches on every member that does not read on.
+func (d driver) On(ctx context.Context) error { return d.each(ctx, device.On, device.Driver.On) }
+
+func (d driver) each(ctx context.Context, goal device.Power, call func(device.Driver, context.Context) error) error {
+	var first error
+	for i, m := range d {
+		if err := d.one(ctx, i, goal, call); err != nil && first == nil {
+			first = fmt.Errorf("device %s of the set: %w", m.Name, err)
+		}
+	}
+	return first
+}
+
+// one reads a member and switches it if it must be (S9). A read that failed does
+// not save it from being switched: what is not seen off is to go off.
+func (d driver) one(ctx context.Context, i int, goal device.Power, call func(device.Driver, context.Context) error) error {
+	ctx, cancel := d.share(ctx, i)
+	defer cancel()
+	r, err := d[i].State(ctx)
+	switch {
+	case err == nil && strange(d[i], r):
+		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, d[i].Identity) // S11
+	case err == nil && r.Power == goal:
+		return nil
+	case ctx.Err() != nil && err != nil:
+		return err
+	}
+	return call(d[i].Driver, ctx)
+}
+
+func (d driver) read(ctx context.Context, i int) (device.Reading, error) {
+	ctx, cancel := d.share(ctx, i)
+	defer cancel()
+	return d[i].State(ctx)
+}
+
+// share is a member's part of the time that is left: one that hangs leaves
+// enough for those after it.
+func (d driver) share(ctx context.Context, i int) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/time.Duration(len(d)-i))
+}
+
+// strange: the member told an identity, and it is another machine's.
+func strange(m Member, r device.Reading) bool {
+	return m.Identity != "" && r.Identity != "" && !device.SameIdentity(m.Identity, r.Identity)
+}

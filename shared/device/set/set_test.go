@@ -1,0 +1,174 @@
+package set_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/device/set"
+)
+
+// names are what machines of the rack are called for a fault.
+var names = map[string]string{
+	devicetest.None: "seven", devicetest.Hang: "hang", devicetest.Refuse: "refuse", devicetest.ConflictWhenOff: "conflict",
+	devicetest.AcceptAndIgnore: "ignore", devicetest.WrongPassword: "wrongpassword", devicetest.Unreachable: "unreachable",
+	devicetest.ResetConnection: "reset", devicetest.Mute: "mute", devicetest.Slow: "slow", devicetest.Early: "early",
+	devicetest.Lie: "lie", devicetest.Other: "other",
+}
+
+func open(t *testing.T, rack *mem.Rack, name string) device.Driver {
+	t.Helper()
+	d, err := rack.Kind().Open(map[string]string{"name": name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// of makes a set of the rack's machines, each held to its own name.
+func of(t *testing.T, rack *mem.Rack, members ...string) device.Driver {
+	t.Helper()
+	var all []set.Member
+	for _, n := range members {
+		all = append(all, set.Member{Name: n, Identity: n, Driver: open(t, rack, n)})
+	}
+	d, err := set.New(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestConformance is with two members that have the same fault. The suite counts
+// the commands of one member, and the machine is on while either supply is.
+func TestConformance(t *testing.T) {
+	for _, counted := range []string{"1", "2"} {
+		h := devicetest.Harness{Identity: names[devicetest.None] + "-1"}
+		for fault := range names {
+			h.Faults = append(h.Faults, fault)
+		}
+		h.New = func(t *testing.T, fault string) devicetest.Machine {
+			now := time.Unix(0, 0)
+			rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-"
+			return devicetest.Machine{
+				Driver:   of(t, rack, name+"1", name+"2"),
+				On:       func() bool { return rack.On(name+"1") || rack.On(name+"2") },
+				Commands: func() []string { return rack.Commands(name + counted) },
+				SetFault: func(fault string) {
+					rack.SetFault(name+"1", names[fault])
+					rack.SetFault(name+"2", names[fault])
+				},
+				Settle: func() { now = now.Add(rack.Kind().EffectDelay) },
+			}
+		}
+		t.Run("commands of member "+counted, func(t *testing.T) { devicetest.Run(t, h) })
+	}
+}
+
+// TestOneMember misbehaves, and the other does not: what an Off comes to, what is
+// seen after it, and what became of both.
+func TestOneMember(t *testing.T) {
+	type seen struct {
+		Off    error
+		Power  device.Power
+		State  error
+		On     [2]bool
+		Orders [2][]string
+	}
+	off := []string{"off"}
+	for fault, want := range map[string]seen{
+		"seven":         {nil, device.Off, nil, [2]bool{false, false}, [2][]string{off, off}},
+		"unreachable":   {device.ErrUnreachable, device.Unknown, device.ErrUnreachable, [2]bool{true, false}, [2][]string{nil, off}},
+		"hang":          {device.ErrUnreachable, device.Unknown, device.ErrUnreachable, [2]bool{true, false}, [2][]string{nil, off}},
+		"wrongpassword": {device.ErrDenied, device.Unknown, device.ErrDenied, [2]bool{true, false}, [2][]string{nil, off}},
+		"mute":          {device.ErrConflict, device.Unknown, device.ErrConflict, [2]bool{true, false}, [2][]string{nil, off}},
+		"refuse":        {device.ErrConflict, device.On, nil, [2]bool{true, false}, [2][]string{nil, off}},
+		"ignore":        {nil, device.On, nil, [2]bool{true, false}, [2][]string{off, off}},
+		"slow":          {nil, device.On, nil, [2]bool{true, false}, [2][]string{off, off}},
+		"reset":         {device.ErrUnreachable, device.Off, nil, [2]bool{false, false}, [2][]string{off, off}},
+		"other":         {device.ErrUnknown, device.On, nil, [2]bool{true, false}, [2][]string{nil, off}},
+	} {
+		for i, order := range [][2]int{{0, 1}, {1, 0}} {
+			t.Run(fault+[]string{" first", " last"}[i], func(t *testing.T) {
+				now := time.Unix(0, 0)
+				rack := mem.NewRack(func() time.Time { return now })
+				both := []string{fault + "-x", "honest-y"}
+				d := of(t, rack, both[order[0]], both[order[1]])
+				got := seen{}
+				within(t, func(ctx context.Context) { got.Off = kind(d.Off(ctx)) })
+				within(t, func(ctx context.Context) {
+					r, err := d.State(ctx)
+					got.Power, got.State = r.Power, kind(err)
+					if told := r.Identity == "another"; told != (fault == "other") {
+						t.Errorf("the identity is %q", r.Identity)
+					}
+				})
+				for i, n := range both {
+					got.On[i], got.Orders[i] = rack.On(n), rack.Commands(n)
+				}
+				if d := cmp.Diff(want, got, cmp.Comparer(func(a, b error) bool { return a == b })); d != "" {
+					t.Error(d)
+				}
+			})
+		}
+	}
+}
+
+// within is half a second of a caller's time, of which a member that hangs has half.
+func within(t *testing.T, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	do(ctx)
+}
+
+func kind(err error) error {
+	for _, k := range []error{device.ErrUnreachable, device.ErrDenied, device.ErrConflict, device.ErrUnknown} {
+		if errors.Is(err, k) {
+			return k
+		}
+	}
+	return err
+}
+
+// TestSwitchesOnlyWhatMustBe: a member that is so already gets no command (S9).
+func TestSwitchesOnlyWhatMustBe(t *testing.T) {
+	rack := mem.NewRack(time.Now)
+	a := open(t, rack, "a")
+	if err := a.Off(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d := of(t, rack, "a", "b", "c")
+	if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
+		t.Errorf("one of three is off, and the set is %q, %v", r.Power, err)
+	}
+	for _, call := range []func(context.Context) error{d.Off, d.Off, d.On, d.On} {
+		if err := call(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []string{"a", "b", "c"} {
+		if got := rack.Commands(n); !slices.Equal(got, []string{"off", "on"}) {
+			t.Errorf("%s was told %q", n, got)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	rack := mem.NewRack(time.Now)
+	a := set.Member{Name: "a", Driver: open(t, rack, "a")}
+	for want, members := range map[string][]set.Member{
+		"a set has two devices at least": {a},
+		"device a is twice in one set":   {a, a},
+	} {
+		if _, err := set.New(members...); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
