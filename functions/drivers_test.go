@@ -14,9 +14,10 @@ import (
 // they say, by the drivers and the agents' names of this build.
 func TestDriversPages(t *testing.T) {
 	for driver, want := range map[string][]string{
-		"vsphere": {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
-		"azure":   {"azure:11111111-2222-3333-4444-555555555555/rg-cluster/worker-7"},
-		"gce":     {"gce:my-project/europe-west1-b/worker-7"},
+		"vsphere":   {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
+		"azure":     {"azure:11111111-2222-3333-4444-555555555555/rg-cluster/worker-7"},
+		"openstack": {"openstack:00112233-4455-6677-8899-aabbccddeeff"},
+		"gce":       {"gce:my-project/europe-west1-b/worker-7"},
 	} {
 		t.Run(driver, func(t *testing.T) {
 			var got []string
@@ -61,6 +62,8 @@ func TestDriversOfAgents(t *testing.T) {
 		"fence_gce with a file's path":         {method: "agent_name=fence_gce\nproject=my-project\nzone=europe-west1-b\nplug=worker-7\nserviceaccount=/x", err: at + `, line 5: unknown parameter "serviceaccount" for driver gce`},
 		"fence_azure_arm by older words":       {method: "agent_name=fence_azure_arm\nresourceGroup=RG\nsubscriptionId=" + uuid + "\ntenantId=t\nlogin=" + uuid + "\npasswd=p\nport=VM-7", want: "azure:" + uuid + "/rg/vm-7"},
 		"fence_azure_arm that cuts a network":  {method: "agent_name=fence_azure_arm\nresourceGroup=RG\nsubscriptionId=" + uuid + "\nplug=VM-7\nnetwork-fencing=1", err: at + `, line 5: unknown parameter "network_fencing" for driver azure`},
+		"fence_openstack by the agent's words": {method: "agent_name=fence_openstack\nauth-url=https://k.example/v3\nproject-name=c\nuser-domain-name=D\nlogin=u\npasswd=p\nuuid=" + uuid + "\nssl_insecure=1", want: "openstack:" + uuid},
+		"fence_openstack with a file's path":   {method: "agent_name=fence_openstack\nauth-url=https://k.example/v3\nproject-name=c\nlogin=u\npasswd=p\nuuid=" + uuid + "\ncacert=/x", err: at + `, line 7: unknown parameter "cacert" for driver openstack`},
 		"vsphere in its own words":             {method: "agent_name=vsphere\nserver=vc.example\nusername=u\npassword=p\nuuid=" + uuid, want: "vsphere:" + uuid},
 		"fence_vmware_rest with another's API": {method: "agent_name=fence_vmware_rest\nip=vc.example\nusername=u\npassword=p\nplug=" + uuid + "\napi_path=/rest", err: at + `, line 6: unknown parameter "api_path" for driver vsphere`},
 	} {

@@ -37,6 +37,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -46,12 +47,13 @@ import (
 
 // Drivers are the devices that this build can talk to, by name.
 var Drivers = map[string]device.Kind{
-	"azure":   azure.Kind(),
-	"ec2":     ec2.Kind(),
-	"gce":     gce.Kind(),
-	"ipmi":    ipmi.Kind(),
-	"redfish": redfish.Kind(),
-	"vsphere": vsphere.Kind(),
+	"azure":     azure.Kind(),
+	"ec2":       ec2.Kind(),
+	"gce":       gce.Kind(),
+	"ipmi":      ipmi.Kind(),
+	"openstack": openstack.Kind(),
+	"redfish":   redfish.Kind(),
+	"vsphere":   vsphere.Kind(),
 }
 
 // table names every function and how it is made.
