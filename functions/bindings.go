@@ -27,7 +27,7 @@ var agents = map[string]string{
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
 	"fence_redfish": "redfish", "redfish": "redfish",
 	"fence_aws": "ec2", "ec2": "ec2",
-	"fence_openstack": "openstack", "openstack": "openstack",
+	"fence_openstack": "openstack", "openstack": "openstack", "manual": "manual",
 	"fence_azure_arm": "azure", "azure": "azure", "fence_gce": "gce", "gce": "gce",
 	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
 }
@@ -36,7 +36,7 @@ var agents = map[string]string{
 // agents have another.
 var aliases = map[string]string{
 	"ipaddr": "ip", "login": "username", "user": "username", "passwd": "password", "privlvl": "privilege", "port": "plug",
-	"instance": "plug", "uuid": "plug", "vm": "plug", "host": "ip", "server": "ip",
+	"instance": "plug", "uuid": "plug", "vm": "plug", "machine": "plug", "host": "ip", "server": "ip",
 }
 
 // bindings resolves and opens the devices of nodes.

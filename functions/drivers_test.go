@@ -16,6 +16,7 @@ func TestDriversPages(t *testing.T) {
 	for driver, want := range map[string][]string{
 		"vsphere":   {"vsphere:00112233-4455-6677-8899-aabbccddeeff"},
 		"azure":     {"azure:11111111-2222-3333-4444-555555555555/rg-cluster/worker-7"},
+		"manual":    {"manual:hall 2, rack 7, place 12"},
 		"openstack": {"openstack:00112233-4455-6677-8899-aabbccddeeff"},
 		"gce":       {"gce:my-project/europe-west1-b/worker-7"},
 	} {

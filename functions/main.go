@@ -37,6 +37,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/device/manual"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
@@ -51,6 +52,7 @@ var Drivers = map[string]device.Kind{
 	"ec2":       ec2.Kind(),
 	"gce":       gce.Kind(),
 	"ipmi":      ipmi.Kind(),
+	"manual":    manual.Kind(),
 	"openstack": openstack.Kind(),
 	"redfish":   redfish.Kind(),
 	"vsphere":   vsphere.Kind(),
