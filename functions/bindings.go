@@ -64,7 +64,7 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error)
 	if err != nil {
 		return nil, err
 	}
-	return &gate.Bound{Binding: plan.Binding, Over: cluster.Over}, nil
+	return &gate.Bound{Binding: plan.Binding, Next: plan.Bindings()[1:], Over: cluster.Over}, nil
 }
 
 // plan is all that the ConfigMaps say of a node, and of the cluster.
@@ -85,7 +85,7 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	node.Type = n.Labels["type"]
 	plan, err = config.Resolve(maps, node, b.settings())
 	if err == nil {
-		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Binding)
+		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Bindings()...)
 	}
 	if err == nil {
 		cluster, err = config.ClusterOf(maps)
@@ -93,7 +93,12 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	if err != nil {
 		return plan, cluster, &gate.Refused{Err: err}
 	}
-	return plan, cluster, b.alone(ctx, others, node, plan.Binding)
+	for _, level := range plan.Bindings() {
+		if err == nil {
+			err = b.alone(ctx, others, node, level)
+		}
+	}
+	return plan, cluster, err
 }
 
 // enrolled is a node as it was while it was healthy.

@@ -44,11 +44,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return err
 	}
-	since := g.Client.Clock().Now().Add(-want.Within.Duration)
-	if f != nil && f.Status.PhaseSince != nil && f.Status.PhaseSince.After(since) {
-		since = f.Status.PhaseSince.Time
-	}
-	times := countReports(all, n, want, since)
+	times := countReports(all, n, want, g.lately(f, want.Within.Duration))
 	if times < int64(want.Count) {
 		g.ignored(e, node, fmt.Sprintf("reported %d times of %d", times, want.Count))
 		return nil

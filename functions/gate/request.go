@@ -73,7 +73,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	if why := tooOld(e, now); why != "" {
 		return nil, &no{api.RequestOld, why}, nil
 	}
-	refused, err := g.authority(ctx, e, body.Token, n.Name, policies, n.Labels, r)
+	refused, err := g.authority(ctx, e, body.Token, n, policies, f, r)
 	if refused != nil || err != nil {
 		return nil, refused, err
 	}
@@ -87,10 +87,11 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 
 // authority fills in on whose word the fence begins: the token's user, held to
 // Kubernetes' own rules, or a source that the deciding policy trusts.
-func (g *Gate) authority(ctx context.Context, e event.Event, token, node string, policies []api.FencePolicy, labels map[string]string, r *api.FenceRequest) (*no, error) {
+func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, r *api.FenceRequest) (*no, error) {
+	node := n.Name
 	if token == "" {
-		if fence.Trusts(policies, node, labels, e.Source(), e.Type()) {
-			return nil, nil
+		if t := fence.Trusts(policies, node, n.Labels, e.Source(), e.Type()); t != nil {
+			return g.enough(ctx, e, n, f, t)
 		}
 		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted", e.Source(), e.Type())}, nil
 	}

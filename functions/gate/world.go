@@ -45,16 +45,19 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil && !errors.As(err, &refused) {
 		return err
 	}
+	inHand := f
 	f = f.DeepCopy()
 	if refused != nil {
-		f.Spec.Binding, f.Spec.BindingError = nil, refused.Error()
+		f.Spec.Binding, f.Spec.NextBindings, f.Spec.BindingError = nil, nil, refused.Error()
 	} else {
-		f.Spec.Binding, f.Spec.BindingError = &b.Binding, ""
+		f.Spec.Binding, f.Spec.NextBindings, f.Spec.BindingError = &b.Binding, b.Next, ""
 		b.Over(&f.Spec.Policy)
 	}
-	if _, err := g.Client.SaveFence(ctx, f); err != nil {
+	saved, err := g.Client.SaveFence(ctx, f)
+	if err != nil {
 		return err
 	}
+	*inHand = *saved
 	seen.Resolved = true
 	return nil
 }
@@ -62,6 +65,8 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 // Bound is what the ConfigMaps come to for one node.
 type Bound struct {
 	Binding api.Binding
+	// Next are the devices of the further levels, in order.
+	Next []api.Binding
 	// Over lays what ConfigMaps say of the whole cluster over the policy.
 	Over func(*api.ResolvedPolicy)
 }

@@ -68,7 +68,7 @@ func meant(m ConfigMap, node string) bool {
 	return true
 }
 
-var configKeys = []string{"isolation", "kdump", "node_name", "power_management", "recovery"}
+var configKeys = []string{"isolation", "kdump", "node_name", "power_management", "power_management_2", "power_management_3", "power_management_4", "recovery"}
 
 // open reads config.properties.
 func (r *resolver) open(m ConfigMap, own bool) (source, error) {

@@ -80,6 +80,8 @@ type Plan struct {
 	// Kdump is asked for. This build does not wait for a dump, and Notes say so.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
+	// Next are the further levels, in order.
+	Next []Level `json:"next,omitempty"`
 	// Origins say of each parameter of the binding, secret ones too, where it
 	// stands.
 	Origins map[string]string `json:"origins,omitempty"`

@@ -20,17 +20,20 @@ type claim struct {
 // Duplicates refuses a device that another node has as well: one of the two is
 // wrong, and nothing here says which (S11). The other's configuration counts as
 // far as it can be read, even if the other node is refused for something else.
-func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine api.Binding) error {
+func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...api.Binding) error {
 	base, err := newResolver(all, n, s)
 	if err != nil {
 		return err
 	}
 	var read []string
-	for _, src := range mine.Sources {
-		name, _, _ := strings.Cut(src, "@")
-		read = append(read, name)
+	var devices []string
+	for _, b := range mine {
+		for _, src := range b.Sources {
+			name, _, _ := strings.Cut(src, "@")
+			read = append(read, name)
+		}
+		devices = append(devices, Addresses(b)...)
 	}
-	devices := Addresses(mine)
 	for _, c := range base.claims() {
 		if c.node == n.Name {
 			continue
@@ -109,7 +112,7 @@ func owner(cm, named string) string {
 // methods are those that a ConfigMap names or holds.
 func methods(m ConfigMap, lines map[string]entry) []string {
 	var out []string
-	for _, k := range []string{isolation, power, recovery} {
+	for _, k := range append([]string{isolation, power, recovery}, levels...) {
 		out = append(out, strings.Fields(lines[k].value)...)
 	}
 	for k := range m.Data {

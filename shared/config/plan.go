@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -56,12 +57,8 @@ func (r *resolver) plan(from source) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	if !has(stages[1].steps, Off) {
-		at := from.at()
-		if e, ok := from.lines[power]; ok {
-			at = e.at
-		}
-		return Plan{}, at.errorf("nothing in power_management can prove the machine off: it has no method that switches a device off")
+	if err := proves(from, power, stages[1]); err != nil {
+		return Plan{}, err
 	}
 	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
 	if on := stages[1].on; !has(p.Recovery, On) {
@@ -74,6 +71,9 @@ func (r *resolver) plan(from source) (Plan, error) {
 	p.Binding, p.Origins = b.Binding, b.origins
 	p.Binding.Sources = r.sources
 	p.Binding.LeaveOff = !has(p.Recovery, On)
+	if p.Next, err = r.next(from, p.Binding); err != nil {
+		return Plan{}, err
+	}
 	p.Notes = notes(p)
 	return p, nil
 }
@@ -84,7 +84,14 @@ func notes(p Plan) []string {
 	if p.Kdump {
 		out = append(out, "kdump=enabled: this build does not wait for a dump; cutting the power ends one that is under way")
 	}
-	for _, s := range slices.Concat(p.Isolation, p.Power, p.Recovery) {
+	steps := slices.Concat(p.Isolation, p.Power, p.Recovery)
+	for _, l := range p.Next {
+		steps = append(steps, l.Power...)
+	}
+	if n := len(p.Next); n > 0 {
+		out = append(out, fmt.Sprintf("%d further levels: they are tried as far as spec.levels of the FencePolicy goes", n))
+	}
+	for _, s := range steps {
 		if s.Skipped != "" {
 			out = append(out, "method "+s.Method+" is not carried out: "+s.Skipped)
 		}
@@ -96,7 +103,7 @@ func notes(p Plan) []string {
 		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
 	}
 	said := map[string]bool{}
-	for _, secrets := range secretsOf(p.Binding) {
+	for _, secrets := range secretsOf(p.Bindings()) {
 		for _, name := range slices.Sorted(maps.Keys(secrets)) {
 			if ref := secrets[name]; ref.ConfigMap != "" && !said[ref.ConfigMap+"/"+ref.Key] {
 				said[ref.ConfigMap+"/"+ref.Key] = true
@@ -107,10 +114,13 @@ func notes(p Plan) []string {
 	return out
 }
 
-func secretsOf(b api.Binding) []map[string]api.SecretRef {
-	out := []map[string]api.SecretRef{b.Secrets}
-	for _, m := range b.Members {
-		out = append(out, m.Secrets)
+func secretsOf(all []api.Binding) []map[string]api.SecretRef {
+	var out []map[string]api.SecretRef
+	for _, b := range all {
+		out = append(out, b.Secrets)
+		for _, m := range b.Members {
+			out = append(out, m.Secrets)
+		}
 	}
 	return out
 }

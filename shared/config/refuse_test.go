@@ -35,7 +35,7 @@ func TestRefuse(t *testing.T) {
 		"no node_name":                      {maps: []ConfigMap{own("power_management=ipmi", good)}, want: inConfig + ": node_name is missing; it must be 7"},
 		"another node's node_name":          {maps: []ConfigMap{own("#\nnode_name=8", good)}, want: inConfig + `, line 2: node_name is "8", but the ConfigMap is read for node 7`},
 		"a node_name for a whole type":      {maps: []ConfigMap{configMap("fence-config-type-rack", "config.properties", config)}, want: "ConfigMap fence-config-type-rack, key config.properties, line 1: node_name stands in a ConfigMap for many nodes; it belongs in fence-config-node-7"},
-		"an unknown key":                    {maps: []ConfigMap{own(config+"\nisolate=cordon", good)}, want: inConfig + `, line 3: unknown key "isolate"; known are isolation, kdump, node_name, power_management, recovery`},
+		"an unknown key":                    {maps: []ConfigMap{own(config+"\nisolate=cordon", good)}, want: inConfig + `, line 3: unknown key "isolate"; known are isolation, kdump, node_name, power_management, power_management_2, power_management_3, power_management_4, recovery`},
 		"a key twice, with - and _":         {maps: []ConfigMap{own(config+"\npower-management=", good)}, want: inConfig + `, line 3: "power_management" is given twice; it stands in line 2 already`},
 		"a line without =":                  {maps: []ConfigMap{own(config+"\ncordon", good)}, want: inConfig + ", line 3: not a key=value line"},
 		"a line without a key":              {maps: []ConfigMap{own(config+"\n=x", good)}, want: inConfig + ", line 3: not a key=value line"},

@@ -26,7 +26,7 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
 	k, b, err := r.kind(m)
-	if errors.Is(err, device.ErrFabric) && key != power {
+	if errors.Is(err, device.ErrFabric) && !isPower(key) {
 		return r.fabricStep(out, key, m)
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, 
 		return err
 	}
 	b.off, b.on = off, on
-	out.add(s, off, on, key == power, b)
+	out.add(s, off, on, isPower(key), b)
 	out.devices = append(out.devices, b)
 	return nil
 }

@@ -62,12 +62,12 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	return r, true
 }
 
-// Trusts tells whether the policy that decides for a node takes events of this
-// source and type for a request without a token.
-func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]string, source, typ string) bool {
+// Trusts is the entry by which the policy that decides for a node takes events of
+// this source and type without a token; nil if there is none.
+func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]string, source, typ string) *api.TrustedSource {
 	r, ok := ResolvePolicy(policies, node, nodeLabels)
 	if !ok {
-		return false
+		return nil
 	}
 	for _, p := range policies {
 		if p.Name != r.Name {
@@ -75,11 +75,11 @@ func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]strin
 		}
 		for _, t := range p.Spec.Requests.Trusted {
 			if t.Source == source && t.Type == typ {
-				return true
+				return &t
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // TriggerOf is the first condition of the policy that holds on the node.

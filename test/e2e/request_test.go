@@ -48,7 +48,7 @@ subjects: [{kind: ServiceAccount, name: rack-watch, namespace: default}]
 `
 
 const trusting = quick + `
-requests: {trusted: [{source: /racks/west}]}
+requests: {trusted: [{source: /racks/west}, {source: /smart, count: 2}]}
 `
 
 // TestRequests: who may start a fence of a healthy node by an event, and who
@@ -69,7 +69,11 @@ func TestRequests(t *testing.T) {
 	a.refused("with a token that lives for an hour", "node-1", "/me", "5", a.token("node-1", "5", 3600), api.TokenRefused)
 	a.refused("with a token of one who may not fence this node", "node-3", "/me", "6", a.token("node-3", "6", 600), api.NotAllowed)
 	a.refused("made an hour ago", "node-1", "/racks/west", "7", "old", api.RequestOld)
-	for node, words := range map[string]string{"node-1": "", "node-3": ""} {
+	a.refused("as the first of two reports", "node-4", "/smart", "10", "", api.Reported)
+	if reply, err := p.Handlers()["gate"](a.ctx, a.request("node-4", "/smart", "10", "")); reply != nil || err != nil {
+		t.Errorf("the first report again: %v %v", reply, err)
+	}
+	for node, words := range map[string]string{"node-1": "", "node-3": "", "node-4": ""} {
 		if f, err := w.Fences.Fence(w.ctx, node); err != nil || f != nil {
 			t.Errorf("a refused request opened a record of %s (%v)", node, err)
 		}
@@ -86,6 +90,8 @@ func TestRequests(t *testing.T) {
 	if r := two.Spec.Trigger.Request; r.By != "" || r.Source != "/racks/west" {
 		t.Errorf("asked for by %+v", r)
 	}
+	a.post("node-4", "/smart", "11", "")
+	w.phase("node-4", api.Finished)
 	a.again(p, "with a token that was used", "node-1", "/me", "8", secret)
 	a.again(p, "a second time, from a trusted source", "node-2", "/racks/west", "9", "")
 	for _, node := range []string{"node-1", "node-2"} {

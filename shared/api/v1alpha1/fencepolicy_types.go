@@ -182,6 +182,20 @@ type TrustedSource struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Type string `json:"type,omitempty"`
+	// Count is how many such events about one node it takes, all within Within:
+	// each alone is a report, which is written down as a Kubernetes Event about
+	// the node. One sent twice counts once.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Within metav1.Duration `json:"within,omitempty"`
 }
 
 // FenceAction is what becomes of the machine.

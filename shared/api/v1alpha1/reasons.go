@@ -74,6 +74,7 @@ const (
 
 	// Why an event that asks for a fence opens none.
 	NotTrusted     Reason = "SourceNotTrusted"
+	Reported       Reason = "Reported"
 	TokenRefused   Reason = "TokenRefused"
 	NotAllowed     Reason = "NotAllowed"
 	RequestServed  Reason = "RequestServedAlready"

@@ -1,0 +1,59 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// enough counts the reports of a source of which the policy wants several. Each is
+// written down as a Kubernetes Event whose name is the CloudEvent's own, so that
+// one that comes twice counts once; what counts is what the API server has, by its
+// times (S18, S30).
+func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, t *api.TrustedSource) (*no, error) {
+	if t.Count <= 1 {
+		return nil, nil
+	}
+	series := reportsOf(e)
+	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
+	if err := g.Client.Report(ctx, n, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
+		return nil, err
+	}
+	all, err := g.Client.EventsAbout(ctx, n.Name)
+	if err != nil {
+		return nil, err
+	}
+	since := g.lately(f, t.Within.Duration)
+	times := int32(0)
+	for i := range all {
+		ev := &all[i]
+		if ev.Reason == string(api.Reported) && ev.ReportingInstance == series && ev.InvolvedObject.UID == n.UID && ev.CreationTimestamp.After(since) {
+			times++
+		}
+	}
+	if times < t.Count {
+		return &no{api.Reported, fmt.Sprintf("report %d of the %d within %s that the policy wants of %s", times, t.Count, t.Within.Duration, e.Source())}, nil
+	}
+	return nil, nil
+}
+
+// lately is since when reports count: for so long, and not from before the end of
+// the node's last fence.
+func (g *Gate) lately(f *api.NodeFence, within time.Duration) time.Time {
+	since := g.Client.Clock().Now().Add(-within)
+	if f != nil && f.Status.PhaseSince != nil && f.Status.PhaseSince.After(since) {
+		since = f.Status.PhaseSince.Time
+	}
+	return since
+}
+
+// reportsOf names the row of reports that an event belongs to.
+func reportsOf(e event.Event) string { return "report-" + sum(e.Source()+"\x00"+e.Type()) }
+
+func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Level is another way to switch a node's machine, where the one before can't show
+// that it is off.
+type Level struct {
+	Power   []Step      `json:"power"`
+	Binding api.Binding `json:"binding"`
+	// Origins are as a plan's.
+	Origins map[string]string `json:"origins,omitempty"`
+}
+
+// Bindings are those of all levels.
+func (p Plan) Bindings() []api.Binding {
+	all := []api.Binding{p.Binding}
+	for _, l := range p.Next {
+		all = append(all, l.Binding)
+	}
+	return all
+}
+
+// levels are the keys of the further levels, in order.
+var levels = []string{power + "_2", power + "_3", power + "_4"}
+
+// isPower: the key is a level's.
+func isPower(key string) bool { return key == power || slices.Contains(levels, key) }
+
+// next reads the levels after the first. Each is a device, or a set, of its own: a
+// device that failed at one level is not another way at the next. A level
+// that is left out ends the row, and one after it is a mistake.
+func (r *resolver) next(from source, first api.Binding) ([]Level, error) {
+	var out []Level
+	devices := Addresses(first)
+	for i, key := range levels {
+		e, ok := from.lines[key]
+		switch {
+		case !ok:
+			continue
+		case i > len(out):
+			return nil, e.at.errorf("there is no %s; levels have no gaps", levels[len(out)])
+		}
+		s, err := r.stage(from, key)
+		if err != nil {
+			return nil, err
+		}
+		if err := proves(from, key, s); err != nil {
+			return nil, err
+		}
+		b, err := join(from, s.devices)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range Addresses(b.Binding) {
+			if slices.Contains(devices, a) {
+				return nil, e.at.errorf("device %s is switched by an earlier level already; a level is another device", a)
+			}
+			devices = append(devices, a)
+		}
+		if on := len(s.on) > 0; on == first.LeaveOff {
+			return nil, e.at.errorf("%s", map[bool]string{
+				true:  "this level switches the machine on again, and power_management leaves it off; say the same at all levels",
+				false: "no method of this level switches the machine on again, and power_management does; say the same at all levels",
+			}[on])
+		}
+		l := Level{Power: slices.Concat(s.steps, s.on), Binding: b.Binding, Origins: b.origins}
+		l.Binding.Sources, l.Binding.LeaveOff = r.sources, first.LeaveOff
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// proves: a level without an off shows nothing.
+func proves(from source, key string, s stage) error {
+	if has(s.steps, Off) {
+		return nil
+	}
+	at := from.at()
+	if e, ok := from.lines[key]; ok {
+		at = e.at
+	}
+	return at.errorf("nothing in %s can prove the machine off: it has no method that switches a device off", key)
+}
