@@ -64,9 +64,9 @@ release: ## Render infra/knative: one YAML file an overlay, into dist/
 	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
 
 .PHONY: generate
-generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, rights
+generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test ./events ./shared/fence ./infra/knative ./infra/aws ./infra/crd -run 'TestSchemas|TestWalk|TestGenerated' -update >/dev/null
+	@go test ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
 // TestDriversPages: the examples of the drivers' pages bind the machines that
@@ -44,6 +45,19 @@ func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
 	}
 	plan, err := config.Resolve(all, n, bindings{Parts{Drivers: Drivers}}.settings())
 	return plan.Binding.Address, err
+}
+
+// TestEveryDriverIsHeldToTheSuite, or never knows the power.
+func TestEveryDriverIsHeldToTheSuite(t *testing.T) {
+	held := map[string]bool{"manual": true}
+	for _, c := range devicetest.Counterparts {
+		held[c.Driver] = true
+	}
+	for name := range Drivers {
+		if !held[name] {
+			t.Errorf("driver %s has no counterpart in devicetest", name)
+		}
+	}
 }
 
 // TestDriversOfAgents: what was written for an agent binds by its driver here,

@@ -174,11 +174,7 @@ func (m *machine) told() []string {
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: []string{
-			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-			devicetest.Slow, devicetest.Early, devicetest.Lie,
-		},
+		Against: "agent",
 		Secrets: []string{password, changed, "hunter"},
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			m := newMachine(t, fault)

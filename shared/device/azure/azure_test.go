@@ -14,7 +14,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: resttest.Faults, Secrets: []string{token, secret}, Identity: vmID,
+		Against: "azure", Secrets: []string{token, secret}, Identity: vmID,
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			s := serve(t)
 			s.SetFault(fault)

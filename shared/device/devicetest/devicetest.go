@@ -54,7 +54,9 @@ type Machine struct {
 type Harness struct {
 	// New gives a machine that is on, of its own, with a fault. It ends with t.
 	New func(t *testing.T, fault string) Machine
-	// Faults are those besides none that it can make.
+	// Against names one of Counterparts, whose faults are those that New can make.
+	Against string
+	// Faults are those besides none that it can make, if it is Against none.
 	Faults []string
 	// Secrets are what no error may show.
 	Secrets []string
@@ -72,6 +74,13 @@ const (
 
 // Run holds a driver to the contract of package device.
 func Run(t *testing.T, h Harness) {
+	if h.Against != "" {
+		c, ok := Counterparts[h.Against]
+		if !ok || h.Faults != nil {
+			t.Fatalf("there is no counterpart %q, or it has other faults", h.Against)
+		}
+		h.Faults = c.Faults
+	}
 	for _, c := range checks {
 		t.Run(c.sentence, func(t *testing.T) {
 			if c.fault != None && !slices.Contains(h.Faults, c.fault) {

@@ -18,11 +18,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: []string{
-			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-			devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other, devicetest.Stopping,
-		},
+		Against:  "ec2",
 		Secrets:  []string{key, secret, changed},
 		Identity: id,
 		New: func(t *testing.T, fault string) devicetest.Machine {

@@ -14,7 +14,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: resttest.Faults, Secrets: []string{token, "PRIVATE KEY"}, Identity: id,
+		Against: "gce", Secrets: []string{token, "PRIVATE KEY"}, Identity: id,
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			s := serve(t)
 			s.SetFault(fault)

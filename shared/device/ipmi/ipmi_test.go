@@ -16,11 +16,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: []string{
-			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-			devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other,
-		},
+		Against:  "ipmi",
 		Secrets:  []string{password, changed},
 		Identity: guid,
 		New: func(t *testing.T, fault string) devicetest.Machine {

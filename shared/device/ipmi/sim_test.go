@@ -23,10 +23,7 @@ func TestSimConformance(t *testing.T) {
 		t.Skip("ipmi_sim is missing: apt-get install openipmi")
 	}
 	devicetest.Run(t, devicetest.Harness{
-		Faults: []string{
-			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.Mute, devicetest.Slow,
-		},
+		Against:  "ipmi/sim",
 		Secrets:  []string{password, changed},
 		Identity: guid,
 		New: func(t *testing.T, fault string) devicetest.Machine {

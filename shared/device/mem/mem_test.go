@@ -32,10 +32,7 @@ var names = map[string]string{
 }
 
 func TestConformance(t *testing.T) {
-	h := devicetest.Harness{Secrets: []string{password}, Identity: names[devicetest.None] + "-1"}
-	for fault := range names {
-		h.Faults = append(h.Faults, fault)
-	}
+	h := devicetest.Harness{Against: "mem", Secrets: []string{password}, Identity: names[devicetest.None] + "-1"}
 	h.New = func(t *testing.T, fault string) devicetest.Machine {
 		now := time.Unix(0, 0)
 		rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-1"

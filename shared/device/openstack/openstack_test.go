@@ -15,7 +15,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		Faults: resttest.Faults, Secrets: []string{token, password}, Identity: uuid,
+		Against: "openstack", Secrets: []string{token, password}, Identity: uuid,
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			s := serve(t)
 			s.SetFault(fault)

@@ -14,23 +14,17 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	faults := []string{
-		devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-		devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-		devicetest.Slow, devicetest.Early, devicetest.Lie,
-	}
-	for name, mode := range map[string]struct {
+	for name, h := range map[string]struct {
+		devicetest.Harness
 		params map[string]string
-		faults []string
 	}{
-		"by URI":              {nil, append([]string{devicetest.Other}, faults...)},
-		"by URI in a session": {map[string]string{"auth": "session"}, append([]string{devicetest.Other}, faults...)},
-		// Another machine isn't found by this one's UUID, which is another test.
-		"by UUID in a session": {map[string]string{"auth": "session", "systems_uri": "", "uuid": uuid}, faults},
+		"by URI":               {devicetest.Harness{Against: "redfish/uri"}, nil},
+		"by URI in a session":  {devicetest.Harness{Against: "redfish/session"}, map[string]string{"auth": "session"}},
+		"by UUID in a session": {devicetest.Harness{Against: "redfish/uuid"}, map[string]string{"auth": "session", "systems_uri": "", "uuid": uuid}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			devicetest.Run(t, devicetest.Harness{
-				Faults: mode.faults, Secrets: []string{password, changed}, Identity: uuid,
+				Against: h.Against, Secrets: []string{password, changed}, Identity: uuid,
 				New: func(t *testing.T, fault string) devicetest.Machine {
 					s := prepare(t)
 					if fault == devicetest.ConflictWhenOff {
@@ -42,7 +36,7 @@ func TestConformance(t *testing.T) {
 					}
 					s.setFault(fault)
 					return devicetest.Machine{
-						Driver:   s.dial(t, mode.params),
+						Driver:   s.dial(t, h.params),
 						On:       func() bool { return s.PowerOf("1") != redfishtest.Off },
 						Commands: s.told, SetFault: s.setFault, Settle: s.Settle,
 					}

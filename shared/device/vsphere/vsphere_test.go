@@ -8,12 +8,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
-		// There is no other machine: it is looked up by what it calls itself.
-		Faults: []string{
-			devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-			devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-			devicetest.Slow, devicetest.Early, devicetest.Lie,
-		},
+		Against: "vsphere",
 		Secrets: []string{password, changed}, Identity: uuid,
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			s := serve(t)

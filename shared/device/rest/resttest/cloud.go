@@ -22,13 +22,6 @@ const (
 	Off      State = "off"
 )
 
-// Faults are those that a Cloud can make; Other is for its API to make, by Is.
-var Faults = []string{
-	devicetest.Hang, devicetest.Refuse, devicetest.ConflictWhenOff, devicetest.AcceptAndIgnore,
-	devicetest.WrongPassword, devicetest.Unreachable, devicetest.ResetConnection, devicetest.Mute,
-	devicetest.Slow, devicetest.Early, devicetest.Lie, devicetest.Other, devicetest.Stopping,
-}
-
 // Cloud is the machine and who serves it.
 type Cloud struct {
 	// URL of the server.

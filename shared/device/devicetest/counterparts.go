@@ -1,0 +1,69 @@
+package devicetest
+
+import "slices"
+
+// Counterpart is what a driver is held to by the suite: who answers it, and how
+// that can misbehave.
+type Counterpart struct {
+	Driver, Mode string
+	// Is what answers, in words.
+	Is string
+	// By is who wrote it; empty if nodefence's own authors did.
+	By string
+	// Besides is what other tests of the driver hold it to.
+	Besides string
+	// Faults are those that it can play.
+	Faults []string
+}
+
+func all(but ...string) []string {
+	return slices.DeleteFunc([]string{
+		Hang, Refuse, ConflictWhenOff, AcceptAndIgnore, WrongPassword, Unreachable, ResetConnection, Mute,
+		Slow, Early, Lie, Other, Stopping,
+	}, func(f string) bool { return slices.Contains(but, f) })
+}
+
+const (
+	ownREST = "a server of our own (rest/resttest)"
+	ownBMC  = "a BMC of our own (redfishtest)"
+	sameBMC = "Debian's `fence_redfish` switches the same BMC"
+)
+
+// Counterparts are all, by the name by which a Harness is Against one. The suite
+// takes the faults from here, and MATRIX.md is made of it. Who has no state
+// between on and off can't play Stopping; who is found by what it calls itself
+// can't be Other.
+var Counterparts = map[string]Counterpart{
+	"mem": {
+		Driver: "mem", Is: "itself: its machines are in memory, for tests and the demo", Faults: all(Stopping),
+	},
+	"agent": {
+		Driver: "agent", Is: "a fence agent of our own, which misbehaves as it is told", Faults: all(Other, Stopping),
+		Besides: "Debian's `fence_ipmilan` on `ipmi_sim`, `fence_apc_snmp` on `snmpd`, the metadata of all agents",
+	},
+	"azure": {
+		Driver: "azure", Is: ownREST, Faults: all(),
+		Besides: "`armcompute/fake` of Azure's own SDK reads its requests and writes its answers; what a machine does is *unverified against anything independent*",
+	},
+	"ec2":       {Driver: "ec2", Is: "an API of our own (ec2test)", Faults: all()},
+	"gce":       {Driver: "gce", Is: ownREST, Faults: all()},
+	"openstack": {Driver: "openstack", Is: ownREST, Faults: all()},
+	"ipmi": {
+		Driver: "ipmi", Is: "the BMC of go-ipmi", By: "the authors of the library that the driver uses", Faults: all(Stopping),
+	},
+	"ipmi/sim": {
+		Driver: "ipmi", Is: "OpenIPMI's `ipmi_sim`", By: "others", Faults: all(ResetConnection, Early, Lie, Other, Stopping),
+	},
+	"redfish/uri": {
+		Driver: "redfish", Mode: "by URI", Is: ownBMC, Faults: all(Stopping), Besides: sameBMC,
+	},
+	"redfish/session": {
+		Driver: "redfish", Mode: "by URI, in a session", Is: ownBMC, Faults: all(Stopping), Besides: sameBMC,
+	},
+	"redfish/uuid": {
+		Driver: "redfish", Mode: "by UUID, in a session", Is: ownBMC, Faults: all(Other, Stopping), Besides: sameBMC,
+	},
+	"vsphere": {
+		Driver: "vsphere", Is: "govmomi's `simulator` (vcsim)", By: "the authors of the library that the driver uses", Faults: all(Other, Stopping),
+	},
+}
