@@ -57,8 +57,8 @@ func TestAnInvocationLooksOnce(t *testing.T) {
 			look(ctx, c)
 			c.set(nodePath, node("", foreign, ""))
 			isolate(ctx, c)
-			if d := cmp.Diff(parse(c.t, node("", foreign+","+ours, "true")), parse(c.t, c.text(nodePath))); d != "" {
-				c.t.Error(d)
+			if got := c.text(nodePath); !strings.Contains(got, foreign+","+ours) {
+				c.t.Error(got)
 			}
 		}, []string{get + nodePath, patch + nodePath, get + nodePath, patch + nodePath}},
 		"S5: after Ready=Unknown the node is read": {func(ctx context.Context, c *fakeAPI) {
