@@ -9,7 +9,8 @@ import (
 
 // calls are what a fence that meets no trouble does, in order. Each word with a
 // device is followed by a look, and nothing rests on what a call returned.
-func calls(p *api.ResolvedPolicy, b *api.Binding) []string {
+func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
+	b := levels[0]
 	device := "device " + b.Driver + " " + b.Address + ": "
 	out := []string{"API server: cordon the node, and place taint " + api.IsolationTaint}
 	if p.Action == api.ActionNone {
@@ -19,6 +20,9 @@ func calls(p *api.ResolvedPolicy, b *api.Binding) []string {
 			device+"State",
 			device+"Off, if the machine reads on",
 			device+"State, until it reads off twice, at least "+fence.Settle.String()+" apart")
+		for i := 1; i < min(len(levels), len(p.Levels)); i++ {
+			out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
+		}
 	}
 	out = append(out,
 		"API server: set Ready to Unknown, place the out-of-service taint, force-delete the node's pods",

@@ -250,6 +250,39 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestLevels: a second way is shown, and tried if the policy says so.
+func TestLevels(t *testing.T) {
+	const policies = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	pdu := configMap("fence-config-node-a", "config.properties", props+"\npower_management_2=pdu", "fence-method-bmc", bmc,
+		"fence-method-pdu", "agent_name=fence_pdu\naction=reboot\nip=192.0.2.9\nplug=7\nsecret=bmc-a")
+	for name, tc := range map[string]struct {
+		levels string
+		calls  int
+		notes  []string
+	}{
+		"one is tried":   {"", 9, []string{"1 further levels", "policy workers tries 1 of 2 levels (spec.levels)"}},
+		"both are tried": {`"levels": [{}, {}],`, 10, []string{"1 further levels"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := running(pdu)
+			body := strings.Replace(string(c[policies].(json.RawMessage)), `"mode"`, tc.levels+`"mode"`, 1)
+			code, out, problems := c.with(policies, body).plan(t, "-o", "json", "a")
+			var r Report
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err, problems)
+			}
+			if code != 0 || len(r.Levels) != 1 || r.Levels[0].Address != "192.0.2.9#7" || len(r.Calls) != tc.calls {
+				t.Errorf("exit code %d, levels %+v, calls %q", code, r.Levels, r.Calls)
+			}
+			for i, want := range tc.notes {
+				if len(r.Notes) != len(tc.notes) || !strings.HasPrefix(r.Notes[i], want) {
+					t.Errorf("notes %q, want %q", r.Notes, tc.notes)
+				}
+			}
+		})
+	}
+}
+
 // TestNow is what the gate would say this minute.
 func TestNow(t *testing.T) {
 	stamp := func(ago time.Duration) string {

@@ -31,6 +31,9 @@ type Report struct {
 	// Policy is the one that decides, with the limits of all that select the node.
 	Policy *api.ResolvedPolicy `json:"policy,omitempty"`
 	Device *Device             `json:"device,omitempty"`
+	// Levels are the further devices, tried in order if the one before can't show
+	// that the machine is off.
+	Levels []Device `json:"levels,omitempty"`
 	// Steps are the methods of the ConfigMaps.
 	Isolation []config.Step `json:"isolation,omitempty"`
 	Power     []config.Step `json:"powerManagement,omitempty"`
@@ -132,14 +135,17 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
-	if err := w.credentials(ctx, r, &plan.Binding); err != nil || r.Refused != "" {
-		return r, err
+	bindings := plan.Bindings()
+	for i := range bindings {
+		if err := w.credentials(ctx, r, &bindings[i]); err != nil || r.Refused != "" {
+			return r, err
+		}
 	}
 	if err := w.judge(ctx, r, n, &plan.Binding); err != nil {
 		return nil, err
 	}
 	if r.Refused == "" {
-		r.Calls = calls(r.Policy, &plan.Binding)
+		r.Calls = calls(r.Policy, bindings)
 	}
 	return r, nil
 }
@@ -148,10 +154,21 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 func (r *Report) configured(p config.Plan, c config.Cluster) {
 	r.Isolation, r.Power, r.Recovery, r.Notes = p.Isolation, p.Power, p.Recovery, p.Notes
 	r.Sources = slices.Concat(p.Binding.Sources, c.Sources)
-	r.Device = &Device{Driver: p.Binding.Driver, Address: p.Binding.Address, Identity: p.Binding.Identity}
-	params := maps.Clone(p.Binding.Params)
-	for i, m := range p.Binding.Members {
-		r.Device.Members = append(r.Device.Members, m.Driver+" "+m.Address)
+	r.Device = deviceOf(p.Binding, p.Origins)
+	for _, l := range p.Next {
+		r.Levels = append(r.Levels, *deviceOf(l.Binding, l.Origins))
+	}
+	if all, tried := len(p.Next)+1, max(1, len(r.Policy.Levels)); tried < all {
+		r.Notes = append(r.Notes, fmt.Sprintf("policy %s tries %d of %d levels (spec.levels)", r.Policy.Name, tried, all))
+	}
+}
+
+// deviceOf says where each value of a binding stands.
+func deviceOf(b api.Binding, origins map[string]string) *Device {
+	d := &Device{Driver: b.Driver, Address: b.Address, Identity: b.Identity}
+	params := maps.Clone(b.Params)
+	for i, m := range b.Members {
+		d.Members = append(d.Members, m.Driver+" "+m.Address)
 		if params == nil {
 			params = map[string]string{}
 		}
@@ -159,9 +176,10 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 			params[strconv.Itoa(i+1)+"."+name] = value
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Origins)) {
-		r.Device.Values = append(r.Device.Values, Value{Name: name, Value: params[name], From: p.Origins[name]})
+	for _, name := range slices.Sorted(maps.Keys(origins)) {
+		d.Values = append(d.Values, Value{Name: name, Value: params[name], From: origins[name]})
 	}
+	return d
 }
 
 // credentials are read as power reads them. Whoever may not is told so, and not

@@ -73,11 +73,9 @@ func one(w io.Writer, r Report) {
 		list(w, "limits", limits(p))
 	}
 	if d := r.Device; d != nil {
-		fmt.Fprintf(w, "device\t%s %s\n", d.Driver, d.Address)
-		list(w, "all of", d.Members)
-		fmt.Fprintf(w, "identity\t%s\n", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
-		for _, v := range d.Values {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)
+		d.show(w, "device")
+		for i := range r.Levels {
+			r.Levels[i].show(w, fmt.Sprintf("level %d", i+2))
 		}
 		steps(w, "isolation", r.Isolation)
 		steps(w, "power", r.Power)
@@ -88,6 +86,15 @@ func one(w io.Writer, r Report) {
 	}
 	list(w, "note", r.Notes)
 	list(w, "read", r.Sources)
+}
+
+func (d *Device) show(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s\t%s %s\n", name, d.Driver, d.Address)
+	list(w, "all of", d.Members)
+	fmt.Fprintf(w, "identity\t%s\n", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
+	for _, v := range d.Values {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)
+	}
 }
 
 func list(w io.Writer, name string, lines []string) {
