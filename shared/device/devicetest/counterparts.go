@@ -64,6 +64,6 @@ var Counterparts = map[string]Counterpart{
 		Driver: "redfish", Mode: "by UUID, in a session", Is: ownBMC, Faults: all(Other, Stopping), Besides: sameBMC,
 	},
 	"vsphere": {
-		Driver: "vsphere", Is: "govmomi's `simulator` (vcsim)", By: "the authors of the library that the driver uses", Faults: all(Other, Stopping),
+		Driver: "vsphere", Is: "govmomi's `simulator` (vcsim)", By: "others", Faults: all(Other, Stopping),
 	},
 }

@@ -3,13 +3,11 @@ package vsphere
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
+	"slices"
 	"strings"
-
-	"github.com/vmware/govmomi/vim25/types"
-	"github.com/vmware/govmomi/vim25/xml"
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/trust"
@@ -48,36 +46,34 @@ var statuses = map[int]error{
 	http.StatusRequestTimeout:   device.ErrUnreachable,
 }
 
-// explain sorts what the library says into the words that every driver uses.
+// explain sorts what went wrong into the words that every driver uses.
 func (c *conversation) explain(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var (
-		fault  interface{ Fault() types.BaseMethodFault }
-		about  *url.Error
-		status *notSOAP
-		syntax *xml.SyntaxError
-		other  xml.UnmarshalError
+		no    *fault
+		about *url.Error
+		code  *status
 	)
-	if errors.As(err, &fault) {
-		return c.faulty(what, fault.Fault(), err.Error())
+	if errors.As(err, &no) {
+		return c.faulty(what, no)
 	}
 	if errors.As(err, &about) {
 		err = about.Err
 	}
 	kind, why := device.ErrUnreachable, err.Error()
 	switch {
-	case errors.As(err, &status):
-		kind = statuses[status.status]
+	case errors.As(err, &code):
+		kind = statuses[code.code]
 		if kind == nil {
 			kind = device.ErrUnsupported
-			if status.status >= http.StatusInternalServerError {
+			if code.code >= http.StatusInternalServerError {
 				kind = device.ErrUnreachable
 			}
 		}
-	case errors.As(err, &syntax), errors.As(err, &other), errors.Is(err, errLong):
-		kind, why = device.ErrUnsupported, "the answer is not what vSphere has: "+why
+	case errors.Is(err, errNotSOAP):
+		kind = device.ErrUnsupported
 	default:
 		if words, ok := trust.Why(err); ok {
 			why = words
@@ -87,34 +83,23 @@ func (c *conversation) explain(what string, err error) error {
 }
 
 // faulty is a no in vSphere's own words.
-func (c *conversation) faulty(what string, f types.BaseMethodFault, text string) error {
-	name := nameOf(f)
-	kind, ok := kinds[strings.TrimSuffix(name, "Fault")]
+func (c *conversation) faulty(what string, f *fault) error {
+	name, text := f.name, f.text
+	kind, ok := kinds[name]
 	switch {
 	case ok:
-	case f == nil: // it says that something went wrong, and not what
+	case name == "": // it says that something went wrong, and not what
 		kind, name = device.ErrUnreachable, "a fault without a name"
 	default:
 		kind = device.ErrConflict
 	}
-	switch f := f.(type) {
-	case *types.NoPermission:
-		text = "needs the privilege " + f.PrivilegeId
-	case *types.InvalidPowerState:
-		text = "it is " + string(f.ExistingState)
+	switch {
+	case f.privilege != "":
+		text = "needs the privilege " + f.privilege
+	case f.existing != "":
+		text = "it is " + f.existing
 	}
 	return c.errorf(kind, "%s: %s: %s", what, name, text)
-}
-
-func nameOf(f types.BaseMethodFault) string {
-	t := reflect.TypeOf(f)
-	if t == nil {
-		return ""
-	}
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Name()
 }
 
 // errorf is an error of one kind about this vCenter.
@@ -135,7 +120,7 @@ func line(s string) string {
 
 // scrub takes out whatever an answer had of the credentials (S29).
 func (c *conversation) scrub(s string) string {
-	for _, secret := range append([]string{c.m.password}, c.wire.cookies...) {
+	for _, secret := range append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password)) {
 		if secret != "" {
 			s = strings.ReplaceAll(s, secret, "(redacted)")
 		}

@@ -3,25 +3,20 @@ package vsphere
 import (
 	"context"
 
-	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/types"
-
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// virtual is what of a virtual machine matters here.
+// virtual is what of a virtual machine matters here, in vSphere's words.
 type virtual struct {
-	ref            types.ManagedObjectReference
-	uuid           string
-	power          types.VirtualMachinePowerState
-	connection     types.VirtualMachineConnectionState
-	host           string
-	hostConnection types.HostSystemConnectionState
+	ref                     ref
+	uuid, power, connection string
+	host                    ref
+	hostConnection          string
 }
 
 // name is the one that never changes. People's names for machines do, and are
 // somebody else's text.
-func (vm *virtual) name() string { return vm.ref.Value }
+func (vm *virtual) name() string { return vm.ref.value }
 
 // find reads the machine of the UUID. Of two with one UUID, such as copies that
 // kept it, neither is meant.
@@ -31,86 +26,83 @@ func (c *conversation) find(ctx context.Context) (*virtual, error) {
 	if err != nil {
 		return nil, err
 	}
-	byBIOS := false
-	res, err := methods.FindAllByUuid(ctx, c.api, &types.FindAllByUuid{
-		This: *c.api.ServiceContent.SearchIndex, Datacenter: dc, Uuid: c.m.uuid, VmSearch: true, InstanceUuid: &byBIOS,
-	})
+	got, err := c.call(ctx, "FindAllByUuid", c.search, dc, with("uuid", c.m.uuid), with("vmSearch", "true"), with("instanceUuid", "false"))
+	found := got.all("returnval")
 	switch {
 	case err != nil:
 		return nil, c.explain(what, err)
-	case len(res.Returnval) == 0:
+	case len(found) == 0:
 		return nil, c.errorf(device.ErrUnknown, "no machine that this user may see has the BIOS UUID %s", c.m.uuid)
-	case len(res.Returnval) > 1:
-		return nil, c.errorf(device.ErrUnknown, "%d machines have the BIOS UUID %s; give each its own", len(res.Returnval), c.m.uuid)
+	case len(found) > 1:
+		return nil, c.errorf(device.ErrUnknown, "%d machines have the BIOS UUID %s; give each its own", len(found), c.m.uuid)
 	}
-	return c.read(ctx, res.Returnval[0])
+	return c.read(ctx, found[0].ref())
 }
 
-// datacenter is where to look; nil is everywhere.
-func (c *conversation) datacenter(ctx context.Context) (*types.ManagedObjectReference, error) {
+// datacenter is where to look, as an argument; empty is everywhere.
+func (c *conversation) datacenter(ctx context.Context) (string, error) {
 	if c.m.datacenter == "" {
-		return nil, nil
+		return "", nil
 	}
-	res, err := methods.FindByInventoryPath(ctx, c.api, &types.FindByInventoryPath{
-		This: *c.api.ServiceContent.SearchIndex, InventoryPath: c.m.datacenter,
-	})
+	got, err := c.call(ctx, "FindByInventoryPath", c.search, with("inventoryPath", c.m.datacenter))
+	dc := got.at("returnval").ref()
 	switch {
 	case err != nil:
-		return nil, c.explain("look for the datacenter", err)
-	case res.Returnval == nil || res.Returnval.Type != "Datacenter":
-		return nil, c.errorf(device.ErrUnknown, "there is no datacenter %q that this user may see", c.m.datacenter)
+		return "", c.explain("look for the datacenter", err)
+	case dc.kind != "Datacenter":
+		return "", c.errorf(device.ErrUnknown, "there is no datacenter %q that this user may see", c.m.datacenter)
 	}
-	return res.Returnval, nil
+	return dc.as("datacenter"), nil
 }
 
 // read asks for the machine first, and for its host as it is after that.
-func (c *conversation) read(ctx context.Context, ref types.ManagedObjectReference) (*virtual, error) {
-	p, err := c.properties(ctx, ref, "config.uuid", "runtime.powerState", "runtime.connectionState", "runtime.host")
+func (c *conversation) read(ctx context.Context, at ref) (*virtual, error) {
+	p, err := c.properties(ctx, at, "config.uuid", "runtime.powerState", "runtime.connectionState", "runtime.host")
 	if err != nil {
 		return nil, err
 	}
-	vm := &virtual{ref: ref}
-	vm.uuid, _ = p["config.uuid"].(string)
-	vm.power, _ = p["runtime.powerState"].(types.VirtualMachinePowerState)
-	vm.connection, _ = p["runtime.connectionState"].(types.VirtualMachineConnectionState)
+	vm := &virtual{
+		ref: at, uuid: p["config.uuid"].text(), power: p["runtime.powerState"].text(),
+		connection: p["runtime.connectionState"].text(), host: p["runtime.host"].ref(),
+	}
 	// One whose host can't read its files tells no UUID, and is not connected.
 	if vm.uuid != "" && !device.SameIdentity(vm.uuid, c.m.uuid) {
 		return nil, c.errorf(device.ErrUnknown, "machine %s has BIOS UUID %s, asked for was %s", vm.name(), vm.uuid, c.m.uuid)
 	}
-	host, ok := p["runtime.host"].(types.ManagedObjectReference)
-	if !ok {
+	if vm.host.kind != "HostSystem" {
 		return nil, c.errorf(device.ErrUnreachable, "machine %s is on no host; what is known of it is a memory", vm.name())
 	}
-	if p, err = c.properties(ctx, host, "runtime.connectionState"); err != nil {
+	if p, err = c.properties(ctx, vm.host, "runtime.connectionState"); err != nil {
 		return nil, err
 	}
-	vm.host = host.Value
-	vm.hostConnection, _ = p["runtime.connectionState"].(types.HostSystemConnectionState)
+	vm.hostConnection = p["runtime.connectionState"].text()
 	return vm, nil
 }
 
 // properties are those of one object. One that may not be read is an error and
 // not missing.
-func (c *conversation) properties(ctx context.Context, ref types.ManagedObjectReference, names ...string) (map[string]any, error) {
-	what := "read " + ref.Value
-	res, err := methods.RetrieveProperties(ctx, c.api, &types.RetrieveProperties{
-		This: c.api.ServiceContent.PropertyCollector,
-		SpecSet: []types.PropertyFilterSpec{{
-			PropSet: []types.PropertySpec{{Type: ref.Type, PathSet: names}}, ObjectSet: []types.ObjectSpec{{Obj: ref}},
-		}},
-	})
+func (c *conversation) properties(ctx context.Context, of ref, names ...string) (map[string]element, error) {
+	what := "read " + of.value
+	spec := "<specSet><propSet>" + with("type", of.kind) + with("all", "false")
+	for _, n := range names {
+		spec += with("pathSet", n)
+	}
+	spec += "</propSet><objectSet>" + of.as("obj") + "</objectSet></specSet>"
+	got, err := c.call(ctx, "RetrieveProperties", c.collector, spec)
 	if err != nil {
 		return nil, c.explain(what, err)
 	}
-	if len(res.Returnval) != 1 {
-		return nil, c.errorf(device.ErrUnknown, "%s: the answer is about %d objects", what, len(res.Returnval))
+	found := got.all("returnval")
+	if len(found) != 1 || found[0].at("obj").ref() != of {
+		return nil, c.errorf(device.ErrUnknown, "%s: the answer is about %d objects, or about another", what, len(found))
 	}
-	for _, m := range res.Returnval[0].MissingSet {
-		return nil, c.faulty(what+" "+m.Path, m.Fault.Fault, m.Fault.LocalizedMessage)
+	if missing := found[0].all("missingSet"); len(missing) > 0 {
+		m := missing[0]
+		return nil, c.faulty(what+" "+m.at("path").text(), faultOf(m.at("fault", "fault"), m.at("fault", "localizedMessage").text()))
 	}
-	p := map[string]any{}
-	for _, d := range res.Returnval[0].PropSet {
-		p[d.Name] = d.Val
+	p := map[string]element{}
+	for _, set := range found[0].all("propSet") {
+		p[set.at("name").text()] = set.at("val")
 	}
 	return p, nil
 }

@@ -211,8 +211,13 @@ func TestNotSOAP(t *testing.T) {
 			http.Redirect(w, r, "https://192.0.2.1/", http.StatusFound)
 		}, device.ErrUnsupported},
 		"a broken balancer": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, device.ErrUnreachable},
-		"busy":              {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "7"); w.WriteHeader(503) }, device.ErrUnreachable},
-		"words without end": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 5<<20)) }, device.ErrUnsupported},
+		"a broken server":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 500) }, device.ErrUnreachable},
+		"another answer": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<Envelope><Body><LoginResponse/></Body></Envelope>"))
+		}, device.ErrUnsupported},
+		"elements in elements": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("<a>", 1<<19))) }, device.ErrUnsupported},
+		"busy":                 {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "7"); w.WriteHeader(503) }, device.ErrUnreachable},
+		"words without end":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 5<<20)) }, device.ErrUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
@@ -222,6 +227,20 @@ func TestNotSOAP(t *testing.T) {
 				t.Errorf("%+v, %v, want %v", r, err, tc.kind)
 			}
 		})
+	}
+}
+
+// TestMarkup: what a parameter holds is text, and no part of a request.
+func TestMarkup(t *testing.T) {
+	const word = `a<b>&"'</password>`
+	s := serve(t)
+	s.word = word
+	if r, err := s.dial(map[string]string{"password": word}).State(t.Context()); err != nil || r.Power != device.On {
+		t.Error(r, err)
+	}
+	_, err := s.dial(map[string]string{"password": word, "datacenter": "</inventoryPath><x>"}).State(t.Context())
+	if !errors.Is(err, device.ErrUnknown) {
+		t.Error(err)
 	}
 }
 

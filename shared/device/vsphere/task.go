@@ -3,8 +3,6 @@ package vsphere
 import (
 	"context"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/types"
 )
 
 const (
@@ -16,7 +14,7 @@ const (
 )
 
 // wait gives back why a task failed, if it does so soon.
-func (c *conversation) wait(ctx context.Context, what string, task types.ManagedObjectReference) error {
+func (c *conversation) wait(ctx context.Context, what string, task ref) error {
 	until := time.Now().Add(patience)
 	if end, ok := ctx.Deadline(); ok && time.Until(end)/2 < patience {
 		until = time.Now().Add(time.Until(end) / 2)
@@ -26,12 +24,12 @@ func (c *conversation) wait(ctx context.Context, what string, task types.Managed
 		if err != nil {
 			return err
 		}
-		switch state, _ := p["info.state"].(types.TaskInfoState); state {
-		case types.TaskInfoStateSuccess:
+		switch p["info.state"].text() {
+		case "success":
 			return nil
-		case types.TaskInfoStateError:
-			why, _ := p["info.error"].(types.LocalizedMethodFault)
-			return c.faulty(what, why.Fault, why.LocalizedMessage)
+		case "error":
+			why := p["info.error"]
+			return c.faulty(what, faultOf(why.at("fault"), why.at("localizedMessage").text()))
 		}
 		if !time.Now().Add(pause).Before(until) {
 			return nil

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/types"
-
 	"github.com/nodefence/nodefence/shared/device"
 )
 
@@ -28,34 +25,26 @@ func (m *machine) State(ctx context.Context) (device.Reading, error) {
 	return r, nil
 }
 
+// vSphere's words for a machine's power.
+const (
+	poweredOn  = "poweredOn"
+	poweredOff = "poweredOff"
+	suspended  = "suspended"
+)
+
 // Off cuts the power at once; the system on it is not asked.
 func (m *machine) Off(ctx context.Context) error {
-	return m.change(ctx, "power off", types.VirtualMachinePowerStatePoweredOff, func(ctx context.Context, c *conversation, vm *virtual) (types.ManagedObjectReference, error) {
-		res, err := methods.PowerOffVM_Task(ctx, c.api, &types.PowerOffVM_Task{This: vm.ref})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	return m.change(ctx, "power off", poweredOff, "PowerOffVM_Task")
 }
 
 // On switches it on.
 func (m *machine) On(ctx context.Context) error {
-	return m.change(ctx, "power on", types.VirtualMachinePowerStatePoweredOn, func(ctx context.Context, c *conversation, vm *virtual) (types.ManagedObjectReference, error) {
-		res, err := methods.PowerOnVM_Task(ctx, c.api, &types.PowerOnVM_Task{This: vm.ref})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return res.Returnval, nil
-	})
+	return m.change(ctx, "power on", poweredOn, "PowerOnVM_Task")
 }
-
-// send starts one power operation.
-type send func(context.Context, *conversation, *virtual) (types.ManagedObjectReference, error)
 
 // change sends one command, once; none to a machine that is so already (S9), and
 // none to one whose host is not connected: nobody would know when it is done.
-func (m *machine) change(ctx context.Context, what string, goal types.VirtualMachinePowerState, do send) error {
+func (m *machine) change(ctx context.Context, what, goal, method string) error {
 	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		vm, err := c.find(ctx)
 		if err != nil {
@@ -67,12 +56,12 @@ func (m *machine) change(ctx context.Context, what string, goal types.VirtualMac
 		switch {
 		case c.settled(vm, goal):
 			return nil
-		case vm.power == types.VirtualMachinePowerStateSuspended && goal == types.VirtualMachinePowerStatePoweredOn:
+		case vm.power == suspended && goal == poweredOn:
 			return c.errorf(device.ErrConflict, "machine %s is suspended: it would go on where it was, with what it had in memory; power it off first", vm.name())
 		}
-		task, err := do(ctx, c, vm)
+		task, err := c.call(ctx, method, vm.ref)
 		if err = c.explain(what+" "+vm.name(), err); err == nil {
-			err = c.wait(ctx, what+" "+vm.name(), task)
+			err = c.wait(ctx, what+" "+vm.name(), task.at("returnval").ref())
 		}
 		if !errors.Is(err, device.ErrConflict) {
 			return err
@@ -87,16 +76,15 @@ func (m *machine) change(ctx context.Context, what string, goal types.VirtualMac
 
 // powers are those that states stand for. A suspended machine keeps its memory
 // and goes on where it was (S2).
-var powers = map[types.VirtualMachinePowerState]device.Power{
-	types.VirtualMachinePowerStatePoweredOn:  device.On,
-	types.VirtualMachinePowerStateSuspended:  device.On,
-	types.VirtualMachinePowerStatePoweredOff: device.Off,
-}
+var powers = map[string]device.Power{poweredOn: device.On, suspended: device.On, poweredOff: device.Off}
+
+// connected is vSphere's word for a host, and for a machine, that it hears.
+const connected = "connected"
 
 // reachable is that somebody is connected to the machine's host now.
 func (c *conversation) reachable(vm *virtual) error {
-	if vm.hostConnection != types.HostSystemConnectionStateConnected {
-		return c.errorf(device.ErrUnreachable, "host %s of machine %s is %s; what is known of the machine is a memory", vm.host, vm.name(), told(vm.hostConnection))
+	if vm.hostConnection != connected {
+		return c.errorf(device.ErrUnreachable, "host %s of machine %s is %s; what is known of the machine is a memory", vm.host.value, vm.name(), told(vm.hostConnection))
 	}
 	return nil
 }
@@ -105,7 +93,7 @@ func (c *conversation) power(vm *virtual) (device.Power, error) {
 	if err := c.reachable(vm); err != nil {
 		return device.Unknown, err
 	}
-	if vm.connection != types.VirtualMachineConnectionStateConnected {
+	if vm.connection != connected {
 		return device.Unknown, c.errorf(device.ErrUnreachable, "machine %s is %s; what is known of it is a memory", vm.name(), told(vm.connection))
 	}
 	p := powers[vm.power]
@@ -115,15 +103,15 @@ func (c *conversation) power(vm *virtual) (device.Power, error) {
 	return p, nil
 }
 
-func (c *conversation) settled(vm *virtual, goal types.VirtualMachinePowerState) bool {
+func (c *conversation) settled(vm *virtual, goal string) bool {
 	_, err := c.power(vm)
 	return err == nil && vm.power == goal
 }
 
 // told is a word of vSphere's, of which there may be none.
-func told[T ~string](s T) string {
+func told(s string) string {
 	if s == "" {
 		return "in a state that is not told"
 	}
-	return string(s)
+	return s
 }
