@@ -120,7 +120,7 @@ func (s *state) over() bool {
 	}
 	for _, m := range s.machines {
 		f := s.fence(m.node)
-		if m.died && (f == nil || m.cut || f.Open() && f.CurrentPhase() != api.Fenced) {
+		if m.died && (f == nil && m.dead() || m.cut || f != nil && f.Open() && f.CurrentPhase() != api.Fenced) {
 			return false
 		}
 	}
@@ -135,14 +135,20 @@ type explorer struct {
 	paths       map[digest]float64
 	total       float64
 	moves, deep int
-	// trace leads to the present state; broken and story are of the first fault.
-	trace []string
-	watch watch
-	story []string
+	// trace leads to the present state; failed is the one of the first fault.
+	trace  []string
+	watch  watch
+	failed []string
+	// tell hears who does what, where somebody listens.
+	tell func(who, what string)
+}
+
+func newExplorer(sc scenario) *explorer {
+	return &explorer{scenario: sc, code: newCodebase(sc.code), paths: map[digest]float64{}}
 }
 
 func explore(sc scenario) *explorer {
-	x := &explorer{scenario: sc, code: newCodebase(sc.code), paths: map[digest]float64{}}
+	x := newExplorer(sc)
 	defer x.code.close()
 	x.total = x.visit(sc.begin())
 	return x
@@ -178,14 +184,20 @@ func (x *explorer) visit(s *state) float64 {
 
 // settled tells whether s is an end, good or bad.
 func (x *explorer) settled(s *state) bool {
-	if s.finished(x.until) {
+	if len(x.trace) > endless {
+		s.watch.found(served, "it goes on for ever and no time passes")
+	}
+	if s.finished(x.until) || len(x.trace) > endless {
 		if s.watch.broken != "" {
-			x.watch, x.story = s.watch, slices.Clone(x.trace)
+			x.watch, x.failed = s.watch, slices.Clone(x.trace)
 		}
 		return true
 	}
 	return false
 }
+
+// endless is longer than any schedule that comes to an end.
+const endless = 2000
 
 // finished is an end of the schedule; what was promised for the end is looked at.
 func (s *state) finished(until time.Duration) bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"runtime"
 	"slices"
 	"time"
 )
@@ -162,22 +161,22 @@ func (c *codebase) start(d delivery, me string, at time.Duration) *running {
 		select {
 		case r.asks <- q.signed():
 		case <-r.gone:
-			runtime.Goexit() // it has died: nothing that it had in hand is left
+			return answer{}, errGone
 		}
 		select {
 		case a := <-r.answers:
 			now = a.got
 			return a, nil
 		case <-r.gone:
-			runtime.Goexit()
+			return answer{}, errGone
 		}
-		return answer{}, errGone
 	}}
 	go func() { r.ended <- p.do(d, c.build) }()
 	return r
 }
 
-// leave ends a goroutine where it stands.
+// leave ends a goroutine where it stands: no call of it comes through any more, so
+// that whatever it had in hand is lost, and it ends.
 func (r *running) leave() {
 	if r != nil {
 		close(r.gone)

@@ -1,16 +1,24 @@
 package model
 
 import (
-	"strings"
+	"flag"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/nodefence/nodefence/functions/cleanup"
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/power"
+	recovery "github.com/nodefence/nodefence/functions/recover"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
+
+var seed = flag.Uint64("model.seed", 0, "the seed of the first random schedule; 0 takes one from the clock")
+
+var schedules = flag.Int("model.schedules", 200, "how many random schedules to go through")
 
 // roomForOne is a policy under which one fence runs at a time.
 func roomForOne(a api.FenceAction) api.FencePolicy {
@@ -28,23 +36,118 @@ func roomForOne(a api.FenceAction) api.FencePolicy {
 	}
 }
 
-// threeDie is the scenario that is gone through from end to end.
-func threeDie() scenario {
+// die is the scenario of so many nodes that die at one moment, under two gates.
+func die(dead, crashes, doubles int) scenario {
 	return scenario{
-		policy: roomForOne(api.ActionOff), nodes: 6, dead: 3, code: withStandIn(shipped), fine: []string{gate.Name}, procs: 2,
-		still: []string{policies, budgets, nodes, leases}, alike: true, until: 10 * time.Minute,
+		policy: roomForOne(api.ActionOff), nodes: 2 * dead, dead: dead, code: withStandIn(shipped), fine: []string{gate.Name}, procs: 2,
+		crashes: crashes, doubles: doubles, alike: true,
+		still: []string{policies, budgets, nodes, leases}, until: 3 * time.Minute,
 	}
 }
 
+// oneDies is the scenario of one node that dies, with two power functions at once.
+func oneDies(crashes, doubles int) scenario {
+	return scenario{
+		policy: roomForOne(api.ActionReboot), nodes: 2, dead: 1, code: shipped, fine: []string{power.Name}, procs: 2,
+		crashes: crashes, doubles: doubles, still: []string{policies, budgets}, until: 30 * time.Minute,
+	}
+}
+
+// revival is the scenario of a node that heals, at any time.
+func revival() scenario {
+	sc := oneDies(0, 0)
+	sc.fine, sc.heals, sc.doubles = []string{gate.Name}, "a", 1
+	return sc
+}
+
 func TestEveryInterleaving(t *testing.T) {
-	for _, c := range [][3]int{{3,1,0}} {
-		start := time.Now()
-		sc := threeDie()
-		sc.dead, sc.crashes, sc.doubles = c[0], c[1], c[2]
-		x := explore(sc)
-		t.Log(c, x, time.Since(start))
-		if x.watch.broken != "" {
-			t.Error(x.watch.broken, x.watch.fault, strings.Join(x.story, "\n\t"))
+	for name, sc := range map[string]scenario{
+		"three nodes die, room for one, two gates": die(3, 1, 0),
+		"two die":                       die(2, 1, 1),
+		"one dies, two power functions": oneDies(1, 1),
+		"one heals":                     revival(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			x := explore(sc)
+			t.Log(x, "in", time.Since(start).Round(time.Millisecond))
+			if x.watch.broken != "" {
+				t.Error(x.story(x.failed))
+			}
+		})
+	}
+}
+
+func TestBrokenTwins(t *testing.T) {
+	caught := 0
+	table := map[string]struct {
+		scenario
+		breaks promise
+	}{
+		"counts, then acts, without the ledger":             {twinOf(die(2, 0, 0), countsAndActs), budget},
+		"acts without a reservation":                        {twinOf(die(1, 0, 0), countsAndActs), reserved},
+		"reads the ledger after counting, saves it blindly": {twinOf(die(2, 0, 0), savesBlindly), budget},
+		"reads the ledger after counting":                   {twinOf(die(2, 0, 0), countsTooEarly), budget},
+		"counts records and no reservations":                {twinOf(die(2, 0, 0), countsRecordsOnly), budget},
+		"drops the reservations of others too early":        {twinOf(die(2, 0, 0), dropsOthers), budget},
+		"never drops a reservation":                         {twinOf(die(2, 0, 0), dropsNone), served},
+		"keeps the slot in memory, and crashes":             {twinOf(die(3, 1, 0), keepsInMemory), budget},
+		"opens a fence for every event":                     {with(die(1, 0, 1), withStandIn(opensAgain)), once},
+		"speaks with a device under another's claim":        {with(oneDies(0, 1), seesNoClaim), claimed},
+		"does not look again before the device call":        {with(revival(), looksAway), healed},
+	}
+	for name, tw := range table {
+		t.Run(name, func(t *testing.T) {
+			tw.only = tw.breaks
+			x := explore(tw.scenario)
+			if x.watch.broken == "" {
+				t.Fatalf("not caught: %s: %v", tw.breaks, x)
+			}
+			caught++
+			t.Log(x.story(x.failed))
+		})
+	}
+	t.Logf("broken twins caught: %d of %d", caught, len(table))
+}
+
+func with(sc scenario, c code) scenario {
+	sc.code = c
+	return sc
+}
+
+func twinOf(sc scenario, way wayToReserve) scenario {
+	return with(sc, withStandIn(reservesBy(way)))
+}
+
+// crowd is the scenario of the random schedules: every function call by call.
+func crowd() scenario {
+	return scenario{
+		policy: roomForOne(api.ActionReboot), nodes: 10, dead: 3, code: shipped, procs: 8,
+		fine:    []string{gate.Name, isolate.Name, power.Name, cleanup.Name, recovery.Name},
+		crashes: 3, doubles: 3, losses: 3, pauses: 2, pause: 25 * time.Second, until: time.Hour,
+	}
+}
+
+// A failing schedule is shrunk and told; its seed goes through it again.
+func TestRandomSchedules(t *testing.T) {
+	first, many := *seed, 1
+	if first == 0 {
+		first, many = uint64(time.Now().UnixNano()), *schedules
+	}
+	start, steps := time.Now(), 0
+	for i := range many {
+		at := first + uint64(i)
+		x := newExplorer(crowd())
+		s, schedule := x.random(at)
+		steps += x.moves
+		if s.watch.broken != "" {
+			t.Errorf("schedule %d; again with -model.seed=%d\n%s", i, at, x.story(schedule))
+		}
+		x.code.close()
+		if t.Failed() {
+			break
 		}
 	}
+	t.Logf("%d random schedules of 8 invocations at once on 10 nodes, 3 of them dead, %d steps, in %s; first seed %d",
+		many, steps, time.Since(start).Round(time.Millisecond), first)
 }

@@ -125,6 +125,9 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 		r := *p.at.asks
 		x.mayWrite(r)
 		a := s.exec(r)
+		if x.tell != nil {
+			x.tell(fmt.Sprintf("%s on %s", p.me, p.node), inWords(r, a))
+		}
 		if first && late > 0 {
 			s.world.pass(s.now + late)
 			a.got = s.now

@@ -101,7 +101,7 @@ func (w *world) machine(node string) *machine { return &w.machines[node[0]-'a'] 
 
 // heal ends a hang by itself.
 func (w *world) heal(node string) {
-	if m := w.machine(node); m.hung {
+	if m := w.machine(node); m.on && m.hung {
 		m.hung = false
 		w.beat(m)
 	}

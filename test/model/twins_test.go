@@ -1,0 +1,258 @@
+package model
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/power"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// twin is the real gate with another way to reserve a slot.
+type twin struct {
+	*gate.Gate
+	process
+	way wayToReserve
+	// yes is when it gave itself a slot that is not in the ledger.
+	yes *time.Time
+}
+
+type wayToReserve func(*twin, context.Context, *api.NodeFence, *fence.Seen) error
+
+// reservesBy makes a gate that reserves in its own way.
+func reservesBy(way wayToReserve) code {
+	return func(p process, name string) run.Handler {
+		if name != gate.Name {
+			return shipped(p, name)
+		}
+		c := p.client()
+		t := &twin{Gate: p.gate(c), process: p, way: way}
+		t.Loop = p.loop(c, name, gate.Phases, t)
+		return t.Handle
+	}
+}
+
+func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	err := t.Gate.Look(ctx, f, seen)
+	if t.yes != nil {
+		seen.Reserved = t.yes
+	}
+	return err
+}
+
+func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+	if a != fence.Reserve {
+		return t.Gate.Act(ctx, f, a, seen)
+	}
+	return t.way(t, ctx, f, seen)
+}
+
+func (t *twin) hold(seen *fence.Seen) error {
+	seen.Verdict = &fence.Verdict{Reason: api.ConcurrencyHold, Message: "no room", Again: 3 * time.Second}
+	return nil
+}
+
+// picture is what counting needs.
+func (t *twin) picture(ctx context.Context) (fence.Cluster, error) {
+	n, err := t.Client.Nodes(ctx)
+	if err != nil {
+		return fence.Cluster{}, err
+	}
+	f, err := t.Client.Fences(ctx)
+	return fence.Cluster{Nodes: kube.ClusterNodes(n), Fences: f}, err
+}
+
+// holding tells whether the record of another node holds a slot.
+func holding(c fence.Cluster, f *api.NodeFence) bool {
+	for i := range c.Fences {
+		if o := &c.Fences[i]; o.Spec.Node != f.Spec.Node && o.CurrentPhase().HoldsSlot() {
+			return true
+		}
+	}
+	return false
+}
+
+// countsAndActs has no ledger.
+func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	c, err := t.picture(ctx)
+	if err != nil {
+		return err
+	}
+	if holding(c, f) {
+		return t.hold(seen)
+	}
+	now := t.Client.Clock().Now()
+	t.yes = &now
+	return nil
+}
+
+// savesBlindly reads the ledger after counting and saves it over whatever is there.
+func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	c, err := t.picture(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := t.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if seen.Verdict = fence.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
+		return nil
+	}
+	_, err = t.call(request{
+		method: http.MethodPatch, path: theLedger, by: t.me, contentType: "application/merge-patch+json",
+		body: encode(fields{"status": fields{"reservations": l.Status.Reservations}}),
+	})
+	return err
+}
+
+// countsTooEarly takes its picture before it reads the ledger, and then compares and swaps.
+func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	c, err := t.picture(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := t.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if seen.Verdict = fence.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
+		return nil
+	}
+	_, err = t.Client.SaveLedger(ctx, l)
+	return err
+}
+
+// countsRecordsOnly keeps the ledger well and does not count what is in it.
+func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	return t.swap(ctx, f, seen, func(c fence.Cluster, _ *api.FenceLedger) bool { return !holding(c, f) })
+}
+
+// dropsOthers forgets the reservations of fences that do not run yet.
+func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	return t.swap(ctx, f, seen, func(c fence.Cluster, l *api.FenceLedger) bool {
+		l.Status.Reservations = nil
+		return !holding(c, f)
+	})
+}
+
+// dropsNone keeps the reservations of fences that have ended.
+func dropsNone(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	return t.swap(ctx, f, seen, func(_ fence.Cluster, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
+}
+
+// swap reads the ledger first and saves it by compare-and-swap, as it must be;
+// whether there is room is the twin's own rule.
+func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, room func(fence.Cluster, *api.FenceLedger) bool) error {
+	l, err := t.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := t.picture(ctx)
+	if err != nil {
+		return err
+	}
+	if !room(c, l) {
+		return t.hold(seen)
+	}
+	l.Status.Reservations = append(l.Status.Reservations, api.Reservation{
+		Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: api.Time{Time: t.Client.Clock().Now()},
+	})
+	_, err = t.Client.SaveLedger(ctx, l)
+	return err
+}
+
+// keepsInMemory has the slot in its own process, where it is safe from all but a crash.
+func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	a, err := t.call(request{method: http.MethodPut, path: memory, body: []byte(f.Spec.Node), by: t.me})
+	if err != nil {
+		return err
+	}
+	holder := string(a.body)
+	if holder == f.Spec.Node {
+		now := t.Client.Clock().Now()
+		t.yes = &now
+		return nil
+	}
+	o, err := t.Client.Fence(ctx, holder)
+	if err == nil && o != nil && o.CurrentPhase() != api.Pending && !o.CurrentPhase().HoldsSlot() {
+		_, err = t.call(request{method: http.MethodDelete, path: memory, body: a.body, by: t.me})
+	}
+	if err != nil {
+		return err
+	}
+	return t.hold(seen)
+}
+
+// opensAgain opens a new fence for every event that says that a node is dead.
+func opensAgain(p process, name string) run.Handler {
+	h := shipped(p, name)
+	if name != gate.Name {
+		return h
+	}
+	return func(ctx context.Context, e event.Event) (*event.Event, error) {
+		c := p.client()
+		f, err := c.Fence(ctx, e.Subject())
+		if err == nil && f != nil && e.Type() == events.NodeUnhealthy {
+			f.Spec.Generation++
+			_, err = c.SaveFence(ctx, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return h(ctx, e)
+	}
+}
+
+// seesNoClaim is a power function that takes no notice of others' claims.
+func seesNoClaim(p process, name string) run.Handler {
+	if name != power.Name {
+		return shipped(p, name)
+	}
+	c := p.client()
+	f := &power.Power{Client: c, Open: p.open}
+	f.Loop = p.loop(c, name, power.Phases, f)
+	f.Loop.Store = claimless{c, p.me}
+	return f.Handle
+}
+
+type claimless struct {
+	step.Store
+	me string
+}
+
+func (s claimless) Fence(ctx context.Context, node string) (*api.NodeFence, error) {
+	f, err := s.Store.Fence(ctx, node)
+	if f != nil && f.Status.Claim != nil && f.Status.Claim.Holder != s.me {
+		f.Status.Claim = nil
+	}
+	return f, err
+}
+
+// looksAway is a power function that believes that a node is as it was.
+func looksAway(p process, name string) run.Handler {
+	if name != power.Name {
+		return shipped(p, name)
+	}
+	c := p.client()
+	f := &power.Power{Client: c, Open: p.open}
+	f.Loop = p.loop(c, name, power.Phases, blind{f})
+	return f.Handle
+}
+
+type blind struct{ *power.Power }
+
+func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	err := b.Power.Look(ctx, f, seen)
+	seen.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown"}}
+	return err
+}
