@@ -34,6 +34,8 @@ type LabOptions struct {
 // Machine is one simulated machine and its BMC, as the lab tells.
 type Machine struct {
 	Name, Power, State, BootID, SystemUUID, BMC, Username, Password, Fault string
+	// Outlets are the addresses of the two that feed it.
+	Outlets map[string]string
 }
 
 // Command is one that a BMC was given.

@@ -48,11 +48,11 @@ func newNode() *cobra.Command {
 
 func newBMC() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "bmc NODE {fault FAULT | log}",
+		Use:   "bmc NODE[.a|.b] {fault FAULT | log}",
 		Short: "Spoil a machine's BMC, or read what it was told",
 		Long: `Makes a machine's BMC misbehave ("none" ends that), or shows the commands that
-it was given. The lab refuses a fault that it doesn't know, and lists those that
-it does.`,
+it was given. NODE.a and NODE.b are the two outlets that feed the machine. The lab
+refuses a fault that it doesn't know, and lists those that it does.`,
 		Example: "  nodefence-lab bmc node-1 fault slow=6s\n  nodefence-lab bmc node-1 log -o json",
 		Args:    cobra.RangeArgs(2, 3),
 	}

@@ -9,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 	"github.com/nodefence/nodefence/test/lab/machine/writers"
 )
 
@@ -25,6 +27,8 @@ type nodeStatus struct {
 	Username   string `json:"username"`
 	Password   string `json:"password"`
 	Fault      string `json:"fault"`
+	// Outlets are the addresses of the two that feed the machine.
+	Outlets map[string]string `json:"outlets"`
 }
 
 // serve answers on the socket until ctx ends. Its permissions keep others out:
@@ -60,8 +64,8 @@ func (l *lab) handler() http.Handler {
 		return struct{}{}, n.do(r.PathValue("verb"))
 	}))
 	mux.HandleFunc("POST /v1/bmc/{node}/fault", l.withNode(setFault))
-	mux.HandleFunc("GET /v1/bmc/{node}/log", l.withNode(func(n *node, _ *http.Request) (any, error) {
-		return n.bmc.Log(), nil
+	mux.HandleFunc("GET /v1/bmc/{node}/log", l.withNode(func(n *node, r *http.Request) (any, error) {
+		return n.controller(r.PathValue("node")).Log(), nil
 	}))
 	mux.HandleFunc("GET /v1/writers", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, struct {
@@ -84,6 +88,7 @@ func (l *lab) status() []nodeStatus {
 		all = append(all, nodeStatus{
 			Name: name, Power: power, State: seen.state, BootID: seen.bootID, SystemUUID: n.uuid.String(),
 			BMC: n.bmc.Addr(), Username: n.username, Password: n.password, Fault: n.bmc.Fault(),
+			Outlets: map[string]string{"a": n.outlets["a"].Addr(), "b": n.outlets["b"].Addr()},
 		})
 	}
 	return all
@@ -96,13 +101,29 @@ func setFault(n *node, r *http.Request) (any, error) {
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return nil, fmt.Errorf("parse request: %w", err)
 	}
-	return struct{}{}, n.bmc.SetFault(body.Fault)
+	return struct{}{}, n.controller(r.PathValue("node")).SetFault(body.Fault)
+}
+
+// controller is a machine's BMC, NODE, or that of an outlet, NODE.a or NODE.b.
+func (n *node) controller(name string) *bmc.BMC {
+	if b := n.outlets[strings.TrimPrefix(name, n.name+".")]; b != nil {
+		return b
+	}
+	return n.bmc
+}
+
+// find takes NODE, NODE.a and NODE.b.
+func (l *lab) find(name string) *node {
+	for _, o := range outlets {
+		name = strings.TrimSuffix(name, "."+o)
+	}
+	return l.nodes[name]
 }
 
 // withNode finds the machine; whatever do refuses is the caller's mistake.
 func (l *lab) withNode(do func(*node, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		n := l.nodes[r.PathValue("node")]
+		n := l.find(r.PathValue("node"))
 		if n == nil {
 			refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
 			return

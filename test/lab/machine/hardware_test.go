@@ -204,3 +204,23 @@ func TestFlapFollowsTheCluster(t *testing.T) {
 		t.Errorf("writers (-want +got):\n%s", diff)
 	}
 }
+
+func TestAMachineIsDarkWithoutBothOutlets(t *testing.T) {
+	r := newRig(t)
+	dark := false
+	s := &supply{machine: r.hardware, bmc: func(d bool) { dark = d }, on: map[string]bool{"a": true, "b": true}}
+	a, b := &outlet{s, "a"}, &outlet{s, "b"}
+	a.PowerOff()
+	if a.Power() || !b.Power() || !r.Power() || dark {
+		t.Errorf("with one outlet: a %v, b %v, machine %v, dark %v", a.Power(), b.Power(), r.Power(), dark)
+	}
+	b.PowerOff()
+	if b.Power() || r.Power() || !dark {
+		t.Errorf("without outlets: b %v, machine %v, dark %v", b.Power(), r.Power(), dark)
+	}
+	b.PowerOn()
+	r.await(t, stateRunning)
+	if dark {
+		t.Error("its BMC is silent still")
+	}
+}

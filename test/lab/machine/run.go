@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +73,7 @@ type lab struct {
 type node struct {
 	*hardware
 	bmc      *bmc.BMC
+	outlets  map[string]*bmc.BMC
 	username string
 	password string
 }
@@ -111,11 +114,13 @@ func (l *lab) run(ctx context.Context) error {
 	}
 	for _, name := range l.names {
 		n := l.nodes[name]
-		l.wg.Go(func() {
-			if err := n.bmc.Serve(ctx); err != nil {
-				slog.Error("BMC failed", "node", n.name, "error", err)
-			}
-		})
+		for _, b := range append(slices.Collect(maps.Values(n.outlets)), n.bmc) {
+			l.wg.Go(func() {
+				if err := b.Serve(ctx); err != nil {
+					slog.Error("BMC failed", "node", n.name, "error", err)
+				}
+			})
+		}
 		n.firstBoot()
 	}
 	return l.serve(ctx)
@@ -159,6 +164,9 @@ func (l *lab) build(ctx context.Context, index int) error {
 	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: h.uuid, Username: n.username, Password: n.password})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
+	}
+	if err := n.plugIn(); err != nil {
+		return err
 	}
 	l.names = append(l.names, name)
 	l.nodes[name] = n

@@ -18,6 +18,8 @@ type Node struct {
 	Username   string `json:"username"`
 	Password   string `json:"password"`
 	Fault      string `json:"fault"`
+	// Outlets are the addresses of the two that feed the machine.
+	Outlets map[string]string `json:"outlets"`
 }
 
 // Command is one that a BMC was given.

@@ -36,6 +36,8 @@ type BMC struct {
 	server  *server.Server
 	// controlled counts the commands since the fault Reset was set.
 	controlled atomic.Uint32
+	// silent by the fault Hang; dark without a supply.
+	silent, dark atomic.Bool
 }
 
 // Listen opens the port. Serve has to be called for answers.
@@ -98,9 +100,16 @@ func (b *BMC) SetFault(text string) error {
 		return fmt.Errorf("set BMC's password: %w", err)
 	}
 	b.controlled.Store(0)
-	b.socket.setSilent(f.kind == Hang)
+	b.silent.Store(f.kind == Hang)
+	b.socket.setSilent(f.kind == Hang || b.dark.Load())
 	b.chassis.set(f)
 	return nil
+}
+
+// Dark takes the BMC's own supply, or gives it back.
+func (b *BMC) Dark(dark bool) {
+	b.dark.Store(dark)
+	b.socket.setSilent(dark || b.silent.Load())
 }
 
 func (b *BMC) addUser() error {
