@@ -2,9 +2,7 @@ package functions
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -160,18 +158,9 @@ func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 	} else if !ok {
 		return nil, fmt.Errorf("driver %q is not in this build", bound.Driver)
 	}
-	params, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) {
-		v, err := b.secret(ctx, ref)
-		if errors.Is(err, errNoKey) && !slices.ContainsFunc(kind.Params, func(p device.Param) bool { return p.Name == ref.Key && p.Required }) {
-			return "", config.ErrAbsent
-		}
-		return v, err
-	})
+	params, err := (&vault{bindings: b, kind: kind, read: map[string]map[string][]byte{}}).params(ctx, bound)
 	if err != nil {
 		return nil, err
-	}
-	if len(bound.Secrets) > 0 && len(params) == len(bound.Params) {
-		return nil, fmt.Errorf("the Secret of this machine has none of the keys %s", strings.Join(slices.Sorted(maps.Keys(bound.Secrets)), ", "))
 	}
 	return kind.Open(params)
 }
@@ -187,37 +176,4 @@ func (b bindings) openSet(ctx context.Context, bound *api.Binding) (device.Drive
 		members = append(members, set.Member{Name: m.Driver + " " + m.Address, Identity: m.Identity, Driver: d})
 	}
 	return set.New(members...)
-}
-
-// errNoKey is that a Secret is there, and not all that it could have.
-var errNoKey = errors.New("no such key")
-
-// secret reads one value where a SecretRef points.
-func (b bindings) secret(ctx context.Context, ref api.SecretRef) (string, error) {
-	if ref.Secret == "" {
-		return b.literal(ctx, ref)
-	}
-	s, err := b.Client.Secret(ctx, b.SecretsNamespace, ref.Secret)
-	if err != nil {
-		return "", err
-	}
-	if s == nil {
-		return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", b.SecretsNamespace, ref.Secret, ref.Key)
-	}
-	v, ok := s.Data[ref.Key]
-	if !ok {
-		return "", fmt.Errorf("secret %s/%s has no key %s: %w", b.SecretsNamespace, ref.Secret, ref.Key, errNoKey)
-	}
-	return string(v), nil
-}
-
-func (b bindings) literal(ctx context.Context, ref api.SecretRef) (string, error) {
-	cm, err := b.Client.ConfigMap(ctx, b.Namespace, ref.ConfigMap)
-	if err != nil {
-		return "", err
-	}
-	if cm == nil {
-		return "", fmt.Errorf("ConfigMap %s/%s does not exist", b.Namespace, ref.ConfigMap)
-	}
-	return config.Literal(config.ConfigMap{Name: cm.Name, Data: cm.Data}, ref.Key)
 }

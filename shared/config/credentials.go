@@ -29,15 +29,25 @@ func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[st
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", where(ref), err)
-		case v == "":
-			return nil, fmt.Errorf("%s: empty", where(ref))
-		case dirty(v):
-			// Most often the line break of an echo, and then no password at all.
-			return nil, fmt.Errorf("%s: the value has control characters, or a line break at its end; write it with printf %%s, or as stringData", where(ref))
+		}
+		if err := CheckSecret(v); err != nil {
+			return nil, fmt.Errorf("%s: %w", where(ref), err)
 		}
 		out[p] = v
 	}
 	return out, nil
+}
+
+// CheckSecret refuses a value that was not meant, without showing it.
+func CheckSecret(v string) error {
+	switch {
+	case v == "":
+		return errors.New("empty")
+	case dirty(v):
+		// Most often the line break of an echo, and then no password at all.
+		return errors.New("the value has control characters, or a line break at its end; write it with printf %s, or as stringData")
+	}
+	return nil
 }
 
 func where(ref api.SecretRef) string {

@@ -23,10 +23,12 @@ type body struct {
 
 func (b body) at() place { return place{cm: b.cm.Name, key: b.key} }
 
-// canonical is a parameter's one name.
-func (r *resolver) canonical(name string) string {
+func (r *resolver) canonical(name string) string { return r.s.Canonical(name) }
+
+// Canonical is a parameter's one name.
+func (s Settings) Canonical(name string) string {
 	n := norm(name)
-	if a, ok := r.s.Aliases[n]; ok {
+	if a, ok := s.Aliases[n]; ok {
 		n = norm(a)
 	}
 	switch n {

@@ -1,0 +1,129 @@
+package functions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// vault reads the secrets of one device, for the one call that is about to be
+// made, each Secret once (S29).
+type vault struct {
+	bindings
+	kind device.Kind
+	// read are the Secrets by name.
+	read map[string]map[string][]byte
+}
+
+// errNoKey is that a Secret is there, and not all that it could have.
+var errNoKey = errors.New("no such key")
+
+// params are the parameters with their secrets.
+func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]string, error) {
+	out, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) {
+		value, err := v.value(ctx, ref)
+		if p, ok := v.param(ref.Key); errors.Is(err, errNoKey) && !(ok && p.Required) {
+			return "", config.ErrAbsent
+		}
+		return value, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(bound.Secrets) > 0 && len(out) == len(bound.Params) {
+		return nil, fmt.Errorf("the Secret of this machine has none of the keys %s", strings.Join(slices.Sorted(maps.Keys(bound.Secrets)), ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.read)) {
+		if err := v.others(name, bound, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// value reads one value where a SecretRef points.
+func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
+	if ref.Secret == "" {
+		return v.literal(ctx, ref)
+	}
+	data, ok := v.read[ref.Secret]
+	if !ok {
+		s, err := v.Client.Secret(ctx, v.SecretsNamespace, ref.Secret)
+		if err != nil {
+			return "", err
+		}
+		if s == nil {
+			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", v.SecretsNamespace, ref.Secret, ref.Key)
+		}
+		data = s.Data
+		v.read[ref.Secret] = data
+	}
+	var found []string
+	for key := range data {
+		if v.settings().Canonical(key) == v.settings().Canonical(ref.Key) {
+			found = append(found, key)
+		}
+	}
+	slices.Sort(found)
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("secret %s/%s has no key %s: %w", v.SecretsNamespace, ref.Secret, ref.Key, errNoKey)
+	case 1:
+		return string(data[found[0]]), nil
+	}
+	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", v.SecretsNamespace, ref.Secret, strings.Join(found, " and "))
+}
+
+// others are the parameters that a Secret has besides the secret ones: they
+// complete what the ConfigMaps say, and never say it another way. Keys that are
+// no parameters are somebody else's business.
+func (v *vault) others(name string, bound *api.Binding, out map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(v.read[name])) {
+		p, ok := v.param(key)
+		if _, asked := bound.Secrets[p.Name]; !ok || asked {
+			continue
+		}
+		at := "Secret " + name + ", key " + key + ": "
+		given, is := bound.Params[p.Name]
+		switch value := string(v.read[name][key]); {
+		case p.Machine:
+			return errors.New(at + "it says which machine is meant, which a Secret never does; give it in the node's own ConfigMap and delete it here")
+		case is && given != p.Default:
+			return errors.New(at + "it is given in a ConfigMap as well; delete one of them")
+		default:
+			if err := config.CheckSecret(value); err != nil {
+				return fmt.Errorf("%s%w", at, err)
+			}
+			out[p.Name] = value
+		}
+	}
+	return nil
+}
+
+// param finds the driver's parameter that a key means.
+func (v *vault) param(key string) (device.Param, bool) {
+	for _, p := range v.kind.Params {
+		if v.settings().Canonical(p.Name) == v.settings().Canonical(key) {
+			return p, true
+		}
+	}
+	return device.Param{}, false
+}
+
+func (v *vault) literal(ctx context.Context, ref api.SecretRef) (string, error) {
+	cm, err := v.Client.ConfigMap(ctx, v.Namespace, ref.ConfigMap)
+	if err != nil {
+		return "", err
+	}
+	if cm == nil {
+		return "", fmt.Errorf("ConfigMap %s/%s does not exist", v.Namespace, ref.ConfigMap)
+	}
+	return config.Literal(config.ConfigMap{Name: cm.Name, Data: cm.Data}, ref.Key)
+}

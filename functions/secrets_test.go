@@ -1,0 +1,83 @@
+package functions
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestKeysOfASecret are parameters by any of their names: what the ConfigMaps do
+// not say, and never which machine.
+func TestKeysOfASecret(t *testing.T) {
+	var opened map[string]string
+	kind := device.Kind{
+		Params: []device.Param{
+			{Name: "ip", Machine: true}, {Name: "username"}, {Name: "cipher", Default: "3"},
+			{Name: "password", Secret: true, Required: true}, {Name: "community", Secret: true},
+		},
+		Open: func(p map[string]string) (device.Driver, error) { opened = p; return nil, nil },
+	}
+	bound := func(params map[string]string) *api.Binding {
+		return &api.Binding{Driver: "bmc", Params: params, Secrets: map[string]api.SecretRef{
+			"password": {Secret: "s", Key: "password"}, "community": {Secret: "s", Key: "community"}}}
+	}
+	at := map[string]string{"ip": "a", "cipher": "3"}
+	for name, tc := range map[string]struct {
+		params map[string]string
+		secret map[string]string
+		want   map[string]string
+		err    string
+	}{
+		"a password": {at, map[string]string{"password": "x"}, map[string]string{"ip": "a", "cipher": "3", "password": "x"}, ""},
+		"older names, what is no secret, and what is nobody's": {at, map[string]string{"passwd": "x", "login": "u", "cipher": "17", "note": "mine"},
+			map[string]string{"ip": "a", "cipher": "17", "username": "u", "password": "x"}, ""},
+		"two names of one":              {at, map[string]string{"passwd": "x", "password": "y"}, nil, "Secret s, key password: secret devices/s has passwd and password, which are one parameter; delete all but one"},
+		"which machine (S11)":           {at, map[string]string{"password": "x", "ipaddr": "b"}, nil, "Secret s, key ipaddr: it says which machine is meant, which a Secret never does; give it in the node's own ConfigMap and delete it here"},
+		"in both":                       {map[string]string{"ip": "a", "username": "u"}, map[string]string{"password": "x", "username": "u"}, nil, "Secret s, key username: it is given in a ConfigMap as well; delete one of them"},
+		"a line break, not shown":       {at, map[string]string{"password": "x", "login": "u\n"}, nil, "Secret s, key login: the value has control characters, or a line break at its end; write it with printf %s, or as stringData"},
+		"what is required is not there": {at, map[string]string{"community": "x"}, nil, "Secret s, key password: secret devices/s has no key password: no such key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				reads++
+				s := corev1.Secret{Data: map[string][]byte{}}
+				for k, v := range tc.secret {
+					s.Data[k] = []byte(v)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(s)
+			}))
+			defer srv.Close()
+			c, err := kube.New(&rest.Config{Host: srv.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices"}, Client: c, Drivers: map[string]device.Kind{"bmc": kind}}}
+			opened = nil
+			_, err = b.Open(t.Context(), bound(tc.params))
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if d := cmp.Diff(tc.err, text); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(tc.want, opened); d != "" {
+				t.Error(d)
+			}
+			if reads != 1 {
+				t.Errorf("the Secret was read %d times", reads)
+			}
+		})
+	}
+}
