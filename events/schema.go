@@ -38,6 +38,8 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "condition", "status", "since"}
 	case NodeMarked:
 		return []string{"node", "nodeUID", "fence"}
+	case NodeSuspect:
+		return []string{"node", "nodeUID", "since"}
 	case NodeProblem:
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}
 	}

@@ -96,7 +96,11 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 	if err != nil {
 		return false, err
 	}
-	spec, why := opening(n, policies, f)
+	early, err := g.suspicion(ctx, n, policies, f, e)
+	if err != nil {
+		return false, err
+	}
+	spec, why := opening(n, policies, f, early)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
 		return false, nil
@@ -118,20 +122,26 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 }
 
 // opening is the spec with which a record would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence) (*api.NodeFenceSpec, string) {
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion) (*api.NodeFenceSpec, string) {
 	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, "NoPolicy"
 	}
 	trigger, ok := fence.TriggerOf(policy, kube.NodeSeen(n, ""))
-	if !ok {
+	switch {
+	case ok:
+	case early.why != "":
+		return nil, early.why
+	case early.trigger == nil:
 		return nil, "Healthy"
+	default:
+		trigger = *early.trigger
 	}
 	spec := &api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: trigger, Policy: policy}
 	if last == nil {
 		return spec, ""
 	}
-	if last.Status.Outcome == api.AbortedByPerson && sameSpell(last, n.UID, trigger) {
+	if last.Status.Outcome == api.AbortedByPerson && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.AbortedByPerson)
 	}

@@ -36,10 +36,16 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	return i.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node and the brakes.
+// Look sees the node and the brakes, and the Lease where that alone may speak for
+// the fence.
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	if err := i.Client.LookNodeOnly(ctx, f, seen); err != nil {
 		return err
+	}
+	if fence.Early(f.Spec.Policy) != nil {
+		if err := i.Client.LookLease(ctx, f, seen); err != nil {
+			return err
+		}
 	}
 	return i.Client.LookBrakes(ctx, f, seen)
 }

@@ -54,7 +54,7 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 	if v := calm(f, c, l, now); v != nil {
 		return v
 	}
-	for _, limit := range []func(*api.NodeFence, Cluster, *api.FenceLedger, time.Time) *Verdict{room, rate, budgets, quorum} {
+	for _, limit := range []func(*api.NodeFence, Cluster, *api.FenceLedger, time.Time) *Verdict{lookBack, room, rate, budgets, quorum} {
 		if v := limit(f, c, l, now); v != nil {
 			return v
 		}
@@ -71,13 +71,14 @@ func rebuild(l *api.FenceLedger, fences []api.NodeFence, now time.Time) {
 	for i := range fences {
 		f := &fences[i]
 		r, found := reservationOf(old, f)
+		forgetGivenBack(l, f)
 		switch {
 		case f.CurrentPhase().HoldsSlot() && f.Status.Generation == f.Spec.Generation:
 			if !found {
 				r = api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)}
 			}
 			l.Status.Reservations = append(l.Status.Reservations, r)
-		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= DecisionValidity:
+		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= DecisionValidity && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}
@@ -94,7 +95,7 @@ func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bo
 
 // ReservedAt is when this fence's slot was reserved, if it has one.
 func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
-	if r, ok := reservationOf(l.Status.Reservations, f); ok {
+	if r, ok := reservationOf(l.Status.Reservations, f); ok && !givenBack(r, f) {
 		return &r.At.Time
 	}
 	return nil

@@ -41,6 +41,9 @@ func (d *decision) pending() Action {
 	case p.Mode == api.Approve && d.spec.Requests.Approve == nil && !d.confirmAsked():
 		return d.awaitApproval()
 	}
+	if d.paced() {
+		return None
+	}
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
 		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
 	}
@@ -50,6 +53,9 @@ func (d *decision) pending() Action {
 func (d *decision) unbound() Action {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
+	}
+	if d.onlyLease() {
+		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
 	}
 	return d.to(api.Failed, api.BindingInvalid, d.spec.BindingError)
 }
@@ -78,6 +84,12 @@ func (d *decision) awaitApproval() Action {
 func (d *decision) reserve() Action {
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt = d.stamp(*r)
+		if Early(d.spec.Policy) != nil {
+			d.st.Power.NotBefore = nil
+		}
+		if d.onlyLease() && !d.seen.Node.Taint && !d.confirmAsked() {
+			return d.toPeek()
+		}
 		return d.to(api.Isolating, api.Admitted, "within all limits")
 	}
 	if v := d.seen.Verdict; v != nil {
@@ -152,11 +164,19 @@ func (d *decision) calledOff() bool {
 		}
 		return d.undoNow(api.AbortedByPerson, who)
 	}
-	if !d.unhealthy() && !d.asked() {
+	if !d.unhealthy() && !d.asked() && !d.stands() {
 		if d.requestOld() {
 			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since; no power was cut")
 		}
-		return d.undoNow(api.Healed, "no condition of the policy holds any more; no power was cut")
+		why := "no condition of the policy holds any more"
+		if d.spec.Trigger.Suspicion() {
+			why = "its Lease moves again, and no condition of the policy holds"
+		}
+		return d.undoNow(api.Healed, why+"; no power was cut")
+	}
+	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
+		d.to(api.Pending, api.Suspected, "its Lease is no evidence any more; waiting for a condition of the policy")
+		return true
 	}
 	return d.braked()
 }
@@ -212,23 +232,13 @@ func (d *decision) requestOld() bool {
 	return d.spec.Trigger.Request != nil && d.st.OpenedAt != nil && d.since(d.st.OpenedAt) > limit
 }
 
-// dueAt is when the first of the conditions has held for as long as the policy asks.
+// dueAt is when the first of the conditions, or the Lease where it is evidence,
+// has held for as long as the policy asks.
 func (d *decision) dueAt() time.Time {
-	var due time.Time
 	if d.asked() {
-		return due
+		return time.Time{}
 	}
-	for _, e := range d.st.Evidence {
-		for _, want := range d.spec.Policy.Conditions {
-			if want.Type != e.Type || want.Status != e.Status {
-				continue
-			}
-			if t := e.Since.Add(want.For.Duration); due.IsZero() || t.Before(due) {
-				due = t
-			}
-		}
-	}
-	return due
+	return sooner(conditionsDue(d.spec, &d.st), d.suspectAt())
 }
 
 // stale sends a fence whose yes is too old back to the gate (S17).

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -194,7 +195,9 @@ func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
 }
 
 func TestEveryBrokenDecideIsCaught(t *testing.T) {
-	for name, d := range broken {
+	all := maps.Clone(broken)
+	maps.Copy(all, brokenEarly)
+	for name, d := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalker(d)

@@ -150,7 +150,7 @@ func (d *decision) noteConditions() {
 	var now []api.Evidence
 	for _, want := range d.spec.Policy.Conditions {
 		for _, c := range d.seen.Node.Conditions {
-			if c.Type == want.Type && c.Status == want.Status {
+			if c.Type == want.Type && c.Status == want.Status && !d.ourMark(c) {
 				now = append(now, d.spell(c))
 			}
 		}

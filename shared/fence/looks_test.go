@@ -40,6 +40,9 @@ func waits(s state) []time.Duration {
 	if climbed(s) && s.st.Phase != api.Releasing {
 		return append(all, 11*time.Second)
 	}
+	if s.isEarly() {
+		all = append(all, walkFor+time.Second)
+	}
 	switch s.st.Phase {
 	case api.Releasing:
 		return append(all, 31*time.Second, 51*time.Second)
@@ -59,8 +62,8 @@ func bases(s state, now time.Time) []Seen {
 	boots := []string{"a", "b"}
 	if climbed(s) {
 		boots = boots[:1] // varied below it, where the same lines decide
-	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering {
-		boots = boots[:1] // the boot is not read here
+	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering || s.isEarly() {
+		boots = boots[:1] // the boot is not read here, or like in any other fence
 	}
 	for _, ready := range []string{"True", "Unknown"} {
 		for _, moved := range []bool{false, true} {
@@ -113,6 +116,7 @@ func usual(s state, now time.Time, ready string, moved bool, boot string) Seen {
 func vary(s state, now time.Time, x Seen) []Seen {
 	all := []Seen{x}
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
+	earlyLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		old := now.Add(-2 * DecisionValidity)

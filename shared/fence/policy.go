@@ -46,7 +46,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	first := mine[0]
 	r := api.ResolvedPolicy{
 		Name: first.Name, Generation: first.Generation,
-		Conditions: first.Spec.Unhealthy.Conditions, Action: first.Spec.Action, Mode: first.Spec.Mode,
+		Conditions: first.Spec.Unhealthy.Conditions, EarlyEvidence: first.Spec.EarlyEvidence, Action: first.Spec.Action, Mode: first.Spec.Mode,
 		Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
 		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
 	}

@@ -13,6 +13,9 @@ func (d *decision) fencing() Action {
 	if d.ended() {
 		return None
 	}
+	if d.peeking() {
+		return d.peek()
+	}
 	if d.confirmAsked() {
 		return d.confirmed()
 	}
@@ -39,6 +42,9 @@ func (d *decision) fencing() Action {
 // judge takes a fresh reading.
 func (d *decision) judge() Action {
 	r := d.st.Power.LastRead
+	if r.Power != "Off" && d.onlyLease() {
+		return d.standDown()
+	}
 	switch r.Power {
 	case "Off":
 		return d.seenOff(r)
@@ -142,7 +148,7 @@ func (d *decision) readOrOff() Action {
 	if d.spoken() || d.early() {
 		return None
 	}
-	if d.freshlyRead("On") && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+	if d.freshlyRead("On") && !d.onlyLease() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.st.Power.CutByUs && d.braking() {
 			return d.hold(api.StoppedHold, "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}

@@ -180,6 +180,11 @@ const (
 	ActWithin = 10 * time.Second
 	// Poll lies between two looks at something that we wait to see.
 	Poll = time.Second
+	// PeekPoll is the least time between two reads of a machine for which only its
+	// Lease speaks.
+	PeekPoll = 3 * time.Second
+	// PictureLag is how long after its time a still Lease may come into the picture.
+	PictureLag = time.Second
 	// SlowRetry bounds the doubling interval of tries that never end (S25).
 	SlowRetry = 5 * time.Minute
 	// maxHistory and maxPast bound the record.

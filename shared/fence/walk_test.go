@@ -41,6 +41,8 @@ type shadow struct {
 	off [2]bool
 	// served: power was cut or work released, so that a request is used up.
 	served bool
+	// sick is since when the policy's condition has held; zero if it does not.
+	sick time.Time
 }
 
 type state struct {
@@ -115,7 +117,7 @@ func newWalker(d decider) *walker {
 func (w *walker) run() {
 	// The request goes first: once it is served its states are those of any
 	// fence, and whoever comes there first stands for both.
-	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec()} {
+	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec(), earlySpec()} {
 		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
 	}
 	levels := levelsSpec()
@@ -124,7 +126,7 @@ func (w *walker) run() {
 		w.queue = w.queue[1:]
 		for _, l := range looks(s) {
 			w.step(s, l)
-			if two := s; w.levels && !climbed(s) && s.st.Phase == api.Fencing {
+			if two := s; w.levels && !climbed(s) && !s.isEarly() && s.st.Phase == api.Fencing {
 				two.spec.NextBindings, two.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
 				w.step(two, l)
 			}
@@ -201,6 +203,9 @@ func climbed(s state) bool {
 
 // saw updates the shadow by what the look really showed.
 func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
+	if !(&decision{spec: &spec, st: st, seen: seen, now: now}).callElsewhere() {
+		sh.sick = sh.sickSince(seen, now)
+	}
 	if seen.Lease.Renewed != sh.renewed {
 		sh.renewed, sh.moved = seen.Lease.Renewed, now
 	}
@@ -286,6 +291,9 @@ func key(s state) string {
 	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
+	}
+	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
+		k = append(k, s.earlyKey(age, read)...)
 	}
 	switch st.Phase {
 	case api.Recovering:

@@ -50,6 +50,8 @@ type Source struct {
 	due     *dueList
 	picture *picture
 	drawn   api.LeasePicture
+	// told are the marks of the still Leases that were sent, by node.
+	told    map[string]string
 	watched map[string]*standing
 	state   error
 }
@@ -109,6 +111,7 @@ func (s *Source) lead(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
+	s.drawn, s.told = api.LeasePicture{}, nil
 	s.mu.Unlock()
 	s.wg.Go(func() { s.outbox.run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })
@@ -146,6 +149,7 @@ func (s *Source) pictures(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.draw(ctx)
+			s.suspects()
 		}
 	}
 }
@@ -238,13 +242,18 @@ func (s *Source) nodeGone(name string) {
 	}
 }
 
-// resync sends again what is unhealthy and has no open fence, and marks of ours
-// for which no record stands (S19, S22).
+// resync sends again what is unhealthy or suspect and has no open fence, and
+// marks of ours for which no record stands (S19, S22).
 func (s *Source) resync() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)
+	for _, l := range s.suspicious() {
+		if !s.due.hasOpen(l.Node) {
+			s.sendSuspect(l, slot, now)
+		}
+	}
 	for name, v := range s.nodes {
 		for _, mark := range v.marks {
 			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {

@@ -55,6 +55,7 @@ var tales = map[string]tale{
 	"request": {"an event asks for the fence of a node that is Ready", policy + trusted, 3, one(request)},
 	"storm":   {"half of the nodes are lost at once, and none is fenced in the storm", stormPolicy, 10, storm},
 	"zone":    {"a bad zone does not stop the fences of another", zonePolicy, 10, zone},
+	"early":   {"a power loss is seen before Kubernetes has lost the node", earlyPolicy, 3, early},
 	"approve": {"nothing is touched before a person says so", approvePolicy, 3, approve},
 }
 
@@ -71,12 +72,12 @@ func choose(ctx context.Context, args []string) error {
 		}
 		return fmt.Errorf("no demo %q; there are%s", name, all.String())
 	}
-	return show(ctx, t)
+	return show(ctx, t, labFlags[name]...)
 }
 
-func show(ctx context.Context, t tale) (err error) {
+func show(ctx context.Context, t tale, flags ...string) (err error) {
 	say("a Kubernetes control plane and %d simulated machines, each with a BMC, on loopback", t.nodes)
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid()), Nodes: t.nodes})
+	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("demo-%d", os.Getpid()), Nodes: t.nodes, Flags: flags})
 	if err != nil {
 		return err
 	}

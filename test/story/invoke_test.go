@@ -47,6 +47,7 @@ func (w *world) save(st api.NodeFenceStatus) {
 }
 
 func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
+	w.tooEarly(a)
 	switch a {
 	case fence.Read, fence.Off, fence.On:
 		return w.device(a)
@@ -59,7 +60,7 @@ func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	case fence.DropFinalizer:
 		w.finalizer = false
 	case fence.MarkNotReady:
-		w.ready, w.readySince = "Unknown", w.now
+		w.ready, w.reason, w.readySince = "Unknown", api.NotReadyReason, w.now
 	case fence.Release:
 		w.release()
 	}

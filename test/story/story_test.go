@@ -2,6 +2,7 @@ package story
 
 import (
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -115,7 +116,9 @@ func judge(t *testing.T, how string, i incident, w *world, offs int) {
 }
 
 func TestStories(t *testing.T) {
-	for name, i := range incidents {
+	all := maps.Clone(incidents)
+	maps.Copy(all, early)
+	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})
 			judge(t, "as it is", i, w, i.offs)

@@ -26,7 +26,7 @@ type world struct {
 
 	on, crashed, cut bool
 	boot, beats      int
-	ready            string
+	ready, reason    string
 	readySince       time.Time
 	left             int
 	taint, cordon    bool
@@ -37,6 +37,9 @@ type world struct {
 	dark             bool   // the second level's outlet is off
 	offs, ons        int
 	effects          []effect
+	// early: only the Lease speaks until the node is lost; stopped: it is not
+	// renewed; storm: a brake is on.
+	early, lost, stopped, storm bool
 	// how events are mistreated
 	twist   twist
 	wakes   []wake
@@ -179,22 +182,32 @@ func (w *world) sourceDue() time.Time {
 // look sees the world; a living kubelet has reported by then.
 func (w *world) look(me string) fence.Seen {
 	if w.alive() {
-		w.beats = int(w.now.Sub(start) / (10 * time.Second))
+		if !w.stopped {
+			w.beats = int(w.now.Sub(start) / (10 * time.Second))
+		}
 		if w.ready != "True" {
-			w.ready, w.readySince = "True", w.now
+			w.ready, w.reason, w.readySince = "True", "", w.now
 		}
 	}
 	r := w.now
-	return fence.Seen{
+	seen := fence.Seen{
 		Me: me, Deleting: w.deleting, Finalizer: w.finalizer,
 		Node: fence.Node{
 			Exists: !w.gone, UID: "node-uid", BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
 			Cordoned: w.cordon, CordonOurs: w.cordon, OutOfService: w.oos,
-			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Since: w.readySince}},
+			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second},
-		Brakes: fence.Brakes{Looked: true}, Reserved: &r, Left: w.leftover(),
+		Brakes: fence.Brakes{Looked: true, Storm: w.storm}, Reserved: &r, Left: w.leftover(),
 	}
+	if w.early && w.boot == 0 && w.beats == 0 {
+		seen.Lease.StillSince = start.Add(-12 * time.Second)
+	}
+	w.lookBack(&seen)
+	if w.storm {
+		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.StormHold, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
+	}
+	return seen
 }
 
 func (w *world) leftover() *fence.Left {

@@ -51,6 +51,10 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
+	// EarlyEvidence opens a fence for a Lease that stands still, before any
+	// condition counts. Unless set, only conditions do.
+	// +optional
+	EarlyEvidence *EarlyEvidence `json:"earlyEvidence,omitempty"`
 	// Requests says whose events may ask for a fence without a token.
 	// +optional
 	Requests PolicyRequests `json:"requests,omitzero"`
@@ -273,6 +277,23 @@ type NodeProblem struct {
 	// +kubebuilder:default=Alert
 	// +optional
 	Action ProblemAction `json:"action,omitempty"`
+}
+
+// EarlyEvidence is a Lease that stands still. It is enough to read the machine's
+// power, under all limits, and to release what ran on a machine that is seen off;
+// it is never enough to switch a machine off, or to mark a node whose machine is
+// on: that waits for a condition of the policy, as ever.
+type EarlyEvidence struct {
+	// LeaseStillFor is how long the Lease must have been seen to stand still. The
+	// machine is not read before every node that was lost in the same moment would
+	// show too, so that a storm is seen for one: 2.2 renewals and a second, which
+	// is 23 s where Leases are renewed each 10 s.
+	// +kubebuilder:default="12s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillFor must be between 5s and 10m"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	LeaseStillFor metav1.Duration `json:"leaseStillFor,omitempty"`
 }
 
 // ProblemAction is what a problem leads to.

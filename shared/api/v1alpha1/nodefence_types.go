@@ -71,7 +71,8 @@ type NodeFenceSpec struct {
 // Trigger is what started a fence: a node condition, or an event that asked for it.
 // +kubebuilder:validation:XValidation:rule="has(self.condition) != has(self.request)",message="a trigger is a condition or a request: set one of the two"
 type Trigger struct {
-	// Condition, Status: the node condition that held.
+	// Condition, Status: the node condition that held, or Lease and Still for a
+	// Lease that stood still (the policy's earlyEvidence).
 	// +optional
 	Condition string `json:"condition,omitempty"`
 	// +optional
@@ -110,8 +111,10 @@ type ResolvedPolicy struct {
 	Conflict string `json:"conflict,omitempty"`
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []UnhealthyCondition `json:"conditions"`
-	Action     FenceAction          `json:"action"`
-	Mode       Mode                 `json:"mode"`
+	// +optional
+	EarlyEvidence *EarlyEvidence `json:"earlyEvidence,omitempty"`
+	Action        FenceAction    `json:"action"`
+	Mode          Mode           `json:"mode"`
 	// +optional
 	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
 	// Excluded says why this node is not to be fenced under this policy, if it is not.
@@ -120,7 +123,7 @@ type ResolvedPolicy struct {
 	// +optional
 	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
 	// +optional
-	Etcd     []string `json:"etcd,omitempty"`
+	Etcd []string `json:"etcd,omitempty"`
 	// +optional
 	Recoveries *int32 `json:"recoveries,omitempty"`
 	// +kubebuilder:validation:MaxItems=4
@@ -273,6 +276,10 @@ type NodeFenceStatus struct {
 	// decided again (S17).
 	// +optional
 	DecidedAt *Time `json:"decidedAt,omitempty"`
+	// GivenBack is when the reservation was made that this fence gave back unused:
+	// it is no slot any more.
+	// +optional
+	GivenBack *Time `json:"givenBack,omitempty"`
 	// ApprovalSince is since when a person is waited for.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`

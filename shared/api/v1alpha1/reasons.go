@@ -9,6 +9,7 @@ const (
 	// Ways forward.
 	Opened          Reason = "Opened"
 	Waiting         Reason = "WaitingForTime"
+	Suspected       Reason = "LeaseStandsStill"
 	Admitted        Reason = "Admitted"
 	Isolated        Reason = "Isolated"
 	ReadOn          Reason = "MachineReadOn"

@@ -1,0 +1,72 @@
+package gate
+
+import (
+	"context"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// suspicion is what the Lease of a node says, where its policy takes that for
+// early evidence.
+type suspicion struct {
+	// mark at which the Lease stands; empty if it was not looked at.
+	mark string
+	// trigger of a fence for it, or why there is none.
+	trigger *api.Trigger
+	why     string
+}
+
+// suspicion looks at a Lease that an event says stands still. The event is a hint
+// only: what counts is the Lease and the source's picture of it, by the times at
+// which it was seen (S18, S30).
+func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (suspicion, error) {
+	hinted := e.Type() == events.NodeSuspect
+	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	if !ok || !hinted && !abortedEarly(last) {
+		return suspicion{}, nil
+	}
+	if hinted && fence.Early(policy) == nil {
+		return suspicion{why: "NotInPolicies"}, nil
+	}
+	lease, err := g.Client.Lease(ctx, n.Name)
+	if err != nil || lease == nil {
+		return suspicion{}, err
+	}
+	s := suspicion{mark: kube.LeaseMark(lease)}
+	if !hinted {
+		return s, nil
+	}
+	led, err := g.Client.Ledger(ctx)
+	if err != nil {
+		return s, err
+	}
+	since, no := fence.Suspect(led, n.Name, s.mark, g.Client.Clock().Now())
+	if no != nil {
+		s.why = string(no.Reason)
+		return s, nil
+	}
+	s.trigger = &api.Trigger{
+		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(since.UTC()),
+		For: policy.EarlyEvidence.LeaseStillFor,
+	}
+	return s, nil
+}
+
+// abortedEarly: a person ended a fence that was opened for a still Lease.
+func abortedEarly(last *api.NodeFence) bool {
+	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Spec.Trigger.Suspicion()
+}
+
+// ended: the Lease still stands where it stood when a person ended the fence that
+// was opened for it: it is the same failure.
+func (s suspicion) ended(last *api.NodeFence, uid types.UID) bool {
+	return abortedEarly(last) && last.Spec.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
+}

@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// apiOf answers from a table, with the time that it has, and keeps what is written.
+func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []string) {
+	t.Helper()
+	var written []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method != http.MethodGet {
+			var f api.NodeFence
+			_ = json.NewDecoder(r.Body).Decode(&f)
+			tr := f.Spec.Trigger
+			written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Spec.Generation, tr.Condition, tr.Status))
+			_ = json.NewEncoder(w).Encode(f)
+			return
+		}
+		a, ok := answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+		}
+		_, _ = w.Write([]byte(a))
+	}))
+	t.Cleanup(s.Close)
+	c, err := kube.New(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, func() []string { return written }
+}
+
+const (
+	fencePath  = "/apis/nodefence.io/v1alpha1/nodefences/a"
+	policyPath = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	ledgerPath = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
+	leasePath  = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a"
+	mark       = "2026-01-02T03:04:05Z"
+)
+
+// cluster is one in which the Lease of node a stands still, as its policy and the
+// source have it.
+func cluster(now time.Time) map[string]string {
+	ts := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
+	return map[string]string{
+		"/api/v1/nodes/a": `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyEvidence":{"leaseStillFor":"12s"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`,
+		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
+		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
+			`","renewal":"10s","total":9,"still":[{"node":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,
+	}
+}
+
+func TestASuspectOpensAFence(t *testing.T) { // S18
+	now := time.Now()
+	with := func(path, old, new string) func(map[string]string) {
+		return func(m map[string]string) {
+			if !strings.Contains(m[path], old) {
+				t.Errorf("%s has no %q", path, old)
+			}
+			m[path] = strings.Replace(m[path], old, new, 1)
+		}
+	}
+	past := func(outcome, trigger, renewed string) func(map[string]string) {
+		return func(m map[string]string) {
+			m[fencePath] = `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"1","generation":4,"trigger":{` + trigger + `}},` +
+				`"status":{"generation":4,"phase":"Finished","outcome":"` + outcome + `","lease":{"renewed":"` + renewed + `"}}}`
+		}
+	}
+	lease := `"condition":"Lease","status":"Still"`
+	unready := with("/api/v1/nodes/a", `"status":"True"`, `"status":"Unknown"`)
+	unhealthy := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now)
+	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
+	for name, c := range map[string]struct {
+		e      event.Event
+		change []func(map[string]string)
+		want   []string
+	}{
+		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 Lease=Still"}},
+		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyEvidence":{"leaseStillFor":"12s"},`, "")}, nil},
+		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"mode":"DryRun",`)}, nil},
+		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
+		"a Lease that is gone":                         {suspect, []func(map[string]string){func(m map[string]string) { delete(m, leasePath) }}, nil},
+		"one that the source does not see stand":       {suspect, []func(map[string]string){with(ledgerPath, `"node":"a"`, `"node":"b"`)}, nil},
+		"most of them still: it may be us":             {suspect, []func(map[string]string){with(ledgerPath, `"total":9`, `"total":3`), with(ledgerPath, `"still":[`, `"still":[{"node":"b","renewed":"x","since":"2026-01-02T03:04:05.000000Z"},`)}, nil},
+		"no word of a Lease in the event's name alone": {unhealthy, nil, nil},
+		"a node that is lost already has a condition":  {suspect, []func(map[string]string){unready}, []string{"POST 1 Ready=Unknown"}},
+		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PUT 5 Lease=Still"}},
+		"a person ended the fence for this very Lease": {suspect, []func(map[string]string){past("Aborted", lease, mark)}, nil},
+		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PUT 5 Lease=Still"}},
+		"which then makes the node unready":            {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready}, nil},
+		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PUT 5 Ready=Unknown"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			for _, change := range c.change {
+				change(answers)
+			}
+			client, written := apiOf(t, answers)
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler)}
+			if _, err := g.open(t.Context(), "a", c.e); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, written()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A policy may take a Lease that stands still for early evidence. Such a fence is
+// counted, limited and reserved like any other, and may read the machine; what
+// ran on a machine that is proven off is released. For the Lease alone nothing is
+// switched off, and nothing is placed on a node whose machine is on: for that a
+// condition of the policy must have held for its time, as in any fence.
+
+// Early is the policy's early evidence, where there is a device to ask.
+func Early(p api.ResolvedPolicy) *api.EarlyEvidence {
+	if p.Mode == api.DryRun || p.Action == api.ActionNone {
+		return nil
+	}
+	return p.EarlyEvidence
+}
+
+// onlyLease: nothing but its Lease can speak for this fence now. Once power was
+// cut or work released, it runs to its end (S25).
+func onlyLease(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
+	if Early(spec.Policy) == nil || spec.Trigger.Request != nil || st.Power.CutByUs || st.Release.StartedAt != nil {
+		return false
+	}
+	due := conditionsDue(spec, st)
+	return due.IsZero() || due.After(now)
+}
+
+func (d *decision) onlyLease() bool { return onlyLease(d.spec, &d.st, d.now) }
+
+// conditionsDue is when the first of the conditions that hold has held for as
+// long as the policy asks; zero if none holds.
+func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.Time) {
+	for _, e := range st.Evidence {
+		for _, want := range spec.Policy.Conditions {
+			if want.Type == e.Type && want.Status == e.Status {
+				due = sooner(due, e.Since.Add(want.For.Duration))
+			}
+		}
+	}
+	return due
+}
+
+// suspectAt is when the Lease has stood still for as long as the policy asks;
+// zero if it is no evidence.
+func (d *decision) suspectAt() (at time.Time) {
+	e, s := Early(d.spec.Policy), d.st.Lease.StillSince
+	if e == nil || s == nil || !d.seen.Lease.Exists {
+		return at
+	}
+	return s.Add(e.LeaseStillFor.Duration)
+}
+
+func (d *decision) suspected() bool {
+	at := d.suspectAt()
+	return !at.IsZero() && !at.After(d.now)
+}
+
+// stands: the Lease for which this fence was opened, or for which its node was
+// marked, has not moved since.
+func (d *decision) stands() bool {
+	if d.st.Release.MarkedAt != nil && d.suspected() {
+		return true
+	}
+	return d.spec.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
+}
+
+// sooner is the first of two times, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// ourMark: it was nodefence that set Ready to Unknown, and Kubernetes has not
+// lost the node by itself since: then what the kubelet says of its resources
+// would be Unknown too. Early evidence must not become a condition by our doing.
+func (d *decision) ourMark(c Condition) bool {
+	if Early(d.spec.Policy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
+		return false
+	}
+	for _, o := range d.seen.Node.Conditions {
+		if (o.Type == "MemoryPressure" || o.Type == "DiskPressure" || o.Type == "PIDPressure") && o.Status == "Unknown" {
+			return false
+		}
+	}
+	return true
+}
+
+// paced: the machine was read not long ago, and was not off. The ordinary time
+// runs; the machine is read again now and then.
+func (d *decision) paced() bool {
+	nb := d.st.Power.NotBefore
+	if !d.onlyLease() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
+		return false
+	}
+	d.tell(api.Suspected, d.alive())
+	at := sooner(nb.Time, conditionsDue(d.spec, &d.st))
+	d.awaken(sooner(at, d.now.Add(Resync)))
+	return true
+}
+
+// alive is why nothing is done for the Lease alone, in words.
+func (d *decision) alive() string {
+	how := "can't be read"
+	if r := d.st.Power.LastRead; r != nil && r.Power == "On" {
+		how = "is on"
+	}
+	return "its Lease stands still and the machine " + how + ": no command before a condition of the policy has held for its time"
+}
+
+// peeking: no mark of ours is on the node, because only its Lease speaks for this
+// fence, or did when the machine was asked for.
+func (d *decision) peeking() bool {
+	return Early(d.spec.Policy) != nil && !d.begun() && !d.seen.Node.Taint
+}
+
+// peek reads the machine once. If it is off, or a condition has become due, the
+// fence begins like any other; if not, its slot is given back.
+func (d *decision) peek() Action {
+	if d.calledOff() || d.stale() {
+		return None
+	}
+	if c := d.seen.Call; c != nil && c.Wrong {
+		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
+	}
+	switch {
+	case !d.onlyLease() || d.confirmAsked():
+		return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more")
+	case d.justRead() && d.st.Power.LastRead.Power == "Off":
+		return d.to(api.Isolating, api.ReadOff, "its Lease stands still and the machine reads off: isolating the node, then looking again")
+	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
+		return d.standDown()
+	case d.spoken() || d.early():
+		return None
+	}
+	return d.call(api.CallRead)
+}
+
+// standDown goes back to waiting for the ordinary time, without a slot.
+func (d *decision) standDown() Action {
+	d.st.Retries = 0
+	d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	d.to(api.Pending, api.Suspected, d.alive())
+	d.st.Power.NotBefore = d.at(d.pace())
+	return None
+}
+
+// pace lies between two such reads: a quarter of the time that the Lease stands still.
+func (d *decision) pace() time.Duration {
+	return min(max(PeekPoll, d.since(d.st.Lease.StillSince)/4), SlowRetry)
+}
+
+// toPeek asks for a read of the machine. From the second on it is no news, and
+// must not push the story out of the record.
+func (d *decision) toPeek() Action {
+	story := d.st.History
+	again := d.st.Reason == api.Suspected
+	d.to(api.Fencing, api.Suspected, "its Lease stands still: reading the machine, and no more")
+	if again {
+		d.st.History = story
+	}
+	return None
+}
+
+// givenBack: this reservation was given back without a fence.
+func givenBack(r api.Reservation, f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
+}
+
+// forgetGivenBack takes a fence that did not come about out of the policies' rates.
+func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
+	if at := f.Status.GivenBack; at != nil && f.Status.Generation == f.Spec.Generation {
+		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
+			return a.FenceUID == f.UID && a.Generation == f.Spec.Generation && a.At.Time.Equal(at.Time)
+		})
+	}
+}
+
+// Suspect is since when the source has seen the Lease of a node stand still at
+// this mark, or why that is no evidence now.
+func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *Verdict) {
+	p := l.Status.Leases
+	if v := pictureUsable(p, now); v != nil {
+		return time.Time{}, v
+	}
+	if n := len(p.Still); n >= 2 && 2*n > int(p.Total) {
+		return time.Time{}, &Verdict{api.LeasesStaleHold, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm}
+	}
+	for _, s := range p.Still {
+		if s.Node == node && s.Renewed == mark {
+			return s.Since.Time, nil
+		}
+	}
+	return time.Time{}, &Verdict{api.Suspected, "the source has not seen this node's Lease stand still", askPicture}
+}
+
+// lookBack holds a fence for which only the Lease speaks until every node that was
+// lost in the same moment would show in the picture too (S15): it may have been
+// lost just before a renewal, another one just after its own, and that one shows
+// 1.2 renewals later.
+func lookBack(f *api.NodeFence, _ Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	if !onlyLease(&f.Spec, &f.Status, now) {
+		return nil
+	}
+	since, v := Suspect(l, f.Spec.Node, f.Status.Lease.Renewed, now)
+	if v != nil {
+		return v
+	}
+	renewal := l.Status.Leases.Renewal.Duration
+	shows := since.Add(2*renewal + renewal/5 + PictureLag)
+	if left := shows.Sub(now); left > 0 {
+		return &Verdict{api.Waiting, "until " + shows.UTC().Format(time.RFC3339) + ", when every node that was lost in the same moment would show", left}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package fence
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// suspectWorld is admitWorld, in which n0 counts as Ready and its Lease, which is
+// renewed each 10 s, has stood still for so long.
+func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedger) {
+	f, c, l := admitWorld(walkStart)
+	c.Nodes[0].Unhealthy = false
+	f.Spec.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+	f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: 12 * time.Second}}
+	f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", For: metav1.Duration{Duration: time.Minute}}}
+	since := stampOf(walkStart.Add(-still))
+	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
+	l.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "m", Since: since}}
+	return f, c, l
+}
+
+func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
+	held := func(f *api.NodeFence, ago time.Duration) {
+		f.Status.Evidence = []api.Evidence{{Type: "Ready", Status: "Unknown", Since: stampOf(walkStart.Add(-ago))}}
+	}
+	still := func(l *api.FenceLedger, nodes ...string) {
+		for _, n := range nodes {
+			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: n})
+		}
+	}
+	for name, c := range map[string]struct {
+		still  time.Duration
+		change func(*api.NodeFence, *Cluster, *api.FenceLedger)
+		want   api.Reason
+		again  time.Duration
+	}{
+		"once every node of the same moment would show it begins": {23 * time.Second, nil, "", 0},
+		"before that it waits": {12 * time.Second, nil, api.Waiting, 11 * time.Second},
+		"one of three others lost at once is a storm": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			still(l, "n1", "n2", "n3")
+		}, api.StormHold, askStorm},
+		"the storm is noted while it waits": {12 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			still(l, "n1", "n2", "n3")
+		}, api.StormHold, askStorm},
+		"it waits for a slot like any other": {23 * time.Second, func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
+		}, api.ConcurrencyHold, askConcurrent},
+		"a budget binds it like any other": {23 * time.Second, func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
+			lim(f).MaxConcurrent = 5
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+		}, api.BudgetHold, askConcurrent},
+		"most Leases still at once is us (S16)": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			lim(f).MaxUnhealthy = number(10)
+			still(l, "n1", "n2", "n3", "n4", "n5")
+		}, api.LeasesStaleHold, askStorm},
+		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			old := stampOf(walkStart.Add(-Resync - time.Second))
+			l.Status.Leases.ObservedAt = &old
+		}, api.PictureOldHold, askPicture},
+		"the source has to have seen it too": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Leases.Still = nil
+		}, api.Suspected, askPicture},
+		"at the mark at which it stands": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			f.Status.Lease.Renewed = "another"
+		}, api.Suspected, askPicture},
+		"since when is the source's word": {50 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Leases.Still[0].Since = stampOf(walkStart.Add(-13 * time.Second))
+		}, api.Waiting, 10 * time.Second},
+		"the longest renewal counts": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Leases.Renewal.Duration = 20 * time.Second
+		}, api.Waiting, 22 * time.Second},
+		"a condition that has held for its time needs no Lease": {0, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			held(f, time.Minute)
+			l.Status.Leases.Still = nil
+		}, "", 0},
+		"one that has not does not help": {12 * time.Second, func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
+			held(f, 59*time.Second)
+		}, api.Waiting, 11 * time.Second},
+	} {
+		f, cl, l := suspectWorld(c.still)
+		if c.change != nil {
+			c.change(f, &cl, l)
+		}
+		got := Verdict{}
+		if v := Admit(f, cl, l, walkStart); v != nil {
+			got = *v
+		}
+		if got.Reason != c.want || got.Again != c.again {
+			t.Errorf("%s: %s, again in %s (%s)", name, got.Reason, got.Again, got.Message)
+		}
+		if c.want == api.StormHold && len(l.Status.Storms) != 1 {
+			t.Errorf("%s: storms %v", name, l.Status.Storms)
+		}
+	}
+}
+
+// TestASlotGivenBack is free for others at once, and does not come back.
+func TestASlotGivenBack(t *testing.T) { // S14
+	f, c, l := suspectWorld(30 * time.Second)
+	at := stampOf(walkStart.Add(-time.Second))
+	l.Status.Reservations = []api.Reservation{{Node: "n0", FenceUID: "f0", Generation: 1, At: at}}
+	if ReservedAt(l, f) == nil {
+		t.Error("the slot is not there to begin with")
+	}
+	f.Status.GivenBack = &at
+	c.Fences[0] = *f
+	lim(f).Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+	l.Status.Admitted = slices.Clone(l.Status.Reservations)
+	if ReservedAt(l, f) != nil {
+		t.Error("the fence takes the slot that it gave back")
+	}
+	other := running("n9", "f9", api.Pending)
+	other.Spec.Policy = api.ResolvedPolicy{Limits: f.Spec.Policy.Limits}
+	c.Fences = append(c.Fences, other)
+	if v := Admit(&other, c, l, walkStart); v != nil {
+		t.Errorf("another fence is held: %s", v.Message)
+	}
+	l.Status.Reservations, l.Status.Admitted = nil, nil
+	c.Fences = c.Fences[:1]
+	if v := Admit(f, c, l, walkStart); v != nil || ReservedAt(l, f) == nil {
+		t.Errorf("asked again it gets none: %v", v)
+	}
+}
+
+// TestSuspectNeverBegins: what holds a fence holds one for its Lease alone, and
+// what would make another one fail only has it wait for the ordinary time.
+func TestSuspectNeverBegins(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		why    api.Reason
+	}{
+		"control-plane nodes": {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
+		"excluded nodes":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
+		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
+		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.PausedHold},
+		"approval": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+		}, api.ApprovalHold},
+		"no device is no failure": {func(f *api.NodeFence, s *Seen) { f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "none", true }, api.BindingInvalid},
+		"its time is not over": {func(_ *api.NodeFence, s *Seen) {
+			s.Lease.StillSince = walkStart.Add(-walkStill + time.Second)
+		}, api.Waiting},
+		"it was read a moment ago": {func(f *api.NodeFence, _ *Seen) {
+			at := stampOf(walkStart.Add(time.Second))
+			f.Status.Power.NotBefore = &at
+		}, api.Suspected},
+	} {
+		f := &api.NodeFence{Spec: earlySpec()}
+		since, opened := stampOf(walkStart.Add(-time.Second)), stampOf(walkStart)
+		f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &opened,
+			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
+		seen := usual(state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen.Lease.StillSince = walkStart.Add(-walkStill)
+		c.change(f, &seen)
+		st, act := Decide(f, seen, walkStart)
+		if st.Reason != c.why || st.Phase != api.Pending || act != None {
+			t.Errorf("%s: %s %s (%s), action %q", name, st.Phase, st.Reason, st.Message, act)
+		}
+	}
+}
+
+func TestEarlyEvidenceNeedsADeviceToAsk(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.ResolvedPolicy)
+		want   bool
+	}{
+		"where the policy says so":                          {func(*api.ResolvedPolicy) {}, true},
+		"not unless it does":                                {func(p *api.ResolvedPolicy) { p.EarlyEvidence = nil }, false},
+		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Mode = api.DryRun }, false},
+		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Action = api.ActionNone }, false},
+	} {
+		p := earlySpec().Policy
+		c.change(&p)
+		if got := Early(p) != nil; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestOurMark: Ready=Unknown by our own hand is no condition until Kubernetes has
+// lost the node too.
+func TestOurMark(t *testing.T) {
+	ours := Condition{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: walkStart}
+	for name, c := range map[string]struct {
+		conditions []Condition
+		want       int
+	}{
+		"our own mark is none":                   {[]Condition{ours, {Type: "MemoryPressure", Status: "False"}}, 0},
+		"Kubernetes has lost it since":           {[]Condition{ours, {Type: "MemoryPressure", Status: "Unknown"}}, 1},
+		"Kubernetes lost it by itself":           {[]Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown"}}, 1},
+		"another's condition says nothing of it": {[]Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
+		"without early evidence it is as it was": {[]Condition{ours}, 1},
+	} {
+		f := &api.NodeFence{Spec: earlySpec()}
+		if name == "without early evidence it is as it was" {
+			f.Spec.Policy.EarlyEvidence = nil
+		}
+		seen := usual(state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen.Node.Conditions = c.conditions
+		if st, _ := Decide(f, seen, walkStart); len(st.Evidence) != c.want {
+			t.Errorf("%s: %v", name, st.Evidence)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package fence
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence that opens for a still Lease, under a policy whose
+// condition must hold for a while.
+
+const (
+	walkStill = 6 * time.Second
+	walkFor   = 20 * time.Second
+)
+
+func earlySpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(walkStart)}
+	s.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: walkStill}}
+	s.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", For: metav1.Duration{Duration: walkFor}}}
+	return s
+}
+
+// isEarly: the Lease alone may still speak for it. From its first Off or release
+// on, its states are those of any fence.
+func (s state) isEarly() bool {
+	return s.spec.Policy.EarlyEvidence != nil && !s.sh.cut && !s.st.Power.CutByUs && s.st.Release.StartedAt == nil
+}
+
+// sickSince is since when the condition has really held, nodefence's own mark left out.
+func (sh shadow) sickSince(seen Seen, now time.Time) time.Time {
+	for _, c := range seen.Node.Conditions {
+		if c.Type == "Ready" && c.Status == "Unknown" && c.Reason == "" {
+			if sh.sick.IsZero() {
+				return now
+			}
+			return sh.sick
+		}
+	}
+	return time.Time{}
+}
+
+// sickDue: it has held for its time.
+func (sh shadow) sickDue(now time.Time) bool { return !sh.sick.IsZero() && now.Sub(sh.sick) >= walkFor }
+
+func (s state) earlyKey(age func(*api.Time, ...time.Duration) string, read func(*api.Read, ...time.Duration) string) []any {
+	st, sick := s.st, "-"
+	if !s.sh.sick.IsZero() {
+		at := stampOf(s.sh.sick)
+		sick = age(&at, walkFor-1)
+	}
+	held := "-"
+	if len(st.Evidence) > 0 {
+		held = age(&st.Evidence[0].Since, walkFor-1)
+	}
+	l, moved := st.Lease.StillSince, false
+	if l != nil && st.OpenedAt != nil {
+		moved = l.After(st.OpenedAt.Time)
+	}
+	really := stampOf(s.sh.moved)
+	k := []any{"early", held, sick, age(l, walkStill-1) + age(&really, walkStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
+	if st.Phase == api.Pending || st.Phase == api.Isolating {
+		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, ReadValidity) == "On0")
+	}
+	return k
+}
+
+// earlyLooks vary what only such a fence looks at.
+func earlyLooks(s state, with func(func(*Seen))) {
+	if !s.isEarly() {
+		return
+	}
+	if s.st.Phase == api.Fencing && s.st.Placed.Taint {
+		with(func(y *Seen) { y.Node.Taint = false })
+	}
+	if s.st.Release.MarkedAt != nil {
+		with(func(y *Seen) {
+			y.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: walkStart}}
+		})
+	}
+}
+
+func (w *walker) checkEarly(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if !s.isEarly() {
+		return
+	}
+	if act == Off {
+		say(sh.sickDue(now), "S17: no Off for the Lease alone, before a condition of the policy has held for its time")
+	}
+	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
+		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Power == "Off"
+		say(off || sh.sickDue(now) || f.Spec.Requests.ConfirmOff != nil, "S17: for the Lease alone nothing is placed on a node whose machine is not seen off")
+	}
+	if act == Release {
+		say(sh.sickDue(now) || now.Sub(sh.moved) >= walkStill, "S17: a release before its time rests on a Lease that stands still")
+	}
+	if act.Device() && act != Read {
+		say(seen.Node.Taint, "S22: the isolation taint is there before a command")
+	}
+}
+
+// brokenEarly are those that lack a guard of early evidence.
+var brokenEarly = map[string]decider{
+	"cuts a machine for its Lease alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Fencing {
+			f.Spec.Policy.EarlyEvidence = nil
+		}
+	}),
+	"does not wait for the condition's time": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Spec.Policy.EarlyEvidence != nil {
+			f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+		}
+	}),
+	"marks a node whose machine is on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Spec.Policy.EarlyEvidence != nil && f.Status.Phase == api.Pending {
+			s.Node.Taint = true
+		}
+	}),
+	"takes its own mark for a condition": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Spec.Policy.EarlyEvidence != nil {
+			s.Node.Conditions = append(s.Node.Conditions[:0:0], s.Node.Conditions...)
+			for i := range s.Node.Conditions {
+				s.Node.Conditions[i].Reason = ""
+			}
+		}
+	}),
+	"releases for a Lease that moves": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if f.Spec.Policy.EarlyEvidence != nil && f.Spec.Requests.ConfirmOff == nil {
+			still := stampOf(now.Add(-time.Hour))
+			f.Status.Lease = api.LeaseRecord{Renewed: s.Lease.Renewed, StillSince: &still}
+		}
+	}),
+	"goes on from a peek without isolating": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Spec.Policy.EarlyEvidence != nil && f.Status.Phase == api.Fencing {
+			s.Node.Taint = true
+		}
+	}),
+}

@@ -1,0 +1,55 @@
+package apiserver
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// suspects sends an event for each Lease that stands still in the picture that
+// the ledger has, once for each mark at which it stands. It goes to the gate
+// whatever the policies say: the source knows none. A node with an open fence is
+// under somebody's eyes already, and a picture that is younger than a renewal may
+// show what only nobody looked at (S15).
+func (s *Source) suspects() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, still := s.now(), map[string]string{}
+	for _, l := range s.suspicious() {
+		if s.due.hasOpen(l.Node) {
+			still[l.Node] = s.told[l.Node]
+			continue
+		}
+		still[l.Node] = l.Renewed
+		if s.told[l.Node] != l.Renewed {
+			s.sendSuspect(l, time.Time{}, now)
+		}
+	}
+	s.told = still
+}
+
+// suspicious are the still Leases of nodes that are there; called with the lock held.
+func (s *Source) suspicious() (all []api.StillLease) {
+	p := s.drawn
+	if p.ObservedAt == nil || !s.picture.paused.IsZero() || p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration {
+		return nil
+	}
+	for _, l := range p.Still {
+		if _, known := s.nodes[l.Node]; known {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// sendSuspect is called with the lock held. It is stale once the Lease has moved.
+func (s *Source) sendSuspect(l api.StillLease, resync, now time.Time) {
+	s.outbox.put(letter{
+		event: s.o.Source.Suspect(l.Node, s.nodes[l.Node].uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.Node,
+		stale: func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.picture.leases[l.Node].renewed != l.Renewed
+		},
+	})
+}

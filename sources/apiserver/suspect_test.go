@@ -1,0 +1,108 @@
+package apiserver
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// sourceWith is a source that watches nothing: its picture is given.
+func sourceWith(t *testing.T, b *broker, p api.LeasePicture) *Source {
+	t.Helper()
+	cfg := &rest.Config{Host: "http://127.0.0.1:1"}
+	client, err := kube.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Config: cfg, Client: client, Sender: b, Logger: slog.New(slog.DiscardHandler), Source: events.SourceOf("c"), Resync: resync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.now = func() time.Time { return sec(30) }
+	s.nodes = map[string]nodeView{"a": {uid: "node-a"}, "b": {uid: "node-b"}}
+	s.due, s.picture, s.drawn = newDueList(resync), newPicture(t0), p
+	s.picture.resume(t0)
+	for _, l := range p.Still {
+		s.picture.leases[l.Node] = observed{renewed: l.Renewed, moved: l.Since.Time, renewal: renewal}
+	}
+	return s
+}
+
+func (s *Source) queued() []string {
+	s.outbox.mu.Lock()
+	defer s.outbox.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.outbox.pending))
+}
+
+func TestSuspects(t *testing.T) {
+	a, b := still("a", "m1", 10, false), still("b", "m2", 5, true)
+	for name, c := range map[string]struct {
+		picture api.LeasePicture
+		change  func(*Source)
+		want    []string
+	}{
+		"each still Lease is told once":           {pictureOf(0, 30, 2, a, b), nil, []string{"node-a.suspect.m1", "node-b.suspect.m2"}},
+		"none stands still":                       {pictureOf(0, 30, 2), nil, nil},
+		"nothing was drawn yet":                   {api.LeasePicture{}, nil, nil},
+		"a picture younger than a renewal (S15)":  {pictureOf(21, 30, 2, a), nil, nil},
+		"while nobody watches":                    {pictureOf(0, 30, 2, a), func(s *Source) { s.picture.pause(sec(29)) }, nil},
+		"a node under a fence is seen to already": {pictureOf(0, 30, 2, a, b), func(s *Source) { s.due.put(fenceOf("1"), sec(30)) }, []string{"node-b.suspect.m2"}},
+		"a Lease without a node is nobody's":      {pictureOf(0, 30, 2, a), func(s *Source) { delete(s.nodes, "a") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sourceWith(t, newBroker(), c.picture)
+			if c.change != nil {
+				c.change(s)
+			}
+			s.suspects()
+			if d := cmp.Diff(c.want, s.queued()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestASuspectIsToldOnceForEachMark(t *testing.T) {
+	sent := newBroker()
+	s := sourceWith(t, sent, pictureOf(0, 30, 2, still("a", "m1", 10, false)))
+	told := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for drain(s.outbox); len(sent.has) > 0; {
+			got = append(got, (<-sent.has).ID())
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+	s.suspects()
+	told("at first", "node-a.suspect.m1")
+	s.suspects()
+	told("again")
+	s.drawn = pictureOf(0, 40, 2)
+	s.suspects()
+	told("it moves")
+	s.drawn = pictureOf(0, 60, 2, still("a", "m9", 48, false))
+	s.picture.leases["a"] = observed{renewed: "m9", renewal: renewal}
+	s.suspects()
+	told("it stands again", "node-a.suspect.m9")
+	s.due.put(fenceOf("1"), sec(30))
+	s.suspects()
+	s.due.remove("a")
+	s.suspects()
+	told("after a fence it is no news")
+	s.resync()
+	told("at a resync", "node-a.suspect.m9.r"+"1767323070000000")
+	s.drawn = pictureOf(0, 90, 2, still("a", "m10", 78, false))
+	s.suspects()
+	told("one that has moved by the time that it is sent")
+}

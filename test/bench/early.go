@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const earlyPolicy = `
+earlyEvidence: {leaseStillFor: 12s}
+timeouts: {healthyFor: 0s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 5, stormCoolDown: 0s}
+`
+
+const (
+	// alive are the machines whose Lease stands still all the time, with their
+	// power on.
+	alive = 4
+	// stagger lies between two power losses: not a whole number of renewals, so
+	// that they fall on every moment between two renewals.
+	stagger = 7300 * time.Millisecond
+)
+
+// measureEarly measures, on Kubernetes' default timings, from power loss to the
+// pod's running elsewhere.
+func measureEarly(ctx context.Context) (err error) {
+	c, err := world(ctx, fences+alive, "--lease", "10s", "--grace", "50s")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Lab.Down()) }()
+	pods, idle, err := spread(ctx, c)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nodefence-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	p, err := c.Start(ctx, dir, io.Discard, nil)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	if err := rig.Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil }); err != nil {
+		return err
+	}
+	for _, node := range idle {
+		if err := c.Lab.Node(node, "lease-stop"); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	e := early{c: c}
+	if err := e.loseAll(ctx, pods); err != nil {
+		return err
+	}
+	stood := time.Since(began)
+	if err := e.spared(ctx, idle); err != nil {
+		return err
+	}
+	fmt.Printf("early evidence, Lease 10 s, grace 50 s: %d power losses in %d nodes, one each %s; no power command in any of them\n", len(pods), fences+alive, stagger)
+	show("power loss → fence opened", e.opened)
+	show("power loss → proven off", e.proven)
+	show("proven off → pod runs elsewhere", e.moved)
+	show("power loss → pod runs elsewhere", e.runs)
+	fmt.Printf("%d machines alive with a still Lease for %s: no command, no mark\n", len(idle), stood.Round(time.Second))
+	return nil
+}
+
+// spread puts one pod on each of so many nodes, and tells which have none.
+func spread(ctx context.Context, c *rig.Cluster) (pods map[string]string, idle []string, err error) {
+	machines, err := c.Lab.Machines()
+	if err != nil {
+		return nil, nil, err
+	}
+	apart := "      affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}}]}}\n      containers:"
+	if err := errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", earlyPolicy)),
+		c.Apply(ctx, strings.Replace(rig.StatefulSet("db", fences), "      containers:", apart, 1))); err != nil {
+		return nil, nil, err
+	}
+	pods = map[string]string{}
+	for i := range fences {
+		pod := fmt.Sprintf("db-%d", i)
+		node, err := c.PodRunning(ctx, pod, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		pods[node] = pod
+	}
+	for node := range machines {
+		if pods[node] == "" {
+			idle = append(idle, node)
+		}
+	}
+	if len(pods) != fences || len(idle) != alive {
+		return nil, nil, fmt.Errorf("the pods run on %d nodes, %d have none; wanted are %d and %d", len(pods), len(idle), fences, alive)
+	}
+	return pods, idle, nil
+}
+
+// early collects what was measured.
+type early struct {
+	c              *rig.Cluster
+	mu             sync.Mutex
+	opened, proven []time.Duration
+	moved, runs    []time.Duration
+	failed         error
+}
+
+func (e *early) loseAll(ctx context.Context, pods map[string]string) error {
+	tick := time.NewTicker(stagger)
+	defer tick.Stop()
+	var wg sync.WaitGroup
+	for node, pod := range pods {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		wg.Go(func() {
+			if err := e.lose(ctx, node, pod); err != nil {
+				e.mu.Lock()
+				e.failed = errors.Join(e.failed, fmt.Errorf("%s: %w", node, err))
+				e.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return e.failed
+}
+
+// lose takes one machine's power, and gives it back once its pod runs elsewhere.
+func (e *early) lose(ctx context.Context, node, pod string) error {
+	struck := time.Now()
+	if err := e.c.Lab.Node(node, "power-loss"); err != nil {
+		return err
+	}
+	if _, err := e.c.PodRunning(ctx, pod, node); err != nil {
+		return err
+	}
+	ran := time.Since(struck)
+	f, err := e.c.Phase(ctx, node, api.Fenced)
+	if err != nil {
+		return err
+	}
+	if !f.Spec.Trigger.Suspicion() {
+		return fmt.Errorf("its fence was opened for %s=%s", f.Spec.Trigger.Condition, f.Spec.Trigger.Status)
+	}
+	e.mu.Lock()
+	e.runs = append(e.runs, ran)
+	e.moved = append(e.moved, ran-f.Status.Proof.At.Sub(struck))
+	e.opened = append(e.opened, f.Status.OpenedAt.Sub(struck))
+	e.proven = append(e.proven, f.Status.Proof.At.Sub(struck))
+	e.mu.Unlock()
+	if err := e.c.Lab.Node(node, "power-on"); err != nil {
+		return err
+	}
+	if _, err := e.c.Phase(ctx, node, api.Finished); err != nil {
+		return err
+	}
+	words, err := e.c.Lab.Words(node)
+	if err == nil && words != "" {
+		err = fmt.Errorf("its BMC was told %q", words)
+	}
+	return err
+}
+
+// spared checks that the machines that are alive were held, and not touched.
+func (e *early) spared(ctx context.Context, nodes []string) error {
+	for _, node := range nodes {
+		f, err := e.c.Fences.Fence(ctx, node)
+		if err != nil {
+			return err
+		}
+		if f == nil || !f.Spec.Trigger.Suspicion() || f.Status.Placed != (api.Placed{}) {
+			return fmt.Errorf("%s should be suspected, and not marked: %+v", node, f)
+		}
+		for _, h := range f.Status.History {
+			if h.Phase == api.Isolating || h.Phase == api.Releasing {
+				return fmt.Errorf("%s is alive, and came to %s:\n%s", node, h.Phase, rig.Story(f))
+			}
+		}
+		words, err := e.c.Lab.Words(node)
+		if err != nil {
+			return err
+		}
+		if words != "" {
+			return fmt.Errorf("%s is alive, and its BMC was told %q", node, words)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const soon = quick + "earlyEvidence: {leaseStillFor: 5s}\n"
+
+// TestEarlyPowerLoss: the pod of a machine that is seen off moves before
+// Kubernetes has lost the node, and no command is needed.
+func TestEarlyPowerLoss(t *testing.T) {
+	w := newWorld(t, 3, soon, "--grace", "2m")
+	w.fields()
+	w.start(nil)
+	victim := w.database(1)
+	w.node(victim, "power-loss")
+	w.moved("db-0", victim)
+	f := w.phase(victim, api.Fenced)
+	if !f.Spec.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Spec.Trigger)
+	}
+	// Kubernetes had not lost it: it was nodefence that set Ready to Unknown.
+	if c := w.readiness(victim); c.Status != corev1.ConditionUnknown || c.Reason != api.NotReadyReason {
+		t.Errorf("Ready is %s: %s", c.Status, c.Reason)
+	}
+	w.words(victim, "")
+	w.oneWriter()
+	checkProof(t, f)
+	w.node(victim, "power-on")
+	w.phase(victim, api.Finished)
+	w.words(victim, "")
+	w.unmarked(victim)
+}
+
+// fields: what the policy's field takes, and what it is unless set.
+func (w *world) fields() {
+	w.t.Helper()
+	err := w.Apply(w.ctx, rig.Policy("bad", "earlyEvidence: {leaseStillFor: 1s}\n"))
+	if err == nil || !strings.Contains(err.Error(), "leaseStillFor must be between 5s and 10m") {
+		w.t.Errorf("a second is enough for a Lease to be still: %v", err)
+	}
+	must(w.t, w.Apply(w.ctx, rig.Policy("nobody", "selector: {matchLabels: {nobody: has}}\nearlyEvidence: {}\n")))
+	p, err := w.Fences.Policy(w.ctx, "nobody")
+	must(w.t, err)
+	if p.Spec.EarlyEvidence == nil || p.Spec.EarlyEvidence.LeaseStillFor.Duration != 12*time.Second {
+		w.t.Errorf("unless set it is %+v", p.Spec.EarlyEvidence)
+	}
+}
+
+func (w *world) readiness(node string) corev1.NodeCondition {
+	w.t.Helper()
+	n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, node, metav1.GetOptions{})
+	must(w.t, err)
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	w.t.Fatalf("%s has no Ready condition", node)
+	return corev1.NodeCondition{}
+}
+
+// TestEarlyButAlive: one machine's Lease stands still and moves again, another's
+// node is cut off from the API server. Neither is touched or marked while only its
+// Lease speaks; the second is fenced once Kubernetes has lost it, as ever.
+func TestEarlyButAlive(t *testing.T) {
+	w := newWorld(t, 5, soon, "--grace", "30s")
+	w.start(nil)
+	w.node("node-1", "lease-stop")
+	w.node("node-2", "partition")
+	for _, n := range []string{"node-1", "node-2"} {
+		w.held(n, api.Suspected)
+		w.words(n, "")
+		w.unmarked(n)
+	}
+	w.node("node-1", "lease-resume")
+	if f := w.phase("node-1", api.Finished); f.Status.Outcome != api.Healed {
+		t.Errorf("%s: %s\n%s", f.Status.Outcome, f.Status.Message, rig.Story(f))
+	}
+	w.words("node-1", "")
+	w.unmarked("node-1")
+
+	w.phase("node-2", api.Recovering)
+	lost := w.readiness("node-2").LastTransitionTime
+	off, err := w.Lab.Commands("node-2")
+	must(t, err)
+	if len(off) != 2 || off[0].Command != "off" || off[0].Time.Before(lost.Time) {
+		t.Errorf("the BMC was told %v; Kubernetes lost the node at %s", off, lost.Format(time.RFC3339))
+	}
+	f, err := w.Fences.Fence(w.ctx, "node-2")
+	must(t, err)
+	if !f.Spec.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Spec.Trigger)
+	}
+	w.node("node-2", "heal")
+	w.phase("node-2", api.Finished)
+	w.words("node-2", "off on")
+	w.unmarked("node-2")
+}
+
+// TestEarlyStorm: five of ten machines lose their power at once, allowed are
+// four: none of the nodes is marked. Two come back, and the others' work is
+// released, without a command.
+func TestEarlyStorm(t *testing.T) {
+	w := newWorld(t, 10, stormPolicy+"earlyEvidence: {leaseStillFor: 5s}\n", "--grace", "2m")
+	w.start(nil)
+	dead := []string{"node-0", "node-1", "node-2", "node-3", "node-4"}
+	w.allAtOnce(dead, "power-loss")
+	for _, n := range dead {
+		w.held(n, api.StormHold)
+	}
+	for _, n := range dead {
+		w.words(n, "")
+		w.unmarked(n)
+	}
+	w.allAtOnce(dead[:2], "power-on")
+	for _, n := range dead[:2] {
+		if f := w.phase(n, api.Finished); f.Status.Outcome != api.Healed {
+			t.Errorf("%s ended as %s\n%s", n, f.Status.Outcome, rig.Story(f))
+		}
+	}
+	for _, n := range dead[2:] {
+		w.phase(n, api.Fenced)
+	}
+	for _, n := range dead {
+		w.words(n, "")
+	}
+}
