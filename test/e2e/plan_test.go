@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestPlanAndADeadOutlet: what nodefence-plan says of a machine with two supplies
+// is what its fence does. One outlet that does not answer keeps the machine from
+// being proven off, and the other is cut all the same.
+func TestPlanAndADeadOutlet(t *testing.T) {
+	w := newWorld(t, 4, quick)
+	machines, err := w.Lab.Machines()
+	must(t, err)
+	m := machines["node-1"]
+	w.wire(m, "a b", "")
+	both := m.Outlets["a"] + " and " + m.Outlets["b"]
+	w.plan(0, "node-1", "device set "+both, "all of ipmi "+m.Outlets["b"], "2.password (secret) Secret bmc-node-1, key password",
+		"call 3 device set "+both+": Off, if the machine reads on", "now would be held: LeasePictureOld")
+	other := m
+	other.Name = "node-2"
+	w.wire(other, "b", "")
+	w.plan(1, "node-1", "refused ConfigMap fence-config-node-node-2: node node-2 has the same device address ", " as node node-1; neither of them is fenced before one is mended")
+	w.plan(1, "--all", "node-0 yes default ipmi ", "node-2 refused ")
+	w.wire(machines["node-2"], "bmc", "")
+
+	must(t, w.Lab.Fault("node-1.b", "hang"))
+	w.database(4)
+	w.start(nil)
+	w.node("node-1", "crash")
+	notReleased(t, w, "node-1")
+	f, err := w.Fences.Fence(w.ctx, "node-1")
+	must(t, err)
+	if want := "device ipmi " + m.Outlets["b"] + " of the set"; !strings.Contains(f.Status.Power.LastError, want) {
+		t.Errorf("the error does not name %s: %s", want, f.Status.Power.LastError)
+	}
+	w.words("node-1.a", "off")
+	w.plan(0, "node-1", "now a fence is under way: ")
+
+	must(t, w.Lab.Fault("node-1.b", "none"))
+	w.phase("node-1", api.Finished)
+	w.words("node-1.a", "off on")
+	w.words("node-1.b", "off on")
+	w.words("node-1", "")
+	w.unmarked("node-1")
+	w.oneWriter()
+}
+
+// plan runs the program and sees its exit code, and these pieces of its answer.
+func (w *world) plan(code int, node string, pieces ...string) {
+	w.t.Helper()
+	bin, err := rig.Bin("nodefence-plan")
+	must(w.t, err)
+	out, err := exec.CommandContext(w.ctx, bin, "--kubeconfig", w.Lab.Kubeconfig, node).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.t.Fatal(err)
+	}
+	got := 0
+	if exit != nil {
+		got = exit.ExitCode()
+	}
+	text := strings.Join(strings.Fields(string(out)), " ")
+	if got != code {
+		w.t.Errorf("nodefence-plan %s exits with %d, want %d: %s", node, got, code, out)
+	}
+	for _, p := range pieces {
+		if !strings.Contains(text, p) {
+			w.t.Errorf("nodefence-plan %s does not say %q:\n%s", node, p, out)
+		}
+	}
+}
