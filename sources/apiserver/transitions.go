@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // nodeView is what is kept of a node.
@@ -90,11 +89,9 @@ func presentlyUnhealthy(name string, v nodeView) []events.ConditionChange {
 	return transitions(name, nil, v, false)
 }
 
-// silent: the node lifecycle controller set it because the kubelet said nothing,
-// or we did because the machine is off.
+// silent: the node lifecycle controller set it because the kubelet said nothing.
 func (c condition) silent() bool {
-	return c.status == string(corev1.ConditionUnknown) &&
-		slices.Contains([]string{"NodeStatusUnknown", "NodeStatusNeverUpdated", api.NotReadyReason}, c.reason)
+	return c.status == string(corev1.ConditionUnknown) && (c.reason == "NodeStatusUnknown" || c.reason == "NodeStatusNeverUpdated")
 }
 
 const ready = string(corev1.NodeReady)

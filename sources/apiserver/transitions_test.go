@@ -81,7 +81,7 @@ func TestSilenceIsOneNews(t *testing.T) {
 		"a monitor of its own does not know":             {&well, of(at(quiet, gone), at(quiet, gone), at(quiet, "MonitorGone")), "DiskPressure=Unknown Ready=Unknown"},
 		"a condition falls silent, the kubelet does not": {&well, of(at("True", "KubeletReady"), at(quiet, gone), at("False", "Enough")), "MemoryPressure=Unknown"},
 		"a condition is back, the kubelet is not":        {&silent, of(at(quiet, gone), at("False", "Enough"), at(quiet, gone)), "MemoryPressure=False"},
-		"Ready by our own hand, the rest by Kubernetes":  {&well, of(at(quiet, api.NotReadyReason), at(quiet, gone), at(quiet, gone)), "Ready=Unknown"},
+		"Ready by our own hand, the rest by Kubernetes":  {&well, of(at(quiet, api.NotReadyReason), at(quiet, gone), at(quiet, gone)), "DiskPressure=Unknown MemoryPressure=Unknown Ready=Unknown"},
 	} {
 		var got []string
 		for _, x := range transitions("a", c.old, c.now, false) {
