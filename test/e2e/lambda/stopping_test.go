@@ -1,0 +1,33 @@
+package lambda
+
+import (
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+)
+
+// TestAnInstanceThatSomebodyStopsStaysOff: it is on its way off, by another hand,
+// when it is first looked at. It is waited for, its work is released, and nobody
+// stops or starts it (S12).
+func TestAnInstanceThatSomebodyStopsStaysOff(t *testing.T) {
+	w := newWorld(t, 3)
+	cloud := w.cloud()
+	w.deploy(1)
+	w.source()
+	w.enrolled(cloud)
+	victim := w.database()
+	cloud.Hold(true)
+	cloud.Put(ec2test.Instance{ID: instance(victim), State: ec2test.Stopping, Zone: "eu-central-1a"})
+	w.node(victim, "crash")
+	w.until("the instance to be looked at while it is stopping", func() (bool, error) {
+		return cloud.requests("DescribeInstances", victim) > 2, nil
+	})
+	cloud.Settle()
+	w.moved(victim)
+	f := w.phase(victim, api.Fenced)
+	if got := cloud.switches(victim); got != "" || f.Status.Power.CutByUs {
+		t.Errorf("EC2 was told %q, and the cut counts as ours: %v", got, f.Status.Power.CutByUs)
+	}
+	w.oneWriter()
+}
