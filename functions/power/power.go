@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -98,10 +99,19 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 	c.Identity = r.Identity
 	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
 		c.Wrong = true // S11
-		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, want)
+		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, mend(bound))
 	}
 	c.Power = string(r.Power)
 	return nil
+}
+
+// mend says where the address stands that is another machine's.
+func mend(b *api.Binding) string {
+	if len(b.Sources) == 0 {
+		return "mend the address of its device"
+	}
+	cm, _, _ := strings.Cut(b.Sources[0], "@")
+	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
 }
 
 // words keeps an error short enough for a record.

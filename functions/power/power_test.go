@@ -1,0 +1,58 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestAnotherMachineAnswers: what a device says of another machine counts for
+// nothing, and the words name the object to mend (S11).
+func TestAnotherMachineAnswers(t *testing.T) {
+	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rack := mem.NewRack(time.Now)
+	open := func(_ context.Context, b *api.Binding) (device.Driver, error) { return rack.Kind().Open(b.Params) }
+	for name, tc := range map[string]struct {
+		identity string
+		sources  []string
+		power    string
+		wrong    bool
+		err      string
+	}{
+		"its own":            {identity: "seven", power: "On"},
+		"nothing enrolled":   {power: "On"},
+		"another's":          {identity: "eight", sources: []string{"fence-config-node-7@12", "rack@1"}, wrong: true, err: "device does not know this machine: it answers for seven, enrolled is eight; mend the address of its device, mem seven, in ConfigMap fence-config-node-7 or in those that it names"},
+		"another's, by hand": {identity: "eight", wrong: true, err: "device does not know this machine: it answers for seven, enrolled is eight; mend the address of its device"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Power{Client: client, Open: open}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "7", Binding: &api.Binding{
+				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
+			}}}
+			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
+			var seen fence.Seen
+			if err := p.Act(t.Context(), f, fence.Read, &seen); (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {
+				t.Error(err)
+			}
+			got := *seen.Call
+			want := fence.CallResult{Call: api.CallRead, At: got.At, Identity: "seven", Power: tc.power, Wrong: tc.wrong, Err: tc.err}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
