@@ -34,7 +34,7 @@ func (d *decision) pending() Action {
 		return None
 	case p.Action == api.ActionNone && !d.confirmAsked():
 		return d.hold(api.ConfirmationHold, "no device is touched under policy "+p.Name+": a person must confirm that the machine is off (spec.requests.confirmOff)", Resync)
-	case d.spec.Binding == nil && !d.confirmAsked():
+	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked():
 		return d.unbound()
 	case p.Mode == api.DryRun:
 		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
@@ -103,6 +103,9 @@ func (d *decision) isolating() Action {
 	if d.ended() || d.calledOff() || d.stale() {
 		return None
 	}
+	if d.seen.Node.Taint && d.spec.Policy.Action == api.ActionIsolate && !d.confirmAsked() {
+		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
+	}
 	if d.seen.Node.Taint {
 		return d.to(api.Fencing, api.Isolated, "no new work is placed on this node")
 	}
@@ -113,6 +116,9 @@ func (d *decision) isolating() Action {
 	d.st.Placed.Taint = true
 	return d.do(Isolate)
 }
+
+// isolatedOnly is as far as a policy with action Isolate goes.
+const isolatedOnly = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
 // ended: the node of this record is gone, or another one has its name (S6).
 // What we cut is switched on again all the same; nothing else is done in its name.

@@ -136,8 +136,9 @@ var broken = map[string]decider{
 		s.Node.Cordoned = s.Node.Cordoned && f.Status.Phase != api.Recovering
 		s.Node.Taint = s.Node.Taint && f.Status.Phase != api.Recovering
 	}),
-	"closes with its finalizer on":   before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
-	"does not say when to look next": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextCheck = nil }),
+	"closes with its finalizer on":      before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
+	"does not say when to look next":    after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextCheck = nil }),
+	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Action = api.ActionReboot }),
 	"takes what one level said for the next": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if l := f.Status.Power.Level; l > 0 && f.Status.Power.LastRead == nil && f.Status.Power.FirstOff == nil {
 			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Minute))}

@@ -22,7 +22,7 @@ func (d *decision) fencing() Action {
 	if d.calledOff() || d.stale() {
 		return None
 	}
-	if d.spec.Policy.Action == api.ActionNone || d.spec.Binding == nil {
+	if !d.spec.Policy.Action.Device() || d.spec.Binding == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
 	}

@@ -84,10 +84,10 @@ func (d *decision) undo(mine bool) Action {
 	if mine && (n.Taint || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
 		return d.do(Undo)
 	}
-	d.st.Placed = api.Placed{}
 	if d.seen.Finalizer {
 		return d.do(DropFinalizer)
 	}
+	d.st.Placed = api.Placed{}
 	return d.to(api.Finished, d.st.Outcome, outcomes[d.st.Outcome])
 }
 
@@ -114,9 +114,16 @@ func (d *decision) fenced() Action {
 		d.st.RetryHandled = r.At.DeepCopy()
 		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
 	}
+	if d.st.Reason == api.IsolatedOnly && d.confirmAsked() {
+		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
+	}
 	if d.healthy() {
+		why := "somebody switched the machine on"
+		if d.st.Release.StartedAt == nil {
+			why = "the node is healthy again"
+		}
 		d.st.Power.CutByUs = false
-		return d.to(api.Recovering, api.NodeHealthy, "somebody switched the machine on")
+		return d.to(api.Recovering, api.NodeHealthy, why)
 	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
 }

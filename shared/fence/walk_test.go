@@ -3,6 +3,7 @@ package fence
 import (
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -88,6 +89,13 @@ func requestSpec() api.NodeFenceSpec {
 	return s
 }
 
+// isolateSpec is of a node of which no device is touched.
+func isolateSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Action = api.ActionIsolate
+	return s
+}
+
 // levelsSpec is of a node that can be switched in two ways.
 func levelsSpec() api.NodeFenceSpec {
 	s := walkSpec()
@@ -117,7 +125,7 @@ func newWalker(d decider) *walker {
 func (w *walker) run() {
 	// The request goes first: once it is served its states are those of any
 	// fence, and whoever comes there first stands for both.
-	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec(), earlySpec()} {
+	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec(), isolateSpec(), earlySpec()} {
 		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
 	}
 	levels := levelsSpec()
@@ -126,7 +134,7 @@ func (w *walker) run() {
 		w.queue = w.queue[1:]
 		for _, l := range looks(s) {
 			w.step(s, l)
-			if two := s; w.levels && !climbed(s) && !s.isEarly() && s.st.Phase == api.Fencing {
+			if two := s; w.levels && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
 				two.spec.NextBindings, two.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
 				w.step(two, l)
 			}
@@ -192,10 +200,17 @@ func (w *walker) step(s state, l look) {
 	if after.Phase == api.Finished {
 		return
 	}
-	w.push(state{st: strip(after), now: now, spec: s.spec, sh: sh})
+	next := state{st: strip(after), now: now, spec: s.spec, sh: sh}
+	if climbed(next) && after.Restarts > 0 {
+		return
+	}
+	w.push(next)
 }
 
-// climbed: a second level is or was in use. Before that a node of one level and
+func init() { debug.SetGCPercent(800) } // a walk makes much garbage, and keeps little
+
+// climbed: a second level is or was in use. A second pass over both is not walked,
+// nor one that an event asked for: they are the first one over again. Before that a node of one level and
 // one of two are in the same states, and both ways to go on are taken.
 func climbed(s state) bool {
 	return s.st.Power.Level > 0 || s.sh.off[1] || slices.Contains(s.st.Power.Cut, 1)
@@ -273,7 +288,7 @@ func key(s state) string {
 		}
 		return r.Power + age(&r.At, limits...)
 	}
-	claim, proof, lease := "-", "-", "-"
+	claim, proof, lease, unseen := "-", "-", "-", ""
 	if c := st.Claim; c != nil {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
@@ -288,7 +303,7 @@ func key(s state) string {
 		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off)
 	}
 	// A phase is told apart by what it, or a later one, still reads.
-	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
+	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim + unseen, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}

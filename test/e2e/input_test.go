@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +40,13 @@ func TestBadInput(t *testing.T) {
 	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
 	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
 	t.Run("bindings", func(t *testing.T) { badBinding(t, w) })
+	t.Run("examples", func(t *testing.T) {
+		for _, name := range []string{"policies", "budgets"} {
+			if err := w.ApplyFile(w.ctx, filepath.Join("..", "..", "infra", "crd", "examples", name+".yaml")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func badEvents(t *testing.T, w *world, url string) {

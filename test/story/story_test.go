@@ -78,6 +78,14 @@ var incidents = map[string]incident{
 		w.twoLevels()
 		at(w, 55*time.Second, func() { w.bmc = "" })
 	}, []api.Phase{api.Finished}, 4},
+	"a node is only isolated": {func(w *world) {
+		w.crashed, w.record.Spec.Policy.Action, w.record.Spec.Binding = true, api.ActionIsolate, nil
+		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a node is only isolated, and a person confirms": {func(w *world) {
+		w.on, w.record.Spec.Policy.Action, w.record.Spec.Binding = false, api.ActionIsolate, nil
+		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Fenced}, 0},
 	"the last recovery": {func(w *world) {
 		none := int32(0)
 		w.crashed, w.record.Spec.Policy.Recoveries = true, &none

@@ -13,7 +13,7 @@ func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
 	b := levels[0]
 	device := "device " + b.Driver + " " + b.Address + ": "
 	out := []string{"API server: cordon the node, and place taint " + api.IsolationTaint}
-	if p.Action == api.ActionNone {
+	if !p.Action.Device() {
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	} else {
 		out = append(out,

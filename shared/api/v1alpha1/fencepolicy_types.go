@@ -74,8 +74,9 @@ type FencePolicySpec struct {
 	// +optional
 	Etcd []string `json:"etcd,omitempty"`
 	// Action is what becomes of the machine: Reboot switches it on again after
-	// its work is released, PowerOff leaves it off. None touches no device:
-	// a named person confirms that the machine is off, and its work is released.
+	// its work is released, PowerOff leaves it off. Isolate keeps new work away
+	// and touches no device: nothing is released unless a named person confirms
+	// that the machine is off. None waits for that person and places no mark before.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -203,16 +204,20 @@ type TrustedSource struct {
 }
 
 // FenceAction is what becomes of the machine.
-// +kubebuilder:validation:Enum=PowerOff;Reboot;None
+// +kubebuilder:validation:Enum=PowerOff;Reboot;Isolate;None
 type FenceAction string
 
 // The actions.
 const (
 	// ActionOff leaves the machine off. Not "Off": YAML reads that as a boolean.
-	ActionOff    FenceAction = "PowerOff"
-	ActionReboot FenceAction = "Reboot"
-	ActionNone   FenceAction = "None"
+	ActionOff     FenceAction = "PowerOff"
+	ActionReboot  FenceAction = "Reboot"
+	ActionIsolate FenceAction = "Isolate"
+	ActionNone    FenceAction = "None"
 )
+
+// Device tells whether the action is carried out by a device.
+func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionNone }
 
 // Mode says whether a policy acts.
 // +kubebuilder:validation:Enum=Enforce;Approve;DryRun

@@ -22,6 +22,7 @@ const (
 	PowerOnSent     Reason = "PowerOnSent"
 	SeenOn          Reason = "SeenOn"
 	StaysOff        Reason = "StaysOff"
+	IsolatedOnly    Reason = "IsolatedOnly"
 	NodeHealthy     Reason = "NodeHealthy"
 	Undone          Reason = "Undone"
 	Recovered       Reason = "Recovered"

@@ -1,0 +1,93 @@
+package crd_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestExamplesShowEveryField: what a person can set has an example.
+func TestExamplesShowEveryField(t *testing.T) {
+	shown := map[string]bool{}
+	files, err := filepath.Glob("examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("examples: %v, %v", files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range bytes.Split(text, []byte("\n---\n")) {
+			var o struct {
+				Kind string
+				Spec map[string]any
+			}
+			if err := yaml.Unmarshal(doc, &o); err != nil {
+				t.Errorf("%s: %v", f, err)
+			}
+			paths(shown, o.Kind, o.Spec)
+		}
+	}
+	for kind, file := range map[string]string{"FencePolicy": "fencepolicies", "FenceBudget": "fencebudgets"} {
+		for _, want := range leaves(kind, schemaOf(t, file).Properties["spec"]) {
+			if !shown[want] {
+				t.Errorf("no example shows %s", want)
+			}
+			delete(shown, want)
+		}
+	}
+	for extra := range shown {
+		if strings.Count(extra, ".") == 0 || !strings.Contains(extra, "elector") {
+			t.Errorf("the examples have %s, which is no field", extra)
+		}
+	}
+}
+
+// paths are the fields that are set.
+func paths(into map[string]bool, at string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if strings.HasSuffix(at, "elector") {
+			into[at] = true
+			return
+		}
+		for k, x := range v {
+			paths(into, at+"."+k, x)
+		}
+	case []any:
+		into[at] = true
+		for _, x := range v {
+			if m, ok := x.(map[string]any); ok {
+				delete(into, at)
+				paths(into, at, m)
+			}
+		}
+	default:
+		into[at] = true
+	}
+}
+
+// leaves are the fields that can be set.
+func leaves(at string, s schema) []string {
+	var all []string
+	for name, p := range s.Properties {
+		switch {
+		case strings.HasSuffix(name, "elector"):
+			all = append(all, at+"."+name)
+		case p.Items != nil && len(p.Items.Properties) > 0:
+			all = append(all, leaves(at+"."+name, *p.Items)...)
+		case len(p.Properties) > 0:
+			all = append(all, leaves(at+"."+name, p)...)
+		default:
+			all = append(all, at+"."+name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
