@@ -122,6 +122,7 @@ type Parts struct {
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without one there is no waker.
 	Sender run.Sender
+	kept   *step.Kept
 }
 
 // NewParts connects to the API server and names the cluster.
@@ -143,6 +144,9 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 
 // Handlers makes every function, by name.
 func Handlers(p Parts) map[string]run.Handler {
+	if p.kept == nil {
+		p.kept = &step.Kept{}
+	}
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
 		if name == waker.Name && p.Sender == nil {
@@ -236,7 +240,7 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 func (p Parts) loop(name string, owns []api.Phase, w step.World) *step.Loop {
 	return &step.Loop{
 		Function: name, Owns: owns, Store: p.Client, World: w, Witness: p.Witness, Source: p.Source,
-		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict,
+		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict, Kept: p.kept,
 	}
 }
 

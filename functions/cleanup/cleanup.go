@@ -30,6 +30,7 @@ type Cleaner struct {
 
 // Handle takes one event.
 func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.Begin(ctx, Name)
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -41,6 +42,7 @@ type Gate struct {
 
 // Handle takes one event.
 func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.Begin(ctx, Name)
 	if events.IsHint(e.Type()) && !events.AboutNode(e) {
 		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
 		return nil, nil
@@ -82,6 +84,10 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 		return false, err
 	}
 	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
+		if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
+			return true, nil // it is at work elsewhere
+		}
+		g.Loop.Keep(f)
 		return e.Type() == events.NodeUnhealthy && g.fresh(f), nil
 	}
 	n, err := g.Client.Node(ctx, node)
@@ -160,13 +166,15 @@ func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
 
 func (g *Gate) write(ctx context.Context, last *api.NodeFence, spec api.NodeFenceSpec) error {
 	if last == nil {
-		_, err := g.Client.CreateFence(ctx, &api.NodeFence{
+		made, err := g.Client.CreateFence(ctx, &api.NodeFence{
 			ObjectMeta: metav1.ObjectMeta{Name: spec.Node, Finalizers: []string{api.Finalizer}},
 			Spec:       spec,
 		})
+		g.Loop.Keep(made)
 		return err
 	}
 	last.Spec, last.Finalizers = spec, append(last.Finalizers, api.Finalizer)
-	_, err := g.Client.SaveFence(ctx, last)
+	made, err := g.Client.SaveFence(ctx, last)
+	g.Loop.Keep(made)
 	return err
 }

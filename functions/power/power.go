@@ -36,6 +36,7 @@ type Power struct {
 
 // Handle takes one event.
 func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.Begin(ctx, Name)
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
@@ -61,6 +62,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	now := p.Client.Clock().Now()
 	seen.Call = &fence.CallResult{Call: api.Call(a), At: now}
 	err := p.speak(ctx, f, a, seen.Call, f.Status.Claim.NotAfter.Sub(now))
+	kube.Forget(ctx) // time has passed, and the machine may be another one
 	if err != nil {
 		seen.Call.Err = words(err)
 	}

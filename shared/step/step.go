@@ -27,7 +27,9 @@ type World interface {
 	// Look fills in what the function's phases decide by.
 	Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error
 	// Act carries out one action. What it learnt goes into seen, as an
-	// observation for the next decision; its error is never evidence.
+	// observation for the next decision; its error is never evidence. An action
+	// that writes the record itself leaves in f what was written, or takes f's
+	// resourceVersion away, so that it is read again.
 	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error
 }
 
@@ -68,6 +70,8 @@ type Loop struct {
 	Me func() string
 	// Conflict is the error with which the store says that somebody else wrote first.
 	Conflict error
+	// Kept, if set, are the records that this process wrote last.
+	Kept *Kept
 }
 
 // rounds bounds one invocation: conflicts and actions on Kubernetes together.
@@ -76,18 +80,24 @@ const rounds = 16
 // Run works on the fence of one node until there is nothing more to do now, and
 // returns the event that hands it on, if it must be handed on.
 func (l *Loop) Run(ctx context.Context, node string, cause event.Event) (*event.Event, error) {
-	inv := invocation{Loop: l, cause: cause, me: l.Me()}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), fence: l.Kept.take(node, l.Now())}
 	for range rounds {
 		more, err := inv.turn(ctx, node)
 		if err != nil {
 			return nil, err
 		}
 		if !more {
-			return inv.announce(), nil
+			e := inv.announce()
+			l.Kept.put(inv.fence, l.Now())
+			return e, nil
 		}
 	}
 	return nil, fmt.Errorf("fence of %s: no end after %d rounds", node, rounds)
 }
+
+// Keep has the next Run begin with a record that its caller has read or written
+// just now; nil keeps nothing.
+func (l *Loop) Keep(f *api.NodeFence) { l.Kept.put(f, l.Now()) }
 
 // invocation is one run of the loop, with what it has learnt so far.
 type invocation struct {
@@ -98,9 +108,13 @@ type invocation struct {
 	call     *fence.CallResult
 	verdict  *fence.Verdict
 	resolved bool
-	// fence as last saved; from is the phase that the event found it in
-	fence   *api.NodeFence
-	from    api.Phase
+	// fence as last read or saved, nil if it is to be read; from is the phase
+	// that the event found it in
+	fence *api.NodeFence
+	from  api.Phase
+	// sure: fence was read or saved in this invocation. What is decided on any
+	// other counts only once it is saved.
+	sure    bool
 	started bool
 	// spoke: a device was called and its end is not saved yet
 	spoke bool
@@ -108,18 +122,23 @@ type invocation struct {
 
 // turn is look, decide, save, act.
 func (inv *invocation) turn(ctx context.Context, node string) (more bool, err error) {
-	f, err := inv.Store.Fence(ctx, node)
-	if err != nil {
-		return false, err
+	if inv.fence == nil {
+		if inv.fence, err = inv.Store.Fence(ctx, node); err != nil {
+			return false, err
+		}
+		inv.sure = true
 	}
-	inv.fence = f
+	f := inv.fence
 	if f == nil {
 		return false, nil
 	}
-	if !inv.started {
+	foreign := fence.Foreign(f.Status)
+	if mine := !foreign && slices.Contains(inv.Owns, f.CurrentPhase()); !mine && !inv.sure {
+		return inv.again()
+	} else if !inv.started {
 		inv.started, inv.from = true, f.Status.Phase
 	}
-	if fence.Foreign(f.Status) {
+	if foreign {
 		inv.Witness.Decided(ctx, Decision{Function: inv.Function, Cause: inv.cause, Before: f.Status, Fence: f, Err: errors.New("the record was written by a newer nodefence: left alone")})
 		return false, nil
 	}
@@ -133,41 +152,77 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	if err := inv.World.Look(ctx, f, &seen); err != nil {
 		return false, fmt.Errorf("look at %s: %w", node, err)
 	}
-	return inv.decide(ctx, f, &seen)
+	return inv.decide(ctx, f, &seen, inv.Now())
 }
 
-func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence.Seen) (more bool, err error) {
-	st, act := fence.Decide(f, *seen, inv.Now())
+// again has the record read, and begins anew.
+func (inv *invocation) again() (more bool, err error) {
+	if !inv.sure {
+		inv.started = false
+	}
+	inv.fence = nil
+	return true, nil
+}
+
+func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence.Seen, now time.Time) (more bool, err error) {
+	st, act := fence.Decide(f, *seen, now)
 	before := f.Status
-	if !equality.Semantic.DeepEqual(before, st) {
+	same := equality.Semantic.DeepEqual(before, st)
+	if same && !inv.sure {
+		return inv.again()
+	}
+	if !same && !(act != fence.None && inv.sure && onlyLater(before, st, now)) {
 		f.Status = st
 		saved, err := inv.Store.SaveStatus(ctx, f)
 		if errors.Is(err, inv.Conflict) {
-			return true, nil // look again; what this invocation saw is kept
+			return inv.again() // what this invocation saw is kept
 		}
 		if err != nil {
 			return false, fmt.Errorf("save fence of %s: %w", f.Spec.Node, err)
 		}
 		f = saved
 	}
-	inv.fence = f
+	inv.fence, inv.sure = f, true
 	d := Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
 	if act == fence.None || inv.spoke {
 		inv.Witness.Decided(ctx, d)
 		// A phase that is ours too goes on here, without an event in between.
 		return f.Status.Phase != before.Phase && !inv.spoke && slices.Contains(inv.Owns, f.Status.Phase), nil
 	}
-	d.Err = inv.World.Act(ctx, f, act, seen)
+	return inv.act(ctx, d, seen)
+}
+
+// act carries out what was decided and saved.
+func (inv *invocation) act(ctx context.Context, d Decision, seen *fence.Seen) (more bool, err error) {
+	d.Err = inv.World.Act(ctx, d.Fence, d.Action, seen)
 	inv.Witness.Decided(ctx, d)
 	inv.call, inv.verdict, inv.resolved = seen.Call, seen.Verdict, seen.Resolved
-	if act.Device() {
+	if d.Action.Device() {
 		inv.spoke = true
 		return true, nil
 	}
 	if d.Err != nil && !errors.Is(d.Err, inv.Conflict) {
-		return false, fmt.Errorf("%s %s: %w", act, f.Spec.Node, d.Err)
+		return false, fmt.Errorf("%s %s: %w", d.Action, d.Fence.Spec.Node, d.Err)
+	}
+	if d.Err != nil || d.Fence.ResourceVersion == "" {
+		inv.fence = nil
+		return true, nil
 	}
 	return true, nil
+}
+
+// soon is what is left at least of a nextCheck that need not be put off.
+const soon = 2 * time.Second
+
+// onlyLater: all that the decision changes is to put nextCheck off, and the one
+// that stands is still to come. If we die in the action, that one wakes somebody
+// in time, so there is nothing to save.
+func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
+	if before.NextCheck == nil || after.NextCheck == nil || after.NextCheck.Before(before.NextCheck) || before.NextCheck.Sub(now) < soon {
+		return false
+	}
+	before.NextCheck = after.NextCheck
+	return equality.Semantic.DeepEqual(before, after)
 }
 
 // announce says where the fence now stands, if somebody must act on that now.

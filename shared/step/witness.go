@@ -112,24 +112,33 @@ func (p *Public) count(d Decision) {
 	}
 }
 
-// say posts what was added to the story. Its loss is harmless: the NodeFence has it all.
+// say posts what somebody who doesn't read the NodeFence must know. The whole
+// story stands there, so that what is routine is not told twice, and a post that
+// is lost does no harm.
 func (p *Public) say(ctx context.Context, d Decision) {
 	before, after := d.Before, d.Fence.Status
-	if before.Reason == after.Reason && before.Message == after.Message && before.Phase == after.Phase {
+	begun := before.Generation != after.Generation
+	turned := before.Phase != after.Phase || begun
+	if !turned && before.Reason == after.Reason && before.Message == after.Message {
 		return
 	}
 	warn := warnings[after.Reason] || after.Phase == api.Failed
-	e := kube.Event{
-		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: d.Fence.Name, UID: d.Fence.UID,
-		Warning: warn, Reason: string(after.Reason), Message: after.Message, Reporter: d.Function,
+	news := turned || before.Reason != after.Reason
+	ended := turned && (after.Phase == api.Finished || after.Phase == api.Fenced)
+	e := kube.Event{Warning: warn, Reason: string(after.Reason), Message: after.Message, Reporter: d.Function}
+	if warn || news && after.Phase == api.Pending && after.Reason != api.Opened {
+		e.Kind, e.APIVersion, e.Name, e.UID = "NodeFence", api.GroupVersion.String(), d.Fence.Name, d.Fence.UID
+		p.post(ctx, e)
 	}
-	p.post(ctx, e)
-	if before.Phase == after.Phase && !warn {
-		return
+	if warn || begun || ended || news && milestones[after.Reason] {
+		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.Node, d.Fence.Spec.NodeUID
+		p.post(ctx, e)
 	}
-	e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.Node, d.Fence.Spec.NodeUID
-	p.post(ctx, e)
 }
+
+// milestones are what the node's owner must know beside warnings, the beginning
+// and the end: that its power was cut, and that its work has gone.
+var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true}
 
 func (p *Public) post(ctx context.Context, e kube.Event) {
 	if err := p.Speaker.Say(ctx, e); err != nil {

@@ -33,20 +33,21 @@ func main() {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Minute)
 	defer cancel()
 	parts := map[string]func() error{
-		"programs": func() error { return measurePrograms(ctx) },
-		"fences":   func() error { return measureFences(ctx) },
-		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
+		"programs":    func() error { return measurePrograms(ctx) },
+		"fences":      func() error { return measureFences(ctx) },
 		"early":    func() error { return measureEarly(ctx) },
-		"chains":   func() error { return measureChains(ctx) },
+		"memory":      func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
+		"requests": func() error { return measureRequests(ctx) },
+		"chains":      func() error { return measureChains(ctx) },
 	}
-	order := []string{"programs", "fences", "early", "memory", "chains"}
+	order := []string{"programs", "fences", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
 		order = os.Args[1:]
 	}
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, fences, early, memory and chains", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, fences, early, memory, requests and chains", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())
