@@ -42,6 +42,9 @@ func waits(s state) []time.Duration {
 	}
 	if s.isEarly() {
 		all = append(all, walkFor+time.Second)
+		if s.st.Phase == api.Fencing {
+			return append(all, 61*time.Second) // no Off waits for its effect
+		}
 	}
 	switch s.st.Phase {
 	case api.Releasing:

@@ -14,9 +14,10 @@ import (
 // switched off, and nothing is placed on a node whose machine is on: for that a
 // condition of the policy must have held for its time, as in any fence.
 
-// Early is the policy's early evidence, where there is a device to ask.
+// Early is the policy's early evidence, where there is a machine to read.
 func Early(p api.ResolvedPolicy) *api.EarlyEvidence {
-	if p.Mode == api.DryRun || p.Action == api.ActionNone {
+	power := p.Action == api.ActionReboot || p.Action == api.ActionOff || p.Action == ""
+	if p.Mode == api.DryRun || !power {
 		return nil
 	}
 	return p.EarlyEvidence

@@ -52,7 +52,7 @@ func early(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	case err != nil:
 		return err
 	case why != api.NotReadyReason:
-		return fmt.Errorf("Kubernetes had lost %s before its work was released (%s)", victim, why)
+		return fmt.Errorf("node %s was lost to Kubernetes before its work was released (%s)", victim, why)
 	}
 	say("pod db-0 runs on %s. %s's power returns", target, victim)
 	if err := c.Lab.Node(victim, "power-on"); err != nil {
