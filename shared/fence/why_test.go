@@ -82,7 +82,7 @@ var noes = []struct {
 	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
 		lim(f).MaxUnhealthy = percent("100%")
 		for i := range 8 {
-			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: fmt.Sprintf("n%d", i), Renewed: "r", Since: stampOf(walkStart.Add(-time.Minute))})
+			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: fmt.Sprintf("n%d", i), Stale: true})
 		}
 	}},
 }
