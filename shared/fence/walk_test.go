@@ -288,7 +288,7 @@ func key(s state) string {
 		}
 		return r.Power + age(&r.At, limits...)
 	}
-	claim, proof, lease, unseen := "-", "-", "-", ""
+	claim, proof, lease := "-", "-", "-"
 	if c := st.Claim; c != nil {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
@@ -303,7 +303,7 @@ func key(s state) string {
 		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off)
 	}
 	// A phase is told apart by what it, or a later one, still reads.
-	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim + unseen, st.Release.StartedAt != nil}
+	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
