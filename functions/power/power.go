@@ -96,6 +96,7 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 	}
 	r, err := d.State(ctx)
 	if err != nil {
+		c.Stopping = errors.Is(err, device.ErrStopping)
 		return err
 	}
 	c.Identity = r.Identity

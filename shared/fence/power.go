@@ -51,6 +51,11 @@ func (d *decision) judge() Action {
 	case "On":
 		return d.seenOnInFencing()
 	}
+	if d.seen.Call.Stopping && d.since(d.st.PhaseSince) < StopTakes {
+		// By our Off or another's: it gets none (S12), and the device has not failed.
+		d.wait(Poll)
+		return None
+	}
 	return d.retry(api.DeviceFailed, d.st.Power.LastError)
 }
 

@@ -93,6 +93,8 @@ type CallResult struct {
 	At time.Time
 	// Err in words, without secrets; empty if the call came back well.
 	Err string
+	// Stopping: the machine is on its way off, by whosever hand; power is unknown.
+	Stopping bool
 	// Wrong: the device answered for another machine than the one bound (S11).
 	Wrong bool
 }
@@ -178,6 +180,9 @@ const (
 	Handover = 5 * time.Second
 	// ActWithin bounds an action on Kubernetes; past it the record is looked at again.
 	ActWithin = 10 * time.Second
+	// StopTakes is how long a machine on its way off is waited for before that
+	// counts as a failed try: clouds take minutes.
+	StopTakes = 10 * time.Minute
 	// Poll lies between two looks at something that we wait to see.
 	Poll = time.Second
 	// PeekPoll is the least time between two reads of a machine for which only its

@@ -1,0 +1,36 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAMachineOnItsWayOffIsWaitedFor: it is not on and not off, gets no Off from us
+// (S12), and uses up no try until a stop has taken longer than any cloud's.
+func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		since   time.Duration
+		stops   bool
+		retries int32
+	}{
+		"it stops":                   {time.Minute, true, 0},
+		"it stops for too long":      {StopTakes, true, 1},
+		"the device does not answer": {time.Minute, false, 1},
+	} {
+		f := &api.NodeFence{Spec: walkSpec()}
+		f.Spec.Policy.Retries.PerStep = 3
+		at, now := stampOf(walkStart.Add(-c.since)), stampOf(walkStart)
+		f.Status = api.NodeFenceStatus{
+			Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
+			Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
+		}
+		seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Err: "it is stopping", Stopping: c.stops}
+		st, act := Decide(f, seen, walkStart)
+		if act != None || st.Phase != api.Fencing || st.Retries != c.retries || st.Power.OffCalls != 0 {
+			t.Errorf("%s: %s, action %q, %d tries, %d Offs", name, st.Phase, act, st.Retries, st.Power.OffCalls)
+		}
+	}
+}
