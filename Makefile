@@ -31,7 +31,7 @@ lab-build: bin/nodefence-lab ## Build the lab's Kubernetes into the user's cache
 	@bin/nodefence-lab build >/dev/null
 
 .PHONY: demo
-demo: build lab-build ## A node dies, its pod comes back elsewhere, on a real control plane (DEMO=request|storm|zone|approve|early for others)
+demo: build lab-build ## A node dies, its pod comes back elsewhere, on a real control plane (DEMO=request|storm|zone|approve|early|degraded for others)
 	@go run ./test/demo $(DEMO)
 
 .PHONY: test

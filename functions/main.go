@@ -61,7 +61,7 @@ var Drivers = map[string]device.Kind{
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Log: p.Log, Witness: p.Witness}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Checks: p.ChecksNamespace, Log: p.Log, Witness: p.Witness}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -99,6 +99,8 @@ type Settings struct {
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	// SecretsNamespace holds the devices' Secrets.
 	SecretsNamespace string `envconfig:"NODEFENCE_SECRETS_NAMESPACE" default:"nodefence-devices"`
+	// ChecksNamespace holds the Jobs of second evidence, and what they are made of.
+	ChecksNamespace string `envconfig:"NODEFENCE_CHECKS_NAMESPACE" default:"nodefence-checks"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.

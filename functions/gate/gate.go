@@ -34,7 +34,9 @@ type Gate struct {
 	Bind func(ctx context.Context, node *corev1.Node) (*Bound, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
-	Log  *slog.Logger
+	// Checks is the namespace of the checks' Jobs.
+	Checks string
+	Log    *slog.Logger
 	// Witness hears of every event that asks for a fence and opens none.
 	Witness step.Witness
 	Loop    *step.Loop

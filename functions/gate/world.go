@@ -23,11 +23,13 @@ func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) err
 	return g.Client.LookBrakes(ctx, f, seen)
 }
 
-// Act resolves the binding or reserves a slot.
+// Act resolves the binding, asks the checks, or reserves a slot.
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
 	switch a {
 	case fence.Resolve:
 		return g.resolve(ctx, f, seen)
+	case fence.Check:
+		return g.check(ctx, f, seen)
 	case fence.Reserve:
 		return g.reserve(ctx, f, seen)
 	}

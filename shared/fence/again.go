@@ -42,6 +42,7 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
+	d.forgetActivity()
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
 	d.st.BootIDBefore = ""
 	p := &d.st.Power

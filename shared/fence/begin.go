@@ -36,16 +36,21 @@ func (d *decision) pending() Action {
 		return d.hold(api.ConfirmationHold, "no device is touched under policy "+p.Name+": a person must confirm that the machine is off (spec.requests.confirmOff)", Resync)
 	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked():
 		return d.unbound()
+	case d.doubtful():
+		return d.checking()
 	case p.Mode == api.DryRun:
 		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
 	case p.Mode == api.Approve && d.spec.Requests.Approve == nil && !d.confirmAsked():
-		return d.awaitApproval()
+		return d.awaitApproval("")
 	}
 	if d.paced() {
 		return None
 	}
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
 		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
+	}
+	if act, holds := d.storageDown(); holds {
+		return act
 	}
 	return d.reserve()
 }
@@ -63,7 +68,7 @@ func (d *decision) unbound() Action {
 // awaitApproval holds for a person, without a slot, and gives up when the time
 // for it is over. The person's word stands in the spec, so that it counts for
 // this fence and not for the next.
-func (d *decision) awaitApproval() Action {
+func (d *decision) awaitApproval(about string) Action {
 	if d.st.ApprovalSince == nil {
 		d.st.ApprovalSince = d.at(0)
 	}
@@ -72,7 +77,7 @@ func (d *decision) awaitApproval() Action {
 		d.st.ApprovalSince = nil
 		return d.fail(api.NotApproved, "nobody approved within "+d.spec.Policy.ApproveWithin.Duration.String()+" (spec.requests.approve); a retry asks again")
 	}
-	d.hold(api.ApprovalHold, "a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
+	d.hold(api.ApprovalHold, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
 	d.awaken(until)
 	if until.Sub(d.now) > Resync {
 		d.next(Resync)

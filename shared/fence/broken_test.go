@@ -203,7 +203,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 			t.Parallel()
 			w := newWalker(d)
 			w.stopAtFirst, w.levels = true, strings.Contains(name, "level")
-			w.run()
+			w.run(starts()...)
 			var caught []string
 			for p := range w.broken {
 				caught = append(caught, p)

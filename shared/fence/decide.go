@@ -23,6 +23,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.st.RequestServed = d.st.RequestServed || d.begun()
 	d.noteCall()
 	d.lostCall()
+	d.noteChecks()
 	act := d.byPhase()
 	d.describe()
 	return d.st, act

@@ -68,6 +68,8 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 					c.Power = "Off"
 				}
 				seen.Call = c
+			case act == Check:
+				seen.Checked = checkedAll(st, api.AnswerNone)
 			case act == Undo:
 				seen.Node.Taint, seen.Node.Cordoned = false, false
 			case act == DropFinalizer:
@@ -85,7 +87,7 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 				break
 			}
 		}
-		seen.Call = nil
+		seen.Call, seen.Checked = nil, nil
 		if st.Phase == api.Finished {
 			return st.Phase
 		}

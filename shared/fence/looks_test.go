@@ -122,6 +122,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	earlyLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
+		checkedLooks(s, with)
 		old := now.Add(-2 * DecisionValidity)
 		with(func(y *Seen) { y.Reserved = nil })
 		with(func(y *Seen) { y.Reserved = &old })

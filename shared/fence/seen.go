@@ -26,6 +26,8 @@ type Seen struct {
 	Verdict *Verdict
 	// Resolved: this invocation has just resolved the device binding, or failed to.
 	Resolved bool
+	// Checked is what the checks asked by this invocation have said so far.
+	Checked *Checked
 	// Left is what of the node is still to be released; nil if not looked at.
 	Left *Left
 	// Deleting: the NodeFence is being deleted, which asks for its end (S27).
@@ -115,6 +117,15 @@ type Verdict struct {
 	Again time.Duration
 }
 
+// Checked is what the checks of one round have said so far.
+type Checked struct {
+	// Storage: it is the round of the storage probe.
+	Storage bool
+	// Round is its number.
+	Round   int32
+	Results []api.CheckResult
+}
+
 // Left is what still has to go from a node whose machine is proven off.
 type Left struct {
 	// Delete are the pods that the rule says to force-delete now (S24).
@@ -141,6 +152,8 @@ const (
 	Resolve Action = "Resolve"
 	// Reserve a slot on the ledger. Owner: gate.
 	Reserve Action = "Reserve"
+	// Check asks the checks of the round under way. Owner: gate.
+	Check Action = "Check"
 	// Isolate places taint and cordon. Owner: isolate.
 	Isolate Action = "Isolate"
 	// Read, Off, On are the words with a device. Owner: power.

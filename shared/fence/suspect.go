@@ -14,10 +14,11 @@ import (
 // switched off, and nothing is placed on a node whose machine is on: for that a
 // condition of the policy must have held for its time, as in any fence.
 
-// Early is the policy's early evidence, where there is a machine to read.
+// Early is the policy's early evidence, where there is a machine to read. Where
+// second evidence is wanted, nothing is hurried.
 func Early(p api.ResolvedPolicy) *api.EarlyEvidence {
 	power := p.Action == api.ActionReboot || p.Action == api.ActionOff || p.Action == ""
-	if p.Mode == api.DryRun || !power {
+	if p.Mode == api.DryRun || !power || p.SecondEvidence != nil {
 		return nil
 	}
 	return p.EarlyEvidence

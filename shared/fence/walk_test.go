@@ -44,6 +44,7 @@ type shadow struct {
 	served bool
 	// sick is since when the policy's condition has held; zero if it does not.
 	sick time.Time
+	witnesses
 }
 
 type state struct {
@@ -122,10 +123,14 @@ func newWalker(d decider) *walker {
 	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true}
 }
 
-func (w *walker) run() {
-	// The request goes first: once it is served its states are those of any
-	// fence, and whoever comes there first stands for both.
-	for _, spec := range []api.NodeFenceSpec{requestSpec(), walkSpec(), isolateSpec(), earlySpec()} {
+// starts are where the walk begins. Once a fence was served its states are those
+// of any other, and whoever comes there first stands for all.
+func starts() []api.NodeFenceSpec {
+	return []api.NodeFenceSpec{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), evidenceSpec(), storageSpec()}
+}
+
+func (w *walker) run(from ...api.NodeFenceSpec) {
+	for _, spec := range from {
 		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
 	}
 	levels := levelsSpec()
@@ -134,7 +139,7 @@ func (w *walker) run() {
 		w.queue = w.queue[1:]
 		for _, l := range looks(s) {
 			w.step(s, l)
-			if two := s; w.levels && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
+			if two := s; w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
 				two.spec.NextBindings, two.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
 				w.step(two, l)
 			}
@@ -171,6 +176,7 @@ func (w *walker) step(s state, l look) {
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++
 	sh := s.sh.saw(s.spec, l.seen, s.st, now)
+	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	w.check(s, sh, f, l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true
@@ -197,10 +203,10 @@ func (w *walker) step(s state, l look) {
 	if act == Off || act == On {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + boundAt(&s.spec, after.Power.Level).EffectDelay.Duration)
 	}
-	if after.Phase == api.Finished {
+	next := state{st: strip(after), now: now, spec: s.spec, sh: sh}
+	if after.Phase == api.Finished || next.like(l) {
 		return
 	}
-	next := state{st: strip(after), now: now, spec: s.spec, sh: sh}
 	if climbed(next) && after.Restarts > 0 {
 		return
 	}
@@ -262,6 +268,10 @@ func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
 	st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = 0, 0, 0
 	st.Power.LastError = ""
+	if st.Activity != nil {
+		st.Activity = st.Activity.DeepCopy()
+		st.Activity.Saw, st.Activity.Errored = "", 0
+	}
 	st.Retries = min(st.Retries, 1)
 	st.Power.OffCalls, st.Power.OnCalls = min(st.Power.OffCalls, 1), min(st.Power.OnCalls, 1)
 	return st
@@ -310,6 +320,9 @@ func key(s state) string {
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
 	}
+	if e := evidenceKey(s, age); e != "" {
+		k = append(k, e)
+	}
 	switch st.Phase {
 	case api.Recovering:
 		k = append(k, st.Placed)
@@ -340,7 +353,7 @@ func key(s state) string {
 
 func TestWalk(t *testing.T) {
 	w := newWalker(Decide)
-	w.run()
+	w.run(starts()...)
 	fmt.Printf("walk: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
 	for promise, where := range w.broken {
 		t.Errorf("%s: %s", promise, where)

@@ -105,7 +105,7 @@ func (d *decision) flowRestarts() int32 {
 // describe derives the words that people and other systems read.
 func (d *decision) describe() {
 	st := &d.st
-	st.Step, st.Status, st.HostHA = st.Phase.Step(), st.Phase.Status(), st.Phase.HostHA()
+	st.Step, st.Status, st.HostHA = st.Phase.Step(), st.Phase.Status(), d.hostHA()
 	if st.Phase != api.Finished && st.NextCheck == nil {
 		st.NextCheck = d.at(Resync)
 	}

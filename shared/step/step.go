@@ -108,6 +108,7 @@ type invocation struct {
 	call     *fence.CallResult
 	verdict  *fence.Verdict
 	resolved bool
+	checked  *fence.Checked
 	// fence as last read or saved, nil if it is to be read; from is the phase
 	// that the event found it in
 	fence *api.NodeFence
@@ -146,7 +147,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		return false, nil
 	}
 	seen := fence.Seen{
-		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved,
+		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
 	if err := inv.World.Look(ctx, f, &seen); err != nil {
@@ -196,7 +197,7 @@ func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence
 func (inv *invocation) act(ctx context.Context, d Decision, seen *fence.Seen) (more bool, err error) {
 	d.Err = inv.World.Act(ctx, d.Fence, d.Action, seen)
 	inv.Witness.Decided(ctx, d)
-	inv.call, inv.verdict, inv.resolved = seen.Call, seen.Verdict, seen.Resolved
+	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
 	if d.Action.Device() {
 		inv.spoke = true
 		return true, nil

@@ -51,12 +51,13 @@ type tale struct {
 }
 
 var tales = map[string]tale{
-	"crash":   {"a node dies, its pod comes back elsewhere", policy, 3, one(crash)},
-	"request": {"an event asks for the fence of a node that is Ready", policy + trusted, 3, one(request)},
-	"storm":   {"half of the nodes are lost at once, and none is fenced in the storm", stormPolicy, 10, storm},
-	"zone":    {"a bad zone does not stop the fences of another", zonePolicy, 10, zone},
-	"early":   {"a power loss is seen before Kubernetes has lost the node", earlyPolicy, 3, early},
-	"approve": {"nothing is touched before a person says so", approvePolicy, 3, approve},
+	"crash":    {"a node dies, its pod comes back elsewhere", policy, 3, one(crash)},
+	"request":  {"an event asks for the fence of a node that is Ready", policy + trusted, 3, one(request)},
+	"storm":    {"half of the nodes are lost at once, and none is fenced in the storm", stormPolicy, 10, storm},
+	"zone":     {"a bad zone does not stop the fences of another", zonePolicy, 10, zone},
+	"early":    {"a power loss is seen before Kubernetes has lost the node", earlyPolicy, 3, early},
+	"approve":  {"nothing is touched before a person says so", approvePolicy, 3, approve},
+	"degraded": {"a node that is lost and alive is left alone", degradedPolicy, 3, degraded},
 }
 
 func choose(ctx context.Context, args []string) error {

@@ -38,11 +38,13 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	w := newWorld(t, 5, trusting+"controlPlane: Quorum\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}]}\n")
+	w := newWorld(t, 5, trusting+"secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}]}\n")
 	root, err := rig.Root()
 	must(t, err)
 	file := filepath.Join(root, "infra/knative/base/rights.yaml")
 	must(t, w.ApplyFile(w.ctx, file))
+	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteMany")))
+	w.play(map[string]int32{"watch": 1})
 	must(t, w.Apply(w.ctx, strings.Replace(asker, "resourceNames: [node-1, node-2], ", "", 1)))
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 2}\n"))

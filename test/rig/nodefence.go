@@ -27,7 +27,7 @@ type InProcess struct {
 
 // Settings are nodefence's defaults.
 func Settings() functions.Settings {
-	return functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices"}
+	return functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks"}
 }
 
 // Start runs nodefence in this process. Change, if set, alters the options first.

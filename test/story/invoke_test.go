@@ -15,10 +15,11 @@ import (
 func (w *world) invoke(why string) {
 	me := fmt.Sprint("i", w.handled, "/", w.saves)
 	var call *fence.CallResult
+	var checked *fence.Checked
 	from := w.record.Status.Phase
 	for range 16 {
 		seen := w.look(me)
-		seen.Call = call
+		seen.Call, seen.Checked = call, checked
 		st, act := fence.Decide(&w.record, seen, w.now)
 		if !equality.Semantic.DeepEqual(st, w.record.Status) {
 			w.save(st)
@@ -29,6 +30,10 @@ func (w *world) invoke(why string) {
 		}
 		if act == fence.None || call != nil {
 			break
+		}
+		if act == fence.Check {
+			checked = w.check()
+			continue
 		}
 		call = w.act(act, seen)
 	}

@@ -91,6 +91,32 @@ var incidents = map[string]incident{
 		w.crashed, w.record.Spec.Policy.Recoveries = true, &none
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
+	"a node is cut off, and its kubelet answers": {func(w *world) {
+		secondEvidence(w)
+		w.cut = true
+		at(w, 11*time.Minute, func() { w.cut = false; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a dead node fails eight of ten checks": {func(w *world) { secondEvidence(w); w.crashed = true }, []api.Phase{api.Finished}, 1},
+	"checks that go wrong prove nothing": {func(w *world) {
+		secondEvidence(w)
+		w.crashed, w.checks = true, "error"
+	}, []api.Phase{api.Pending}, 0},
+	"a node is degraded for too long": {func(w *world) {
+		secondEvidence(w)
+		w.cut = true
+		at(w, 30*time.Minute, func() { w.record.Spec.Requests.Approve = ask(w); w.wake(0, "asked") })
+		at(w, 31*time.Minute, func() { w.cut = false })
+	}, []api.Phase{api.Finished}, 1},
+	"a node dies while it is degraded": {func(w *world) {
+		secondEvidence(w)
+		w.cut = true
+		at(w, 2*time.Minute, func() { w.crashed, w.cut = true, false })
+	}, []api.Phase{api.Finished}, 1},
+	"the storage is down for everyone": {func(w *world) {
+		w.record.Spec.Policy.StorageHold = &api.StorageHold{TCP: "storage:2049", Timeout: metav1.Duration{Duration: time.Minute}, Interval: metav1.Duration{Duration: 30 * time.Second}}
+		w.crashed, w.storageDown = true, true
+		at(w, 5*time.Minute, func() { w.storageDown = false })
+	}, []api.Phase{api.Finished}, 1},
 	"a dry run": {func(w *world) {
 		w.crashed = true
 		w.record.Spec.Policy.Mode = api.DryRun

@@ -36,6 +36,9 @@ type world struct {
 	bmc              string // how the BMC misbehaves
 	dark             bool   // the second level's outlet is off
 	offs, ons        int
+	still            time.Time // since when the source saw the Lease stand still
+	checks           string    // how the checks misbehave
+	storageDown      bool
 	effects          []effect
 	// early: only the Lease speaks until the node is lost; stopped: it is not
 	// renewed; storm: a brake is on.
@@ -197,7 +200,7 @@ func (w *world) look(me string) fence.Seen {
 			Cordoned: w.cordon, CordonOurs: w.cordon, OutOfService: w.oos,
 			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
-		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second},
+		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
 		Brakes: fence.Brakes{Looked: true, Storm: w.storm}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube/eks"
+	"github.com/nodefence/nodefence/shared/reach"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/lambda"
 	"github.com/nodefence/nodefence/shared/run/sink"
@@ -25,11 +26,16 @@ import (
 const usage = `nodefence serves one function of nodefence, or all of them by event type: over
 HTTP as Knative calls it, or on AWS Lambda where that has started it.
 
-It takes no arguments. It is configured by its environment:
+nodefence reach host:port [other:port...] connects to a machine and does nothing
+else: exit 0 if it answers, 1 if it is silent while another answers, 2 if that
+can't be told. The neighbours of second evidence run it.
+
+It takes no other arguments. It is configured by its environment:
 
   NODEFENCE_FUNCTION           cleanup, gate, isolate, power, recover or waker (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
+  NODEFENCE_CHECKS_NAMESPACE   namespace of second evidence's Jobs (nodefence-checks)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
   NODE_NAME                    the node that this runs on, which it does not fence
@@ -64,6 +70,11 @@ type settings struct {
 
 func main() {
 	agent.Supervise()
+	if len(os.Args) > 1 && os.Args[1] == "reach" {
+		code, words := reach.Command(context.Background(), os.Args[2:], os.Getenv(reach.HostIP))
+		fmt.Println(words)
+		os.Exit(code)
+	}
 	if len(os.Args) > 1 {
 		fmt.Print(usage)
 		return

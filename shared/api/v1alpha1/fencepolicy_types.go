@@ -30,6 +30,8 @@ type FencePolicy struct {
 }
 
 // FencePolicySpec is what a person decides.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.earlyEvidence) && has(self.secondEvidence))",message="earlyEvidence and secondEvidence exclude each other: one hurries, the other takes its time"
 type FencePolicySpec struct {
 	// Priority orders policies that select the same node: the lowest number
 	// decides everything but limits, of which the strictest hold. Two policies
@@ -58,6 +60,14 @@ type FencePolicySpec struct {
 	// Requests says whose events may ask for a fence without a token.
 	// +optional
 	Requests PolicyRequests `json:"requests,omitzero"`
+	// SecondEvidence asks other witnesses whether the node is really dead, before
+	// anything is reserved. Off unless set.
+	// +optional
+	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
+	// StorageHold holds fences while the storage is unreachable for everyone. Off
+	// unless set.
+	// +optional
+	StorageHold *StorageHold `json:"storageHold,omitempty"`
 	// Limits bound how much is fenced at once.
 	// +kubebuilder:default={}
 	// +optional

@@ -117,6 +117,10 @@ type ResolvedPolicy struct {
 	Mode          Mode           `json:"mode"`
 	// +optional
 	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
+	// +optional
+	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
+	// +optional
+	StorageHold *StorageHold `json:"storageHold,omitempty"`
 	// Excluded says why this node is not to be fenced under this policy, if it is not.
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
@@ -297,6 +301,12 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Evidence []Evidence `json:"evidence,omitempty"`
+	// Activity is what the policy's second evidence has come to.
+	// +optional
+	Activity *ActivityRecord `json:"activity,omitempty"`
+	// Storage is the last round of the policy's storage probe.
+	// +optional
+	Storage *CheckRound `json:"storage,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional

@@ -31,6 +31,7 @@ const (
 	FlowRestarted   Reason = "FlowRestarted"
 	NextLevel       Reason = "NextLevel"
 	RetryAsked      Reason = "RetryAsked"
+	NoActivity      Reason = "NoActivity"
 
 	// Holds of the gate: nothing is touched.
 	DryRunHold         Reason = "DryRun"
@@ -53,6 +54,9 @@ const (
 	ApprovalHold       Reason = "WaitingForApproval"
 	ConfirmationHold   Reason = "WaitingForConfirmation"
 	QuorumHold         Reason = "EtcdQuorum"
+	CheckingHold       Reason = "CheckingActivity"
+	ActivitySeenHold   Reason = "ActivitySeen"
+	StorageDownHold    Reason = "StorageHold"
 
 	// Things that went wrong, or turned.
 	Healed          Reason = "HealedBeforeFence"

@@ -29,6 +29,7 @@ type kubelet struct {
 	cluster *cluster
 	config  Config
 	index   int
+	port    *port
 	zone    string
 
 	nodeUID types.UID

@@ -26,6 +26,9 @@ func address(network string, index int) string {
 
 func (k *kubelet) nodeAddress() string { return address("172.30", k.index) }
 
+// kubeletAddress is where its port is: on loopback, all of which is this machine's.
+func kubeletAddress(index int) string { return address("127.30", index) }
+
 // newNode is what a kubelet registers. The API server adds the not-ready taint.
 func (k *kubelet) newNode() *corev1.Node {
 	name := k.machine.name
@@ -60,9 +63,10 @@ func (k *kubelet) nodeStatus(ready bool, inUse []corev1.UniqueVolumeName) corev1
 		Capacity:    resources,
 		Allocatable: resources,
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: k.nodeAddress()},
+			{Type: corev1.NodeInternalIP, Address: kubeletAddress(k.index)},
 			{Type: corev1.NodeHostName, Address: k.machine.name},
 		},
+		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: k.port.number}},
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID:               strings.ReplaceAll(k.machine.uuid.String(), "-", ""),
 			SystemUUID:              k.machine.uuid.String(),

@@ -155,12 +155,21 @@ func (l *lab) build(ctx context.Context, index int) error {
 		ledger: l.ledger, ctx: ctx, wg: &l.wg,
 		ready: func() bool { return l.cluster.ready(name) },
 	}
+	port, err := newPort(kubeletAddress(index))
+	if err != nil {
+		return fmt.Errorf("build %s: %w", name, err)
+	}
+	context.AfterFunc(ctx, func() { _ = port.listener.Close() })
 	zone := fmt.Sprintf("zone-%d", index%l.config.Zones)
 	h.start = func(k *kernel) {
-		(&kubelet{machine: h, kernel: k, cluster: l.cluster, config: l.config, index: index, zone: zone}).run()
+		l.wg.Go(func() {
+			if err := port.answer(k.ctx); err != nil && ctx.Err() == nil {
+				slog.Error("kubelet's port failed", "node", name, "error", err)
+			}
+		})
+		(&kubelet{machine: h, kernel: k, cluster: l.cluster, config: l.config, index: index, zone: zone, port: port}).run()
 	}
 	n := &node{hardware: h, username: fmt.Sprintf("operator-%d", index), password: rand.Text()[:16]}
-	var err error
 	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: h.uuid, Username: n.username, Password: n.password})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)

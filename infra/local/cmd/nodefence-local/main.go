@@ -60,6 +60,7 @@ func start(args []string, out io.Writer) error {
 	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
 	verbose := fs.Bool("v", false, "log more")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
+	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of second evidence's Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
 	if err := fs.Parse(args); err != nil {
 		return err

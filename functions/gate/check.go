@@ -1,0 +1,176 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/reach"
+)
+
+// others is how many healthy nodes are connected to beside the one in question.
+const others = 3
+
+// check asks the checks of the round under way that have not answered yet. Jobs
+// are begun before anything is connected to, so that they run meanwhile; one that
+// has not ended is looked at again in a later turn.
+func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
+	var err error
+	if s := f.Status.Storage; s != nil && s.StartedAt != nil {
+		r.round, r.storage, r.timeout = s, true, f.Spec.Policy.StorageHold.Timeout.Duration
+	} else {
+		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Policy.SecondEvidence.Timeout.Duration
+		if r.target, r.others, err = g.targets(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.round.Results {
+		r.said[c.Check] = c
+	}
+	if err := r.ask(ctx); err != nil {
+		return err
+	}
+	seen.Checked = &fence.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}
+	return nil
+}
+
+// targets are the node that is asked about and a few healthy others, drawn anew
+// each time.
+func (g *Gate) targets(ctx context.Context, f *api.NodeFence) (node corev1.Node, healthy []corev1.Node, err error) {
+	nodes, err := g.Client.Nodes(ctx)
+	if err != nil {
+		return node, nil, err
+	}
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case n.Name == f.Spec.Node:
+			node = *n
+		case n.Name != g.Self && len(healthy) < others && kube.NodeSeen(n, "").Ready():
+			healthy = append(healthy, *n)
+		}
+	}
+	return node, healthy, nil
+}
+
+// rounding is one look at a round's checks.
+type rounding struct {
+	*Gate
+	fence   *api.NodeFence
+	round   *api.CheckRound
+	storage bool
+	timeout time.Duration
+	target  corev1.Node
+	others  []corev1.Node
+	said    map[string]api.CheckResult
+	results []api.CheckResult
+}
+
+func (r *rounding) ask(ctx context.Context) error {
+	if r.storage {
+		return r.askStorage(ctx, r.fence.Spec.Policy.StorageHold)
+	}
+	checks := r.fence.Spec.Policy.SecondEvidence.Checks
+	for i, c := range checks {
+		var err error
+		switch name := strconv.Itoa(i + 1); {
+		case c.Neighbours != nil:
+			err = r.neighbours(ctx, name, c.Neighbours)
+		case c.Job != nil:
+			err = r.job(ctx, name+" job "+c.Job.PodTemplate, name, c.Job)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, c := range checks {
+		if c.KubeletPort != nil {
+			r.connect(ctx, fmt.Sprintf("%d kubeletPort", i+1), c.KubeletPort.Port)
+		}
+	}
+	return nil
+}
+
+func (r *rounding) askStorage(ctx context.Context, p *api.StorageHold) error {
+	if p.Job != nil {
+		return r.job(ctx, "job "+p.Job.PodTemplate, "s", p.Job)
+	}
+	answer, words := reach.Service(ctx, p.TCP)
+	r.say("tcp", answer, words)
+	return nil
+}
+
+func (r *rounding) say(check string, a api.Answer, words string) {
+	r.results = append(r.results, api.CheckResult{Check: check, Answer: a, Message: short(words)})
+}
+
+// answered repeats what a check has said in an earlier turn of this round.
+func (r *rounding) answered(check string) bool {
+	c, ok := r.said[check]
+	if ok = ok && c.Answer != ""; ok {
+		r.results = append(r.results, c)
+	}
+	return ok
+}
+
+func (r *rounding) connect(ctx context.Context, check string, port int32) {
+	if r.answered(check) {
+		return
+	}
+	target, beside, err := r.addresses(port)
+	if err != nil {
+		r.say(check, api.AnswerError, err.Error())
+		return
+	}
+	answer, words := reach.Machine(ctx, target, beside)
+	r.say(check, answer, words)
+}
+
+// addresses are where the node's kubelet listens, and those of the others.
+func (r *rounding) addresses(port int32) (target string, beside []string, err error) {
+	if target = kubelet(&r.target, port); target == "" {
+		return "", nil, errors.New("the Node has no InternalIP")
+	}
+	for i := range r.others {
+		if a := kubelet(&r.others[i], port); a != "" {
+			beside = append(beside, a)
+		}
+	}
+	return target, beside, nil
+}
+
+// kubelet is a node's host:port: the port as the policy has it, as the Node
+// reports it, or as kubelets have it by default.
+func kubelet(n *corev1.Node, port int32) string {
+	if port == 0 {
+		port = n.Status.DaemonEndpoints.KubeletEndpoint.Port
+	}
+	if port == 0 {
+		port = 10250
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			return net.JoinHostPort(a.Address, strconv.Itoa(int(port)))
+		}
+	}
+	return ""
+}
+
+// short keeps words fit for a record.
+func short(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return s
+}

@@ -1,0 +1,97 @@
+package gate
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func TestAnswerOf(t *testing.T) {
+	end := func(typ batchv1.JobConditionType, reason string) *batchv1.Job {
+		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: typ, Status: corev1.ConditionTrue, Reason: reason}}}}
+	}
+	for name, c := range map[string]struct {
+		job  *batchv1.Job
+		want api.Answer
+	}{
+		"exit 0":                                  {end(batchv1.JobComplete, ""), api.AnswerActivity},
+		"exit 1 seen":                             {end(batchv1.JobFailed, "PodFailurePolicy"), api.AnswerNone},
+		"another code, an eviction, no start":     {end(batchv1.JobFailed, "BackoffLimitExceeded"), api.AnswerError},
+		"too late":                                {end(batchv1.JobFailed, "DeadlineExceeded"), api.AnswerError},
+		"about to fail: its pod may still run":    {end(batchv1.JobFailureTarget, "PodFailurePolicy"), ""},
+		"about to succeed: its pod may still run": {end(batchv1.JobSuccessCriteriaMet, ""), ""},
+		"running":                                 {&batchv1.Job{}, ""},
+	} {
+		if got, words := answerOf(c.job); got != c.want {
+			t.Errorf("%s: %q (%s)", name, got, words)
+		}
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	claim := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/dev/sda"}}
+	for name, c := range map[string]struct {
+		spec corev1.PodSpec
+		ok   bool
+	}{
+		"without volumes": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}, true},
+		"no container":    {corev1.PodSpec{}, false},
+		"a block device":  {corev1.PodSpec{Containers: []corev1.Container{{Name: "c", VolumeDevices: []corev1.VolumeDevice{{Name: "d"}}}}}, false},
+		"a block device of an init container": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}},
+			InitContainers: []corev1.Container{{Name: "i", VolumeDevices: []corev1.VolumeDevice{{Name: "d"}}}}}, false},
+		"the host's disk": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v", VolumeSource: claim}}}, false},
+		"an iSCSI disk": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{}}}}}, false},
+		"a volume of its own, which would be a new disk": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}}, false},
+		"configuration": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}}, true},
+	} {
+		err := (&rounding{}).harmless(t.Context(), &c.spec)
+		var no *unfit
+		if (err == nil) != c.ok || err != nil && !errors.As(err, &no) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestHarden: what a template asks for beyond a check's needs is taken from it.
+func TestHarden(t *testing.T) {
+	yes, root := true, int64(1000)
+	spec := &corev1.PodSpec{
+		NodeName: "n", HostNetwork: true, ServiceAccountName: "power", RestartPolicy: corev1.RestartPolicyAlways,
+		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		Containers:  []corev1.Container{{Name: "c", SecurityContext: &corev1.SecurityContext{Privileged: &yes, RunAsUser: &root}}},
+		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}, {}},
+		}}},
+	}
+	r := &rounding{Gate: &Gate{Checks: "checks"}, timeout: 90 * time.Second, fence: &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{Node: "n"},
+	}}
+	j := r.made("name", spec)
+	got := j.Spec.Template.Spec
+	for _, term := range got.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		if !slices.ContainsFunc(term.MatchFields, func(m corev1.NodeSelectorRequirement) bool {
+			return cmp.Equal(m, corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"n"}})
+		}) {
+			t.Errorf("a term lets it run on the node in question: %+v", term)
+		}
+	}
+	c := got.Containers[0].SecurityContext
+	if got.NodeName != "" || got.HostNetwork || got.ServiceAccountName != "" || got.RestartPolicy != corev1.RestartPolicyNever || len(got.Tolerations) > 0 ||
+		c.Privileged != nil || *c.AllowPrivilegeEscalation || !*c.RunAsNonRoot || *c.RunAsUser != 1000 {
+		t.Errorf("%+v, %+v", got, c)
+	}
+	if *j.Spec.ActiveDeadlineSeconds != 90 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName != "c" {
+		t.Errorf("%+v", j.Spec)
+	}
+}

@@ -1,0 +1,271 @@
+package fence
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Second evidence is gathered in Pending, before a slot is reserved, so that no
+// check keeps another node waiting. Two witnesses are needed for dead: the Lease,
+// which the API server was seen to get no renewal of, and the policy's checks.
+// That reading of "one witness is never enough" was chosen over two kinds of
+// check, because the Lease and a check fail for different reasons (the way to the
+// API server, the way to the node) where two checks of one way would not.
+
+const (
+	// checkPoll lies between two looks at a Job that runs.
+	checkPoll = 2 * time.Second
+	// checkGrace is what a check may take beyond its timeout, to be scheduled and
+	// to be seen to have ended.
+	checkGrace = 30 * time.Second
+)
+
+// noteChecks keeps what the checks of this invocation said, and ends a round whose
+// time is over or whose checks have answered, so that no answer is weighed later
+// than it came. An answer of a round that has ended counts for nothing.
+func (d *decision) noteChecks() {
+	c := d.seen.Checked
+	hear := func(r *api.CheckRound, storage bool, timeout time.Duration) (ended bool) {
+		if r.StartedAt == nil {
+			return false
+		}
+		if c != nil && c.Storage == storage && c.Round == r.Number {
+			r.Results = c.Results
+		}
+		if !answered(r.Results) && d.since(r.StartedAt) <= timeout+checkGrace {
+			return false
+		}
+		d.end(r, timeout)
+		return true
+	}
+	if p, r := d.spec.Policy.StorageHold, d.st.Storage; p != nil && r != nil {
+		hear(r, true, p.Timeout.Duration)
+	}
+	if p, a := d.spec.Policy.SecondEvidence, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.Timeout.Duration) {
+		d.weigh(p, a)
+	}
+}
+
+// answered: all have, or one saw activity, which is enough.
+func answered(all []api.CheckResult) bool {
+	missing := len(all) == 0
+	for _, r := range all {
+		if r.Answer == api.AnswerActivity {
+			return true
+		}
+		missing = missing || r.Answer == ""
+	}
+	return !missing
+}
+
+func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
+	if len(r.Results) == 0 {
+		r.Results = []api.CheckResult{{Check: "all"}}
+	}
+	for i := range r.Results {
+		if r.Results[i].Answer == "" {
+			r.Results[i].Answer, r.Results[i].Message = api.AnswerError, "no answer within "+timeout.String()
+		}
+	}
+	r.StartedAt, r.EndedAt = nil, d.at(0)
+}
+
+// doubtful: the policy wants second evidence of this node's death, and there is
+// none yet. Whoever asked, approved or confirmed has answered that already.
+func (d *decision) doubtful() bool {
+	p, a := d.spec.Policy.SecondEvidence, d.st.Activity
+	switch {
+	case p == nil || d.asked() || d.confirmAsked() || d.spec.Requests.Approve != nil:
+		return false
+	case a == nil:
+		return true
+	case a.Degraded:
+		return p.Then != api.DegradedFence || d.since(a.DegradedSince) < p.MaxDegraded.Duration
+	}
+	return !dead(p, a) || d.since(a.FailedAt) > p.Recheck.Duration
+}
+
+// dead: the failed rounds exceed their share of those required: with 0.7 of 10 the 8th.
+func dead(p *api.SecondEvidence, a *api.ActivityRecord) bool {
+	return a.Failed*100 > p.RatioPercent*p.Required
+}
+
+// checking asks round after round until the node counts as dead or as alive.
+func (d *decision) checking() Action {
+	p := d.spec.Policy.SecondEvidence
+	if d.st.Activity == nil {
+		d.st.Activity = &api.ActivityRecord{}
+	}
+	a := d.st.Activity
+	if a.Degraded {
+		if act, stays := d.degraded(p, a); stays {
+			return act
+		}
+	}
+	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 {
+		d.hold(api.CheckingHold, counts(p, a)+"; "+a.Saw, 0)
+		return d.until(d.now.Add(wait))
+	}
+	return d.ask(&a.CheckRound, "asking whether the node is active")
+}
+
+// ask begins a round, and has its checks asked, once an invocation.
+func (d *decision) ask(r *api.CheckRound, msg string) Action {
+	if r.StartedAt == nil {
+		r.Number++
+		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.at(0)
+		if r.Since == nil {
+			r.Since = d.st.OpenedAt.DeepCopy()
+		}
+		if d.st.Reason != api.CheckingHold && d.st.Reason != api.StorageDownHold {
+			d.tell(api.CheckingHold, msg) // the rounds after it have their ends told
+		}
+	}
+	if d.seen.Checked == nil {
+		return d.do(Check)
+	}
+	d.next(checkPoll)
+	return None
+}
+
+// weigh counts a round that has ended.
+func (d *decision) weigh(p *api.SecondEvidence, a *api.ActivityRecord) {
+	answer, what := d.verdict(&a.CheckRound)
+	a.Saw = what
+	switch answer {
+	case api.AnswerActivity:
+		d.degrade(a)
+	case api.AnswerNone:
+		a.Done, a.Failed, a.FailedAt = a.Done+1, a.Failed+1, a.EndedAt
+		switch {
+		case dead(p, a):
+			a.DegradedSince = nil
+			d.tell(api.NoActivity, counts(p, a)+", and the Lease stands still: the node counts as dead; "+what)
+		case a.Done >= p.Required:
+			a.Saw = fmt.Sprintf("%d of %d checks failed, which is not more than %d%%", a.Failed, p.Required, p.RatioPercent)
+			d.degrade(a)
+		}
+	default:
+		a.Errored++
+		a.Saw = "the last one went wrong, which is neither activity nor its absence: " + what
+	}
+}
+
+// degrade: unhealthy, and alive. The counts begin anew, the time goes on.
+func (d *decision) degrade(a *api.ActivityRecord) {
+	a.Done, a.Failed, a.Errored, a.FailedAt, a.Degraded = 0, 0, 0, nil, true
+	if a.DegradedSince == nil {
+		a.DegradedSince = a.EndedAt.DeepCopy()
+	}
+}
+
+func counts(p *api.SecondEvidence, a *api.ActivityRecord) string {
+	return fmt.Sprintf("%d of %d checks done, %d failed, %d went wrong", a.Done, p.Required, a.Failed, a.Errored)
+}
+
+// verdict is what a round says: alive by one witness, dead only by the Lease
+// standing still and every check, and neither otherwise.
+func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
+	if d.leaseMovedSince(*r.Since) {
+		return api.AnswerActivity, "its Lease moved"
+	}
+	said := map[api.Answer][]string{}
+	for _, c := range r.Results {
+		said[c.Answer] = append(said[c.Answer], c.Check+": "+c.Message)
+	}
+	for _, a := range []api.Answer{api.AnswerActivity, api.AnswerError} {
+		if len(said[a]) > 0 {
+			return a, strings.Join(said[a], "; ")
+		}
+	}
+	switch {
+	case len(said[api.AnswerNone]) == 0:
+		return api.AnswerError, "no check has answered"
+	case !d.seen.Lease.Exists:
+		return api.AnswerError, "the node has no Lease that could be seen to stand still"
+	case d.leaseFresh():
+		return api.AnswerError, "the Lease has not yet stood still for two renewals"
+	}
+	return api.AnswerNone, strings.Join(said[api.AnswerNone], "; ")
+}
+
+// degraded leaves a living node alone until it is checked again, or was degraded
+// for too long and the policy says how it goes on.
+func (d *decision) degraded(p *api.SecondEvidence, a *api.ActivityRecord) (act Action, stays bool) {
+	over, again := a.DegradedSince.Add(p.MaxDegraded.Duration), a.EndedAt.Add(p.Recheck.Duration)
+	since := "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
+	switch {
+	case !over.After(d.now) && p.Then == api.DegradedFence:
+		d.tell(api.ActivitySeenHold, since+", which is longer than "+p.MaxDegraded.Duration.String()+": going on, as the policy says")
+		return d.pending(), true
+	case !over.After(d.now):
+		return d.awaitApproval(since + ", which is longer than " + p.MaxDegraded.Duration.String() + ": "), true
+	case !again.After(d.now):
+		a.Degraded = false
+		d.tell(api.CheckingHold, since+"; suspected again")
+		return None, false
+	}
+	d.hold(api.ActivitySeenHold, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
+	if over.Before(again) {
+		again = over
+	}
+	return d.until(again), true
+}
+
+// until asks to be looked at again at t, and each resync before it.
+func (d *decision) until(t time.Time) Action {
+	if d.awaken(t); t.Sub(d.now) > Resync {
+		d.next(Resync)
+	}
+	return None
+}
+
+// forgetActivity: what was seen of a machine before its power was cut says
+// nothing of it afterwards. The number goes on: it names Jobs.
+func (d *decision) forgetActivity() {
+	if a := d.st.Activity; a != nil && d.st.RequestServed {
+		*a = api.ActivityRecord{CheckRound: api.CheckRound{Number: a.Number}}
+	}
+}
+
+// storageDown asks the policy's storage probe, and holds while it says that the
+// storage is unreachable for everyone.
+func (d *decision) storageDown() (act Action, holds bool) {
+	p := d.spec.Policy.StorageHold
+	if p == nil {
+		return None, false
+	}
+	if d.st.Storage == nil {
+		d.st.Storage = &api.CheckRound{}
+	}
+	r := d.st.Storage
+	if r.StartedAt != nil || d.since(r.EndedAt) > p.Interval.Duration {
+		return d.ask(r, "asking whether the storage is reachable"), true
+	}
+	for _, c := range r.Results {
+		switch {
+		case c.Answer == api.AnswerNone:
+			d.hold(api.StorageDownHold, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
+			return d.until(r.EndedAt.Add(p.Interval.Duration + time.Millisecond)), true
+		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
+			d.tell(api.CheckingHold, "the storage probe went wrong, which holds nothing: "+c.Check+": "+c.Message)
+		}
+	}
+	return None, false
+}
+
+// hostHA is CloudStack's word: within Pending it depends on the second evidence.
+func (d *decision) hostHA() string {
+	a := d.st.Activity
+	switch {
+	case d.st.Phase != api.Pending || a == nil:
+	case a.Degraded:
+		return "DEGRADED"
+	case a.StartedAt != nil:
+		return "CHECKING"
+	}
+	return d.st.Phase.HostHA()
+}

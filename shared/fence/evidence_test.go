@@ -1,0 +1,370 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// evidenceSpec is of a fence whose policy wants second evidence: the second
+// failed round of two decides.
+func evidenceSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
+	s.Policy.SecondEvidence = &api.SecondEvidence{
+		Checks:   []api.ActivityCheck{{KubeletPort: &api.KubeletPortCheck{}}},
+		Required: 2, RatioPercent: 50, Interval: d(9), Timeout: d(5), Recheck: d(60), MaxDegraded: d(100), Then: api.DegradedFence,
+	}
+	return s
+}
+
+// storageSpec is of a fence whose policy asks for the storage first.
+func storageSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.StorageHold = &api.StorageHold{TCP: "storage:2049", Timeout: metav1.Duration{Duration: 5 * time.Second}, Interval: metav1.Duration{Duration: 30 * time.Second}}
+	return s
+}
+
+// witnesses is what the checks really said, as far as a decision may rest on it.
+type witnesses struct {
+	// failed rounds since the last sign of life, and when the last of them ended.
+	failed   int
+	failedAt time.Time
+	// alive is when the node was first seen alive, and not found dead since.
+	alive time.Time
+	// since is when the round before ended: a Lease that moved after it lives.
+	since time.Time
+	// down: the storage was last said to be unreachable, at downAt.
+	down   bool
+	downAt time.Time
+}
+
+// heard counts a round whose last answer has just come, or whose time is over, by
+// what it showed.
+func (w witnesses) heard(s state, seen Seen, sh shadow, now time.Time) witnesses {
+	c := seen.Checked
+	over := func(r *api.CheckRound, storage bool) (said map[api.Answer]bool) {
+		if r == nil || r.StartedAt == nil {
+			return nil
+		}
+		said = map[api.Answer]bool{}
+		if c != nil && c.Storage == storage && c.Round == r.Number {
+			for _, x := range c.Results {
+				said[x.Answer] = true
+			}
+		}
+		if now.Sub(r.StartedAt.Time) > 5*time.Second+checkGrace {
+			said[api.AnswerError] = said[api.AnswerError] || said[""] || len(said) == 0
+			return said
+		}
+		if len(said) == 0 || said[""] && !said[api.AnswerActivity] {
+			return nil
+		}
+		return said
+	}
+	if said := over(s.st.Storage, true); said != nil {
+		w.down, w.downAt = said[api.AnswerNone], now
+	}
+	if s.st.Activity == nil {
+		return w
+	}
+	said := over(&s.st.Activity.CheckRound, false)
+	if said == nil {
+		return w
+	}
+	if w.since.IsZero() {
+		w.since = walkStart
+	}
+	still := seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal
+	switch {
+	case said[api.AnswerActivity] || seen.Lease.Exists && sh.moved.After(w.since):
+		w.failed = 0
+		if w.alive.IsZero() {
+			w.alive = now
+		}
+	case said[api.AnswerError] || !still:
+	default:
+		w.failed, w.failedAt = w.failed+1, now
+		if w.failed >= 2 {
+			w.alive = time.Time{}
+		}
+	}
+	w.since = now
+	return w
+}
+
+// checkEvidence: nothing begins that the checks do not bear out.
+func (w *walker) checkEvidence(s state, sh shadow, f *api.NodeFence, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
+	x := sh.witnesses
+	if p := f.Spec.Policy.StorageHold; p != nil && begins {
+		say(!x.downAt.IsZero(), "storage hold: no fence begins before the storage was asked for")
+		say(!x.down || now.Sub(x.downAt) > p.Interval.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
+	}
+	p := f.Spec.Policy.SecondEvidence
+	if p == nil || f.Spec.Requests.ConfirmOff != nil || f.Spec.Requests.Approve != nil {
+		return
+	}
+	long := !x.alive.IsZero() && now.Sub(x.alive) >= p.MaxDegraded.Duration
+	if begins {
+		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.Recheck.Duration, "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long")
+	}
+	if act.Device() && !sh.served {
+		say(long || x.failed >= 2, "second evidence: no device call before enough checks failed, or it was degraded for too long")
+	}
+}
+
+// like tells whether a fence goes on like any other from here, whose walk is
+// begun elsewhere: its checks are over, or a person took their place.
+func (s state) like(l look) bool {
+	return s.checked() && (s.sh.served || s.st.Phase == api.Releasing || l.confirm)
+}
+
+// checked: checks come before this fence.
+func (s state) checked() bool {
+	return s.spec.Policy.SecondEvidence != nil || s.spec.Policy.StorageHold != nil
+}
+
+// checkedLooks are all that the checks of the round under way can say next.
+func checkedLooks(s state, with func(func(*Seen))) {
+	r, storage := s.st.Storage, true
+	if r == nil || r.StartedAt == nil {
+		storage = false
+		if s.st.Activity == nil || s.st.Activity.StartedAt == nil {
+			return
+		}
+		r = &s.st.Activity.CheckRound
+	}
+	for _, answers := range [][]api.Answer{{api.AnswerActivity}, {api.AnswerNone}, {api.AnswerError}, {api.AnswerNone, ""}, {api.AnswerActivity, ""}, {api.AnswerNone, api.AnswerError}} {
+		c := &Checked{Storage: storage, Round: r.Number}
+		for i, a := range answers {
+			c.Results = append(c.Results, api.CheckResult{Check: fmt.Sprint(i + 1), Answer: a})
+		}
+		with(func(y *Seen) { y.Checked = c })
+	}
+	with(func(y *Seen) {
+		y.Checked = &Checked{Storage: storage, Round: r.Number - 1, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}
+	})
+	with(func(y *Seen) {
+		y.Checked, y.Lease.Exists = &Checked{Storage: storage, Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}, false
+	})
+}
+
+// checkedAll: every check of the round under way answers the same.
+func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
+	if r := st.Storage; r != nil && r.StartedAt != nil {
+		return &Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
+	}
+	return &Checked{Round: st.Activity.Number, Results: []api.CheckResult{{Check: "1 kubeletPort", Answer: a}}}
+}
+
+// evidenceKey is what tells states with second evidence apart, until power is cut:
+// from there it is not read any more, and a restart has forgotten it.
+func evidenceKey(s state, age func(*api.Time, ...time.Duration) string) string {
+	x := s.sh.witnesses
+	if p := s.spec.Policy.StorageHold; p != nil {
+		if s.st.Phase != api.Pending || s.st.Storage == nil {
+			return "storage"
+		}
+		r := s.st.Storage
+		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.Interval.Duration), answers(r), x.down)
+	}
+	p, a := s.spec.Policy.SecondEvidence, s.st.Activity
+	if p == nil {
+		return ""
+	}
+	failedAt, alive := stampOf(x.failedAt), stampOf(x.alive)
+	if a == nil || s.st.Phase != api.Pending {
+		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero())
+	}
+	k := fmt.Sprint("evidence", min(x.failed, 2), min(a.Failed, 2), a.Degraded, a.StartedAt != nil,
+		age(&failedAt, p.Recheck.Duration), age(a.FailedAt, p.Recheck.Duration))
+	if a.DegradedSince != nil || !x.alive.IsZero() {
+		k += fmt.Sprint("since", age(&alive, p.MaxDegraded.Duration), age(a.DegradedSince, p.MaxDegraded.Duration))
+	}
+	if a.StartedAt == nil {
+		return k + age(a.EndedAt, p.Interval.Duration, p.Recheck.Duration)
+	}
+	since := x.since
+	if since.IsZero() {
+		since = walkStart
+	}
+	if l := s.st.Lease.StillSince; l != nil {
+		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(since))
+	}
+	return k + age(a.StartedAt, p.Timeout.Duration+checkGrace) + answers(&a.CheckRound)
+}
+
+func answers(r *api.CheckRound) string {
+	if !slices.ContainsFunc(r.Results, func(c api.CheckResult) bool { return c.Answer == api.AnswerNone }) {
+		return ""
+	}
+	var all []string
+	for _, c := range r.Results {
+		all = append(all, string(c.Answer))
+	}
+	return strings.Join(all, ",")
+}
+
+// brokenEvidence are Decides that lack one guard of second evidence each.
+var brokenEvidence = map[string]decider{
+	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.SecondEvidence = nil }),
+	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		eachAnswer(s, func(a api.Answer) api.Answer {
+			if a == api.AnswerError {
+				return api.AnswerNone
+			}
+			return a
+		})
+	}),
+	"takes what has not answered for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		eachAnswer(s, func(a api.Answer) api.Answer {
+			if a == "" {
+				return api.AnswerNone
+			}
+			return a
+		})
+	}),
+	"does not hear the one that saw activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		eachAnswer(s, func(a api.Answer) api.Answer {
+			if a == api.AnswerActivity {
+				return api.AnswerNone
+			}
+			return a
+		})
+	}),
+	"listens to a round that is over": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if a := f.Status.Activity; s.Checked != nil && a != nil {
+			c := *s.Checked
+			c.Round, s.Checked = a.Number, &c
+		}
+	}),
+	"counts as dead on the checks alone, whatever the Lease does": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if f.Status.Activity != nil && f.Status.Phase == api.Pending {
+			long := stampOf(now.Add(-time.Hour))
+			s.Lease.Renewed, s.Lease.Exists, f.Status.Lease = "r", true, api.LeaseRecord{Renewed: "r", StillSince: &long}
+		}
+	}),
+	"goes on after the first failed round": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if a := st.Activity; a != nil && a.Failed == 1 {
+			a.Failed = 2
+		}
+	}),
+	"remembers failed rounds past a sign of life": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if was := f.Status.Activity; was != nil && st.Activity != nil && st.Activity.Degraded && !was.Degraded {
+			st.Activity.Failed, st.Activity.FailedAt = was.Failed, was.FailedAt
+		}
+		return st, act
+	},
+	"lets a failed round speak for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if a := f.Status.Activity; a != nil && a.FailedAt != nil {
+			at := stampOf(now)
+			a.FailedAt = &at
+		}
+	}),
+	"fences what is degraded, however short": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if a := f.Status.Activity; a != nil && a.Degraded {
+			at := stampOf(now.Add(-time.Hour))
+			a.DegradedSince = &at
+		}
+	}),
+	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.StorageHold = nil }),
+	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if r := f.Status.Storage; r != nil && r.StartedAt == nil {
+			r.Results = nil
+		}
+	}),
+}
+
+func eachAnswer(s *Seen, change func(api.Answer) api.Answer) {
+	if s.Checked == nil {
+		return
+	}
+	c := *s.Checked
+	c.Results = slices.Clone(c.Results)
+	for i := range c.Results {
+		c.Results[i].Answer = change(c.Results[i].Answer)
+	}
+	s.Checked = &c
+}
+
+func TestEveryBrokenEvidenceIsCaught(t *testing.T) {
+	for name, d := range brokenEvidence {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWalker(d)
+			w.stopAtFirst, w.live = true, false
+			w.run(evidenceSpec(), storageSpec())
+			if len(w.broken) == 0 {
+				t.Fatal("it survived the walk")
+			}
+			for p := range w.broken {
+				t.Log("caught by " + p)
+			}
+		})
+	}
+}
+
+// What the walk does not come to: the second pass of a flow, and whole counts.
+func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
+	at := stampOf(walkStart)
+	f := &api.NodeFence{Spec: evidenceSpec()}
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Failed, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, RequestServed: true,
+		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
+	}
+	f.Spec.Requests.Retry = &api.Request{By: "me"}
+	st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
+	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
+	if d := cmp.Diff(want, st.Activity); d != "" || st.Phase != api.Pending {
+		t.Errorf("%s: %s", st.Phase, d)
+	}
+}
+
+func TestARoundsVerdict(t *testing.T) {
+	still, moved := stampOf(walkStart.Add(-time.Minute)), stampOf(walkStart.Add(time.Second))
+	since := stampOf(walkStart)
+	for name, c := range map[string]struct {
+		lease  *api.Time
+		said   []api.Answer
+		answer api.Answer
+	}{
+		"one witness is enough for alive":            {&still, []api.Answer{api.AnswerNone, api.AnswerActivity}, api.AnswerActivity},
+		"a Lease that moved is one":                  {&moved, []api.Answer{api.AnswerNone}, api.AnswerActivity},
+		"dead by all checks and the Lease":           {&still, []api.Answer{api.AnswerNone, api.AnswerNone}, api.AnswerNone},
+		"what went wrong is neither":                 {&still, []api.Answer{api.AnswerNone, api.AnswerError}, api.AnswerError},
+		"the checks alone are one witness, too few":  {nil, []api.Answer{api.AnswerNone, api.AnswerNone}, api.AnswerError},
+		"a Lease that may still move says nothing":   {&since, []api.Answer{api.AnswerNone}, api.AnswerError},
+		"the Lease alone is one witness, too few":    {&still, nil, api.AnswerError},
+		"activity beside what went wrong is enough":  {&still, []api.Answer{api.AnswerError, api.AnswerActivity}, api.AnswerActivity},
+		"activity without a Lease to be seen is one": {nil, []api.Answer{api.AnswerActivity}, api.AnswerActivity},
+	} {
+		d := &decision{now: walkStart.Add(2 * time.Second), seen: Seen{Lease: Lease{Exists: c.lease != nil, Renewal: walkRenewal}}}
+		d.st.Lease.StillSince = c.lease
+		r := &api.CheckRound{Since: &since}
+		for _, a := range c.said {
+			r.Results = append(r.Results, api.CheckResult{Check: "x", Answer: a})
+		}
+		if got, what := d.verdict(r); got != c.answer {
+			t.Errorf("%s: %s (%s)", name, got, what)
+		}
+	}
+}
+
+// TestTheEighthOfTen holds the numbers to CloudStack's: more than 0.7 of 10.
+func TestTheEighthOfTen(t *testing.T) {
+	p := &api.SecondEvidence{Required: 10, RatioPercent: 70}
+	for failed := range int32(11) {
+		if got := dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
+			t.Errorf("%d failed: dead is %v", failed, got)
+		}
+	}
+}

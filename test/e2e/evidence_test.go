@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const byPort = quick + `
+secondEvidence:
+  checks: [{kubeletPort: {}}]
+  required: 4
+  ratioPercent: 50
+  interval: 1s
+  recheck: 2s
+  then: Approve
+`
+
+// TestSecondEvidenceByPort: a node that is cut off from the API server and answers
+// on its kubelet's port is left alone; one that has died is silent, and is fenced.
+func TestSecondEvidenceByPort(t *testing.T) {
+	w := newWorld(t, 3, byPort)
+	w.start(nil)
+	victim := w.database(1)
+	w.node(victim, "partition")
+	w.held(victim, api.ActivitySeenHold)
+	f, err := w.Fences.Fence(w.ctx, victim)
+	must(t, err)
+	if f.Status.HostHA != "DEGRADED" || !strings.Contains(f.Status.Message, "answers") {
+		t.Errorf("%s: %s", f.Status.HostHA, f.Status.Message)
+	}
+	w.until("the node to be suspected and seen alive again", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, victim)
+		return err == nil && f.Status.Activity.Number >= 3 && f.Status.Activity.Degraded, err
+	})
+	w.words(victim, "")
+	w.node(victim, "heal")
+	if f = w.phase(victim, api.Finished); f.Status.Outcome != api.Healed {
+		t.Errorf("outcome %s", f.Status.Outcome)
+	}
+	w.words(victim, "")
+	w.unmarked(victim)
+
+	w.node(victim, "crash")
+	w.moved("db-0", victim)
+	w.until("the second fence to end", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, victim)
+		return err == nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
+	})
+	f, err = w.Fences.Fence(w.ctx, victim)
+	must(t, err)
+	if !told(f, api.NoActivity, "does not answer") {
+		t.Errorf("the history does not say what was not seen: %+v", f.Status.History)
+	}
+	w.words(victim, "off on")
+	w.oneWriter()
+	w.unmarked(victim)
+}
+
+// TestStorageHold: while the storage is unreachable for everyone no fence begins.
+// In the same lab, because they need none: the example's objects, and policies that
+// make no sense.
+func TestStorageHold(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	storage := l.Addr().String()
+	must(t, l.Close())
+	w := newWorld(t, 3, quick+"storageHold: {tcp: \""+storage+"\", interval: 1s}\n")
+	root, err := rig.Root()
+	must(t, err)
+	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/examples/second-evidence.yaml")))
+	for name, c := range map[string]struct{ spec, says string }{
+		"no check":          {"secondEvidence: {checks: []}", "checks"},
+		"an empty check":    {"secondEvidence: {checks: [{}]}", "set exactly one"},
+		"two in one":        {"secondEvidence: {checks: [{kubeletPort: {}, job: {podTemplate: x}}]}", "set exactly one"},
+		"always rechecked":  {"secondEvidence: {checks: [{kubeletPort: {}}], recheck: 2h}", "recheck must not be longer"},
+		"never dead":        {"secondEvidence: {checks: [{kubeletPort: {}}], ratioPercent: 100}", "ratioPercent"},
+		"an unknown way on": {"secondEvidence: {checks: [{kubeletPort: {}}], then: Wait}", "then"},
+		"early and late":    {"earlyEvidence: {leaseStillFor: 12s}\nsecondEvidence: {checks: [{kubeletPort: {}}]}", "exclude each other"},
+		"no storage probe":  {"storageHold: {}", "set exactly one"},
+		"a bad address":     {"storageHold: {tcp: storage}", "tcp"},
+	} {
+		if err := w.Apply(w.ctx, rig.Policy("bad", c.spec)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/storage-nodes").Do(w.ctx).Error())
+	w.start(nil)
+	w.node("node-1", "crash")
+	w.held("node-1", api.StorageDownHold)
+	w.unmarked("node-1")
+	w.words("node-1", "")
+	l, err = net.Listen("tcp", storage)
+	must(t, err)
+	defer func() { _ = l.Close() }()
+	w.phase("node-1", api.Finished)
+	w.words("node-1", "off on")
+}
+
+const byJobs = quick + `
+secondEvidence:
+  checks:
+    - neighbours: {count: 2, image: example.invalid/nodefence}
+    - job: {podTemplate: watcher}
+  required: 2
+  ratioPercent: 50
+  interval: 1s
+  timeout: 20s
+  recheck: 2s
+`
+
+const watcher = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: shared, namespace: nodefence-checks}
+spec: {accessModes: [%s], storageClassName: lab, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: watcher, namespace: nodefence-checks}
+template:
+  spec:
+    tolerations: [{operator: Exists}]
+    containers:
+      - {name: watch, image: example.invalid/watch, volumeMounts: [{name: shared, mountPath: /shared}]}
+    volumes: [{name: shared, persistentVolumeClaim: {claimName: shared}}]
+`
+
+// TestSecondEvidenceByJobs: neighbours and a Job of the user's own. The lab has no
+// container runtime, so that the test says with what code each container ends;
+// Jobs, scheduling, admission and the Jobs' own end are real.
+func TestSecondEvidenceByJobs(t *testing.T) {
+	w := newWorld(t, 5, byJobs, "--zones", "2")
+	w.start(nil)
+	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteOnce")))
+	victim := w.database(1)
+	w.node(victim, "crash")
+	w.until("a claim that one node may mount to be refused", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, victim)
+		return f != nil && f.Status.Activity != nil && strings.Contains(f.Status.Activity.Saw+fmt.Sprint(f.Status.Activity.Results), "ReadWriteOnce"), err
+	})
+	must(t, w.Kube.CoreV1().PersistentVolumeClaims("nodefence-checks").Delete(w.ctx, "shared", metav1.DeleteOptions{}))
+	w.until("the claim to be gone", func() (bool, error) {
+		l, err := w.Kube.CoreV1().PersistentVolumeClaims("nodefence-checks").List(w.ctx, metav1.ListOptions{})
+		return err == nil && len(l.Items) == 0, err
+	})
+	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteMany")))
+
+	seen := map[string]corev1.Pod{}
+	exits := func(reach, watch int32) func() error {
+		return func() error { return w.endContainers(seen, map[string]int32{"reach": reach, "watch": watch}) }
+	}
+	w.untilActivity(victim, exits(1, 2), "a round that went wrong", func(a *api.ActivityRecord) bool {
+		return a.Errored > 0 && strings.Contains(a.Saw, "BackoffLimitExceeded")
+	})
+	w.untilActivity(victim, exits(1, 0), "one witness of life", func(a *api.ActivityRecord) bool { return a.Degraded })
+	w.words(victim, "")
+	w.untilActivity(victim, exits(1, 1), "all to see nothing", func(a *api.ActivityRecord) bool { return a.Failed >= 2 })
+	w.moved("db-0", victim)
+	w.phase(victim, api.Finished)
+	w.words(victim, "off on")
+	w.oneWriter()
+	w.checkPods(victim, seen)
+	w.checkJobs(victim)
+}
+
+func (w *world) untilActivity(node string, meanwhile func() error, what string, ok func(*api.ActivityRecord) bool) {
+	w.t.Helper()
+	w.until(what, func() (bool, error) {
+		if err := meanwhile(); err != nil {
+			return false, err
+		}
+		f, err := w.Fences.Fence(w.ctx, node)
+		return err == nil && f != nil && f.Status.Activity != nil && ok(f.Status.Activity), err
+	})
+}
+
+// endContainers ends the checks' containers that run, each with the code of its name.
+func (w *world) endContainers(seen map[string]corev1.Pod, code map[string]int32) error {
+	pods, err := w.Kube.CoreV1().Pods("nodefence-checks").List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, p := range pods.Items {
+		if p.Status.Phase != corev1.PodRunning || len(p.Status.ContainerStatuses) == 0 {
+			continue
+		}
+		seen[p.Name] = p
+		name := p.Spec.Containers[0].Name
+		phase := corev1.PodFailed
+		if code[name] == 0 {
+			phase = corev1.PodSucceeded
+		}
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"phase": phase, "containerStatuses": []corev1.ContainerStatus{{
+			Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code[name], FinishedAt: metav1.Now()}},
+		}}}})
+		if err != nil {
+			return err
+		}
+		if _, err = w.Kube.CoreV1().Pods(p.Namespace).Patch(w.ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play ends the checks' containers until the test is over.
+func (w *world) play(code map[string]int32) {
+	ctx, stop := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = rig.Until(ctx, "the end", func() (bool, error) { _ = w.endContainers(map[string]corev1.Pod{}, code); return false, nil })
+	}()
+	w.t.Cleanup(func() { stop(); <-done })
+}
+
+// checkPods: none ran on the node, neighbours in its zone none, and none has rights.
+func (w *world) checkPods(victim string, seen map[string]corev1.Pod) {
+	w.t.Helper()
+	zone := func(node string) string {
+		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, node, metav1.GetOptions{})
+		must(w.t, err)
+		return n.Labels[corev1.LabelTopologyZone]
+	}
+	kinds := map[string]int{}
+	for _, p := range seen {
+		kind, s := p.Spec.Containers[0].Name, p.Spec.Containers[0].SecurityContext
+		kinds[kind]++
+		if p.Spec.NodeName == victim || kind == "reach" && zone(p.Spec.NodeName) == zone(victim) {
+			w.t.Errorf("%s ran on %s, which is in question or in its zone", p.Name, p.Spec.NodeName)
+		}
+		if p.Spec.ServiceAccountName != "default" || *p.Spec.AutomountServiceAccountToken || s == nil || !*s.RunAsNonRoot || !*s.ReadOnlyRootFilesystem ||
+			p.Spec.Containers[0].Resources.Limits.Memory().IsZero() {
+			w.t.Errorf("%s may do more than it must: %+v", p.Name, p.Spec)
+		}
+		for _, tol := range p.Spec.Tolerations {
+			if tol.Operator == corev1.TolerationOpExists && tol.Key == "" {
+				w.t.Errorf("%s tolerates everything", p.Name)
+			}
+		}
+	}
+	if kinds["reach"] < 2 || kinds["watch"] < 2 {
+		w.t.Errorf("too few pods were seen to show anything: %v", kinds)
+	}
+}
+
+// checkJobs: each tries once, has a deadline, and goes with its record.
+func (w *world) checkJobs(victim string) {
+	w.t.Helper()
+	jobs, err := w.Kube.BatchV1().Jobs("nodefence-checks").List(w.ctx, metav1.ListOptions{})
+	must(w.t, err)
+	for _, j := range jobs.Items {
+		if *j.Spec.BackoffLimit != 0 || j.Spec.ActiveDeadlineSeconds == nil || j.Spec.TTLSecondsAfterFinished == nil || j.OwnerReferences[0].Name != victim {
+			w.t.Errorf("%s: %+v", j.Name, j.Spec)
+		}
+		if ends := ended(j); ends != 1 {
+			w.t.Errorf("%s has ended %d times: %+v", j.Name, ends, j.Status)
+		}
+	}
+}
+
+func ended(j batchv1.Job) (n int) {
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			n++
+		}
+	}
+	return n
+}
+
+// told: the record's story has this sentence.
+func told(f *api.NodeFence, why api.Reason, words string) bool {
+	for _, h := range f.Status.History {
+		if h.Reason == why && strings.Contains(h.Message, words) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// port is the kubelet's, on the machine's own loopback address: it answers while
+// a kernel lives, whether or not that reaches the API server. While none does it is
+// silent, as a dead machine is; a closed port would be refused, which only a living
+// one can do. Silence is a socket that nobody accepts from and whose queue is full.
+type port struct {
+	listener *net.TCPListener
+	number   int32
+}
+
+func newPort(host string) (*port, error) {
+	l, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen as kubelet: %w", err)
+	}
+	p := &port{listener: l.(*net.TCPListener), number: int32(l.Addr().(*net.TCPAddr).Port)}
+	return p, p.silence()
+}
+
+// answer until ctx ends, and be silent then.
+func (p *port) answer(ctx context.Context) error {
+	if err := errors.Join(p.queue(syscall.SOMAXCONN), p.listener.SetDeadline(time.Time{})); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = p.listener.SetDeadline(time.Now()) })
+	defer stop()
+	for {
+		conn, err := p.listener.Accept()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return p.silence()
+		}
+		if err != nil {
+			return err
+		}
+		_ = conn.Close()
+	}
+}
+
+// silence fills the queue, which holds one more than none.
+func (p *port) silence() error {
+	if err := p.queue(0); err != nil {
+		return err
+	}
+	for range 8 {
+		conn, err := net.DialTimeout("tcp4", p.listener.Addr().String(), 50*time.Millisecond)
+		if err != nil {
+			return nil
+		}
+		_ = conn.Close()
+	}
+	return fmt.Errorf("%s goes on answering", p.listener.Addr())
+}
+
+func (p *port) queue(length int) error {
+	raw, err := p.listener.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), length) })
+	return errors.Join(err, failed)
+}
