@@ -62,7 +62,7 @@ func (x *explorer) replay(schedule []string) *state {
 // shrink leaves out of a failing schedule whatever it fails without, as far as so
 // many replays go.
 func (x *explorer) shrink(schedule []string) []string {
-	want, left := x.replay(schedule).watch.broken, 400
+	want, left := x.replay(schedule).watch.broken, 1500
 	for size := len(schedule); size > 0; size /= 2 {
 		for i := 0; i+size <= len(schedule) && left > 0; left-- {
 			less := slices.Delete(slices.Clone(schedule), i, i+size)

@@ -101,13 +101,15 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Se
 	if err != nil {
 		return err
 	}
-	l, err := t.Client.Ledger(ctx)
+	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has in hand
 	if err != nil {
 		return err
 	}
 	if seen.Verdict = fence.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
 		return nil
 	}
+	now := t.Client.Clock().Now()
+	t.yes = &now
 	_, err = t.call(request{
 		method: http.MethodPatch, path: theLedger, by: t.me, contentType: "application/merge-patch+json",
 		body: encode(fields{"status": fields{"reservations": l.Status.Reservations}}),
@@ -121,7 +123,7 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.
 	if err != nil {
 		return err
 	}
-	l, err := t.Client.Ledger(ctx)
+	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has in hand
 	if err != nil {
 		return err
 	}
