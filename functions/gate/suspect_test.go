@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/step"
 )
 
 // apiOf answers from a table, with the time that it has, and keeps what is written.
@@ -115,7 +116,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 				change(answers)
 			}
 			client, written := apiOf(t, answers)
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler)}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
 			if _, err := g.open(t.Context(), "a", c.e); err != nil {
 				t.Fatal(err)
 			}
