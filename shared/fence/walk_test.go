@@ -309,6 +309,9 @@ func key(s state) string {
 		lease = age(l, 2*walkRenewal) + fmt.Sprint(st.PhaseSince != nil && l.After(st.PhaseSince.Time),
 			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time))
 	}
+	if !pol.Action.Device() {
+		claim += string(pol.Action)
+	}
 	if climbed(s) {
 		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off)
 	}
