@@ -75,7 +75,12 @@ func rebuild(l *api.FenceLedger, fences []api.NodeFence, now time.Time) {
 		switch {
 		case f.CurrentPhase().HoldsSlot() && f.Status.Generation == f.Spec.Generation:
 			if !found {
+				// With the time of its own yes: were it younger, a fence that is sent back
+				// for its old yes would find a new one here that nobody gave (S17).
 				r = api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)}
+				if yes := f.Status.DecidedAt; yes != nil {
+					r.At = *yes
+				}
 			}
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= DecisionValidity && !givenBack(r, f):
