@@ -33,12 +33,12 @@ func main() {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Minute)
 	defer cancel()
 	parts := map[string]func() error{
-		"programs":    func() error { return measurePrograms(ctx) },
-		"fences":      func() error { return measureFences(ctx) },
+		"programs": func() error { return measurePrograms(ctx) },
+		"fences":   func() error { return measureFences(ctx) },
 		"early":    func() error { return measureEarly(ctx) },
-		"memory":      func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
+		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
 		"requests": func() error { return measureRequests(ctx) },
-		"chains":      func() error { return measureChains(ctx) },
+		"chains":   func() error { return measureChains(ctx) },
 	}
 	order := []string{"programs", "fences", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
