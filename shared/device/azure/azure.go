@@ -48,22 +48,8 @@ func (c *conversation) enter(ctx context.Context) error {
 		r = rest.Request{What: "get a token for this machine's identity", Method: http.MethodGet, URL: metadata + url.QueryEscape(c.m.endpoint)}
 		c.Header.Set("Metadata", "true")
 	}
-	var got struct {
-		Token string `json:"access_token"`
-	}
-	_, err := c.Do(ctx, r, &got)
-	c.Header.Del("Metadata")
-	switch {
-	case errors.Is(err, device.ErrUnreachable):
-		return err
-	case err != nil:
-		return rest.As(device.ErrDenied, err)
-	case got.Token == "":
-		return c.Errorf(device.ErrDenied, "%s: the answer has none", r.What)
-	}
-	c.Hide(got.Token)
-	c.Header.Set("Authorization", "Bearer "+got.Token)
-	return nil
+	defer c.Header.Del("Metadata")
+	return c.Bearer(ctx, r)
 }
 
 // State reads the machine's power state and vmId.
@@ -113,15 +99,7 @@ func (m *machine) change(ctx context.Context, verb string, goal device.Power, qu
 		case errors.Is(perr, device.ErrStopping): // nothing makes it faster
 			return perr
 		}
-		err = c.command(ctx, verb, query)
-		if !errors.Is(err, device.ErrConflict) {
-			return err
-		}
-		// It can't: because it is so already? It is asked, not believed.
-		if now, rerr := c.state(ctx); rerr == nil && now.Power == goal {
-			return nil
-		}
-		return err
+		return rest.Told(c.command(ctx, verb, query), goal, func() (device.Reading, error) { return c.state(ctx) })
 	})
 }
 

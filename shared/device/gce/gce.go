@@ -108,15 +108,7 @@ func (i *instance) change(ctx context.Context, verb string, goal device.Power, q
 		case errors.Is(perr, device.ErrStopping): // nothing makes it faster
 			return perr
 		}
-		err = c.command(ctx, verb, query)
-		if !errors.Is(err, device.ErrConflict) {
-			return err
-		}
-		// It can't: because it is so already? It is asked, not believed.
-		if now, rerr := c.state(ctx); rerr == nil && now.Power == goal {
-			return nil
-		}
-		return err
+		return rest.Told(c.command(ctx, verb, query), goal, func() (device.Reading, error) { return c.state(ctx) })
 	})
 }
 

@@ -102,20 +102,6 @@ func (i *instance) enter(ctx context.Context, t *rest.Talk) error {
 	} else {
 		t.Header.Set("Metadata-Flavor", "Google")
 	}
-	var got struct {
-		Token string `json:"access_token"`
-	}
-	_, err := t.Do(ctx, r, &got)
-	t.Header.Del("Metadata-Flavor")
-	switch {
-	case errors.Is(err, device.ErrUnreachable):
-		return err
-	case err != nil:
-		return rest.As(device.ErrDenied, err)
-	case got.Token == "":
-		return t.Errorf(device.ErrDenied, "%s: the answer has none", r.What)
-	}
-	t.Hide(got.Token)
-	t.Header.Set("Authorization", "Bearer "+got.Token)
-	return nil
+	defer t.Header.Del("Metadata-Flavor")
+	return t.Bearer(ctx, r)
 }

@@ -80,14 +80,7 @@ func (m *machine) change(ctx context.Context, action string, goal device.Power) 
 			return nil
 		}
 		_, err = c.Do(ctx, rest.Request{What: action, Method: http.MethodPost, URL: c.url() + "/action", Body: map[string]any{action: nil}}, nil)
-		if !errors.Is(err, device.ErrConflict) {
-			return err
-		}
-		// It can't: because it is so already? It is asked, not believed.
-		if now, rerr := c.state(ctx); rerr == nil && now.Power == goal {
-			return nil
-		}
-		return err
+		return rest.Told(err, goal, func() (device.Reading, error) { return c.state(ctx) })
 	})
 }
 

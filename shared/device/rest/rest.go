@@ -247,3 +247,35 @@ func Endpoint(param, s, usual string) (string, error) {
 	}
 	return s, nil
 }
+
+// Bearer gets a token, and sends it with the requests that follow. What is no
+// success is a no to who asked, unless nobody answered.
+func (t *Talk) Bearer(ctx context.Context, r Request) error {
+	var got struct {
+		Token string `json:"access_token"`
+	}
+	_, err := t.Do(ctx, r, &got)
+	switch {
+	case errors.Is(err, device.ErrUnreachable):
+		return err
+	case err != nil:
+		return As(device.ErrDenied, err)
+	case got.Token == "":
+		return t.Errorf(device.ErrDenied, "%s: the answer has none", r.What)
+	}
+	t.Hide(got.Token)
+	t.Header.Set("Authorization", "Bearer "+got.Token)
+	return nil
+}
+
+// Told is how a command ended. A machine that can't be told may be so already: it
+// is asked, not believed (S9).
+func Told(err error, goal device.Power, state func() (device.Reading, error)) error {
+	if !errors.Is(err, device.ErrConflict) {
+		return err
+	}
+	if now, rerr := state(); rerr == nil && now.Power == goal {
+		return nil
+	}
+	return err
+}
