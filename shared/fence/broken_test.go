@@ -150,11 +150,10 @@ var broken = map[string]decider{
 		}
 	}),
 	"minds only this level's late effects": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		if f.Status.Power.Level == 0 {
-			f.Spec.NextBindings = append(f.Spec.NextBindings[:0:0], f.Spec.NextBindings...)
-			for i := range f.Spec.NextBindings {
-				f.Spec.NextBindings[i].EffectDelay = f.Spec.Binding.EffectDelay
-			}
+		if l := f.Status.Power.Level; l > 0 {
+			b := *f.Spec.Binding
+			b.EffectDelay = f.Spec.NextBindings[l-1].EffectDelay
+			f.Spec.Binding = &b
 		}
 	}),
 	"never counts its tries": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),

@@ -101,7 +101,7 @@ func isolateSpec() api.NodeFenceSpec {
 func levelsSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	s.Policy.Levels = []api.PowerLevel{{}, {}}
-	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: 9 * time.Second}}}
+	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}}}
 	return s
 }
 
@@ -313,7 +313,7 @@ func key(s state) string {
 		claim += string(pol.Action)
 	}
 	if climbed(s) {
-		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off)
+		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off, s.now.Before(s.sh.effect[0]))
 	}
 	// A phase is told apart by what it, or a later one, still reads.
 	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
