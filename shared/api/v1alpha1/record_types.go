@@ -1,0 +1,128 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/types"
+
+// Claim is the right to make one device call until NotAfter.
+type Claim struct {
+	Holder   string `json:"holder"`
+	Call     Call   `json:"call"`
+	At       Time   `json:"at"`
+	NotAfter Time   `json:"notAfter"`
+}
+
+// Read is one power reading.
+type Read struct {
+	// Power is On, Off or empty for unknown.
+	Power string `json:"power"`
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// At is taken before the device was asked, so that its age is never understated.
+	At Time `json:"at"`
+}
+
+// PowerRecord is what was asked of the device and what it said.
+type PowerRecord struct {
+	// +optional
+	LastRead *Read `json:"lastRead,omitempty"`
+	// FirstOff is the first of the two reads that make a proof.
+	// +optional
+	FirstOff *Read `json:"firstOff,omitempty"`
+	// OffAt is when our last Off was intended; OffCalls how many there were.
+	// +optional
+	OffAt *Time `json:"offAt,omitempty"`
+	// +optional
+	OffCalls int32 `json:"offCalls,omitempty"`
+	// +optional
+	OnAt *Time `json:"onAt,omitempty"`
+	// +optional
+	OnCalls int32 `json:"onCalls,omitempty"`
+	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
+	// +optional
+	EffectUntil *Time `json:"effectUntil,omitempty"`
+	// Cuts is how many times this fence cut the power; an Off that is sent again
+	// because it did nothing is one cut.
+	// +optional
+	Cuts int32 `json:"cuts,omitempty"`
+	// CutByUs: an Off was intended after a read of on. Only then is the machine
+	// switched on again (S12).
+	// +optional
+	CutByUs bool `json:"cutByUs,omitempty"`
+	// Level is which of the node's devices is spoken to now, from 0; Cut are
+	// those that were told to cut the power and were not seen on since.
+	// +optional
+	Level int32 `json:"level,omitempty"`
+	// +listType=atomic
+	// +optional
+	Cut []int32 `json:"cut,omitempty"`
+	// NotBefore spaces the calls: an early wake-up does not hurry the device.
+	// +optional
+	NotBefore *Time `json:"notBefore,omitempty"`
+	// LeaseFresh: the Lease was still moving when the power was cut or first
+	// seen off, so that the settle is a whole Lease renewal (S5).
+	// +optional
+	LeaseFresh bool `json:"leaseFresh,omitempty"`
+	// LastError is the device's last failure, in words, without secrets.
+	// +optional
+	LastError string `json:"lastError,omitempty"`
+}
+
+// Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
+type Proof struct {
+	Kind         ProofKind `json:"kind"`
+	FenceUID     types.UID `json:"fenceUID"`
+	Generation   int64     `json:"generation"`
+	NodeUID      types.UID `json:"nodeUID"`
+	BootIDBefore string    `json:"bootIDBefore,omitempty"`
+	Device       string    `json:"device,omitempty"`
+	Identity     string    `json:"identity,omitempty"`
+	// Reads are the two looks that saw the machine off.
+	Reads []Read `json:"reads,omitempty"`
+	// By is the person, where one confirmed.
+	By string `json:"by,omitempty"`
+	// At is when the proof was made; it ages from here.
+	At Time `json:"at"`
+}
+
+// LeaseRecord is how the node's Lease was last seen.
+type LeaseRecord struct {
+	// Renewed is the Lease's renewTime as a mere mark: it is compared with
+	// itself, never with a clock (S30).
+	// +optional
+	Renewed string `json:"renewed,omitempty"`
+	// StillSince is since when, by our looks, it has not moved.
+	// +optional
+	StillSince *Time `json:"stillSince,omitempty"`
+}
+
+// Placed is what nodefence put on the node.
+type Placed struct {
+	// +optional
+	Taint bool `json:"taint,omitempty"`
+	// Cordon is ours: the node was schedulable before.
+	// +optional
+	Cordon bool `json:"cordon,omitempty"`
+	// +optional
+	OutOfService bool `json:"outOfService,omitempty"`
+}
+
+// ReleaseRecord is how the release went.
+type ReleaseRecord struct {
+	// +optional
+	StartedAt *Time `json:"startedAt,omitempty"`
+	// MarkedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
+	// +optional
+	MarkedAt *Time `json:"markedAt,omitempty"`
+	// Deadline is when a power-on no longer waits.
+	// +optional
+	Deadline *Time `json:"deadline,omitempty"`
+	// +optional
+	DoneAt *Time `json:"doneAt,omitempty"`
+	// Pods that were force-deleted.
+	// +optional
+	Pods int32 `json:"pods,omitempty"`
+	// LeftPods, LeftAttachments at the last look.
+	// +optional
+	LeftPods int32 `json:"leftPods,omitempty"`
+	// +optional
+	LeftAttachments int32 `json:"leftAttachments,omitempty"`
+}
