@@ -16,6 +16,8 @@ type Payload struct {
 	Condition string `json:"condition,omitempty"`
 	Status    string `json:"status,omitempty"`
 	Since     string `json:"since,omitempty"`
+	// Pod is the namespace/name that a problem was reported of, if it was a Pod.
+	Pod string `json:"pod,omitempty"`
 	// Component reported a problem, Count times from First to Last (RFC 3339, by
 	// the clock of who reported it).
 	Component string `json:"component,omitempty"`

@@ -8,9 +8,12 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// ProblemReport is what somebody says of a node: a Kubernetes Event about it.
+// ProblemReport is what somebody says of a node: a Kubernetes Event about it, or
+// about a Pod on it.
 type ProblemReport struct {
 	Node, NodeUID string
+	// Pod is its namespace/name; empty where the Event is about the Node.
+	Pod string
 	// Report is the Kubernetes Event's UID; with Count it is what was said.
 	Report string
 	// Component said it, kernel-monitor for one; Reason is its word for it.
@@ -31,7 +34,7 @@ func (s Source) Problem(r ProblemReport, now time.Time) event.Event {
 	id := fmt.Sprintf("%s.%d", r.Report, r.Count)
 	component, reason := bounded(r.Component, maxWord), bounded(r.Reason, maxWord)
 	e := s.event(id, NodeProblem, r.Node, now, Payload{
-		Node: r.Node, NodeUID: r.NodeUID, Component: component, Reason: reason, Message: bounded(r.Message, MaxMessage),
+		Node: r.Node, NodeUID: r.NodeUID, Pod: r.Pod, Component: component, Reason: reason, Message: bounded(r.Message, MaxMessage),
 		Count: r.Count, First: r.First.UTC().Format(time.RFC3339Nano), Last: r.Last.UTC().Format(time.RFC3339Nano),
 	})
 	e.SetExtension(ReasonAttr, reason)

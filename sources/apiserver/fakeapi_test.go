@@ -57,11 +57,16 @@ const (
 	ledgerURL = "/apis/nodefence.io/v1alpha1/fenceledgers"
 	mapsURL   = "/api/v1/namespaces/ns/configmaps"
 	eventsURL = "/api/v1/namespaces/default/events"
+	// podEventsURL has those of all namespaces; here only Pods have any.
+	podEventsURL = "/api/v1/events"
+	podsURL      = "/api/v1/namespaces/shop/pods"
+	policiesURL  = "/apis/nodefence.io/v1alpha1/fencepolicies"
 )
 
 var kinds = map[string][2]string{
-	eventsURL: {"v1", "Event"},
-	nodesURL:  {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
+	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"},
+	nodesURL:    {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }
 
@@ -156,6 +161,8 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusForbidden, "Forbidden")
 	case r.URL.Path == eventsURL && q.Get("fieldSelector") != "involvedObject.kind=Node,type!=Normal":
 		status(w, http.StatusBadRequest, "BadRequest") // of all Events it would be too many
+	case r.URL.Path == podEventsURL && q.Get("fieldSelector") != "involvedObject.kind=Pod,reason=FailedMount,type!=Normal":
+		status(w, http.StatusBadRequest, "BadRequest")
 	case q.Get("watch") != "":
 		f.watch(w, r)
 	case r.Method == http.MethodGet && kinds[r.URL.Path][0] != "":

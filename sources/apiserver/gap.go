@@ -104,7 +104,7 @@ func (s *Source) watchOn(resource string) *standing {
 func (s *Source) unwatched() error {
 	var names []string
 	for name, w := range s.watched {
-		if !w.broken.IsZero() && s.now().Sub(w.broken) > brokenTooLong {
+		if !w.broken.IsZero() && s.now().Sub(w.broken) > brokenTooLong && !s.dropped(name) {
 			names = append(names, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // problemValidity is how old a report may be and still be sent: what passed
@@ -23,7 +24,7 @@ const problemValidity = 10 * time.Minute
 // be true. Normal is the API's word for what is no problem.
 func (s *Source) problemWatch() watched {
 	return watched{
-		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, ns: metav1.NamespaceDefault, of: &corev1.Event{},
+		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: problems, ns: metav1.NamespaceDefault, of: &corev1.Event{},
 		slim: slimReport, handler: s.problemHandler(),
 		selector: fields.AndSelectors(
 			fields.OneTermEqualSelector("involvedObject.kind", "Node"),
@@ -38,33 +39,45 @@ func (s *Source) watchProblems(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.watch(ctx, scheme, s.problemWatch())
+	if _, err = s.watch(ctx, scheme, s.problemWatch()); err != nil {
+		return err
+	}
+	_, err = s.watch(ctx, scheme, s.policyWatch(ctx, scheme))
 	return err
 }
 
 func (s *Source) problemHandler() cache.ResourceEventHandler {
+	return eachReport(func(ev *corev1.Event, more int64) {
+		if r, ok := reportOf(ev); ok {
+			s.problem(ev, r, api.AboutNode, more)
+		}
+	})
+}
+
+// eachReport hears of an Event each time that its count grows, and by how much. Of
+// one that was there before, it is not known when the earlier ones were: it is one.
+func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { s.problem(obj.(*corev1.Event)) },
+		AddFunc: func(obj any) { heard(obj.(*corev1.Event), 1) },
 		UpdateFunc: func(old, obj any) {
 			if was, is := old.(*corev1.Event), obj.(*corev1.Event); timesOf(was) != timesOf(is) || was.UID != is.UID {
-				s.problem(is)
+				heard(is, max(1, timesOf(is)-timesOf(was)))
 			}
 		},
 	}
 }
 
-// problem sends a report of a node that is there.
-func (s *Source) problem(ev *corev1.Event) {
-	r, ok := reportOf(ev)
-	if !ok {
-		return
-	}
+// problem sends a report of a node that is there, and counts those that a policy names.
+func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, told := s.now(), toldAt(ev)
 	v, ok := s.nodes[r.Node]
-	if !ok || !isOf(ev.InvolvedObject, v) || now.Sub(told) > problemValidity {
+	if !ok || about == api.AboutNode && !isOf(ev.InvolvedObject, v) || now.Sub(told) > problemValidity {
 		return
+	}
+	if s.names(about, r.Reason, r.Component) {
+		s.counted.WithLabelValues(r.Node, r.Reason, string(about)).Add(float64(more))
 	}
 	r.NodeUID = v.uid
 	s.outbox.put(letter{
@@ -75,6 +88,12 @@ func (s *Source) problem(ev *corev1.Event) {
 
 // reportOf tells whether a Kubernetes Event reports a problem of a node, and which.
 func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
+	r, said := wordsOf(ev)
+	return r, said && ev.InvolvedObject.Kind == "Node" && !ordinary(r.Component)
+}
+
+// wordsOf is what an Event says, and whether it says a problem at all.
+func wordsOf(ev *corev1.Event) (events.ProblemReport, bool) {
 	r := events.ProblemReport{
 		Node: ev.InvolvedObject.Name, Report: string(ev.UID), Component: ev.Source.Component, Reason: ev.Reason,
 		Message: ev.Message, Count: timesOf(ev), First: ev.FirstTimestamp.Time, Last: ev.LastTimestamp.Time,
@@ -92,7 +111,7 @@ func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
 	// Other groups have a kind Node too.
 	core := ev.InvolvedObject.APIVersion == "" || ev.InvolvedObject.APIVersion == "v1"
 	said := strings.TrimSpace(events.Printable(r.Reason)) != "" && strings.TrimSpace(events.Printable(r.Component)) != ""
-	return r, core && said && ev.InvolvedObject.Kind == "Node" && ev.Type != corev1.EventTypeNormal && !ordinary(r.Component)
+	return r, core && said && ev.Type != corev1.EventTypeNormal
 }
 
 // ordinary reporters tell what the conditions say too, or what nodefence did.

@@ -167,13 +167,13 @@ func TestWhileTheBrokerIsAwayOnlyTheNewestCountWaitsAndNotForEver(t *testing.T) 
 	s.now = func() time.Time { return now }
 	b := s.outbox.sender.(*broker)
 	for n := range int32(5) {
-		s.problem(hung(n + 1))
+		s.problemHandler().OnAdd(hung(n+1), false)
 	}
 	drain(s.outbox)
 	if d := cmp.Diff([]string{"report.5"}, b.ids()); d != "" {
 		t.Error(d)
 	}
-	s.problem(hung(6))
+	s.problemHandler().OnAdd(hung(6), false)
 	now = sec(601)
 	drain(s.outbox)
 	if got := b.ids(); got != nil || len(s.outbox.pending) != 0 {

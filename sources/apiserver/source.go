@@ -53,7 +53,12 @@ type Source struct {
 	// told are the marks of the still Leases that were sent, by node.
 	told    map[string]string
 	watched map[string]*standing
+	// named are the problems that each policy names; reports has, by reason, what
+	// ends the watch on reports of it about Pods.
+	named   map[string][]api.NodeProblem
+	reports map[string]context.CancelFunc
 	state   error
+	counted *prometheus.CounterVec
 }
 
 var errStarting = errors.New("the source has not listed the cluster yet")
@@ -75,8 +80,11 @@ func New(o Options) (*Source, error) {
 		state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
+	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that policies name, by node, reason and what they are about.",
+	}, []string{"node", "reason", "about"})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length)
+		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.counted)
 	}
 	return s, nil
 }
@@ -112,6 +120,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told = api.LeasePicture{}, nil
+	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
 	s.mu.Unlock()
 	s.wg.Go(func() { s.outbox.run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })

@@ -38,9 +38,9 @@ func (s *Source) watches(ctx context.Context) error {
 	all := fields.Everything()
 	var synced []cache.InformerSynced
 	for _, w := range []watched{
-		{corev1.SchemeGroupVersion, "/api", nodes, "", all, &corev1.Node{}, slimNode, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", leases, leaseNamespace, all, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
-		{api.GroupVersion, "/apis", fences, "", all, &api.NodeFence{}, slimFence, s.fenceHandler()},
+		{corev1.SchemeGroupVersion, "/api", nodes, nodes, "", all, &corev1.Node{}, slimNode, s.nodeHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", leases, leases, leaseNamespace, all, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
+		{api.GroupVersion, "/apis", fences, fences, "", all, &api.NodeFence{}, slimFence, s.fenceHandler()},
 	} {
 		done, err := s.watch(ctx, scheme, w)
 		if err != nil {
@@ -59,6 +59,8 @@ type watched struct {
 	gv       schema.GroupVersion
 	path     string
 	resource string
+	// name tells two watches on one resource apart.
+	name     string
 	ns       string
 	selector fields.Selector
 	of       runtime.Object
@@ -73,11 +75,11 @@ func (s *Source) watch(ctx context.Context, scheme *runtime.Scheme, w watched) (
 		return nil, err
 	}
 	lw := cache.NewListWatchFromClient(c, w.resource, w.ns, w.selector)
-	inf := cache.NewSharedInformer(s.noticed(lw, w.resource), w.of, 0)
+	inf := cache.NewSharedInformer(s.noticed(lw, w.name), w.of, 0)
 	if err := inf.SetTransform(w.slim); err != nil {
 		return nil, err
 	}
-	failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.watchFailed(ctx, w.resource, err) }
+	failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.watchFailed(ctx, w.name, err) }
 	if err := inf.SetWatchErrorHandlerWithContext(failed); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ unhealthy:
   problems:
     - {reason: TaskHung, component: kernel-monitor, count: 3, action: Fence}
     - {reason: OOMKilling, count: 2}
+    - {reason: FailedMount, about: Pod, count: 3, pods: 2, action: Fence}
 `
 
 // TestProblems: a problem that the policy names leads to a fence once it was
@@ -59,6 +61,53 @@ func TestProblems(t *testing.T) {
 	w.until("one more report to be passed by", func() (bool, error) { return passed() > before, nil })
 	w.words("node-1", "off on")
 	w.words("node-2", "")
+}
+
+// TestProblemsOfPods: what is reported of the Pods on a node counts for it, by where
+// they are bound and by how many they are.
+func TestProblemsOfPods(t *testing.T) {
+	w := newWorld(t, 3, problems)
+	p := w.start(nil)
+	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	node := w.database(1)
+	w.reportPod("db-0", "FailedMount", "a")
+	w.reportPod("db-0", "FailedMount", "b")
+	w.reportPod("db-0", "FailedMount", "c")
+	w.until("one Pod to be too few", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("reported of 1 Pods of 2")), nil
+	})
+	w.pinned("other", node)
+	w.reportPod("other", "FailedMount", "d")
+	f := w.phase(node, api.Finished)
+	if why := f.Spec.Trigger.Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
+		t.Errorf("fenced because %q", why)
+	}
+	w.words(node, "off on")
+}
+
+// reportPod is one Event about a Pod, by a controller that is on no node.
+func (w *world) reportPod(pod, reason, name string) {
+	w.t.Helper()
+	p, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Get(w.ctx, pod, metav1.GetOptions{})
+	must(w.t, err)
+	now := metav1.Now()
+	_, err = w.Kube.CoreV1().Events(p.Namespace).Create(w.ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Name: pod + "." + name, Namespace: p.Namespace},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: pod, UID: p.UID, APIVersion: "v1"},
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: "timed out", Count: 1,
+		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "attachdetach-controller"},
+	}, metav1.CreateOptions{})
+	must(w.t, err)
+}
+
+// pinned is a Pod that is bound to this node.
+func (w *world) pinned(name, node string) {
+	w.t.Helper()
+	_, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+	}, metav1.CreateOptions{})
+	must(w.t, err)
 }
 
 // report is one Event as node-problem-detector writes it.

@@ -38,7 +38,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	w := newWorld(t, 5, trusting+"secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}]}\n")
+	w := newWorld(t, 5, trusting+"secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod}]}\n")
 	root, err := rig.Root()
 	must(t, err)
 	file := filepath.Join(root, "infra/knative/base/rights.yaml")
@@ -88,6 +88,10 @@ func TestRights(t *testing.T) {
 	w.report(first, "OOMKilling", "1")
 	w.until("the problem to be told", func() (bool, error) {
 		return bytes.Contains(w.log.Bytes(), []byte("node problem")), nil
+	})
+	w.reportPod("db-0", "FailedMount", "1")
+	w.until("that of a Pod to be told", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("FailedMount, reported 1 times of 1 Pods")), nil
 	})
 
 	// The broker gives an event up, and the second waker's clock ticks.

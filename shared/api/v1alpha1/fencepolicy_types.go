@@ -252,18 +252,26 @@ type Unhealthy struct {
 	// +optional
 	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
 	// Problems are passing problems that somebody reports as Kubernetes Events
-	// about a Node, as node-problem-detector does. Whoever may create Events in
-	// namespace default can report one.
+	// about a Node, as node-problem-detector does, or about the Pods on it. Whoever
+	// may create Events in namespace default, or in that of the Pod, can report one.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=reason
 	// +listMapKey=component
+	// +listMapKey=about
 	// +optional
 	Problems []NodeProblem `json:"problems,omitempty"`
 }
 
 // NodeProblem is a problem that counts once it was reported often enough.
+// +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || (self.pods == 1 && !has(self.namespaces))",message="pods and namespaces are for about: Pod"
+// +kubebuilder:validation:XValidation:rule="self.pods <= self.count",message="pods must not be more than count: each of them is a report"
 type NodeProblem struct {
+	// About says what the Events are about: the Node itself, or a Pod, whose
+	// Events count for the node that the Pod is bound to.
+	// +kubebuilder:default=Node
+	// +optional
+	About ProblemAbout `json:"about,omitempty"`
 	// Reason of the Events, such as TaskHung.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -273,6 +281,22 @@ type NodeProblem struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Component string `json:"component"`
+	// Pods is on how many different Pods of the node the problem must have been
+	// reported. One Pod that asks for a volume or a Secret that does not exist is no
+	// failed node: with action Fence, two or more tell the two apart.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Pods int32 `json:"pods,omitempty"`
+	// Namespaces whose Pods count. Whoever may create Events in one of them can
+	// report of the nodes that its Pods run on. Unless set: all.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
 	// Count of reports within Within that it takes. An Event that began before
 	// that time counts once, because how often it came since is not known.
 	// +kubebuilder:default=1
@@ -292,6 +316,25 @@ type NodeProblem struct {
 	// +optional
 	Action ProblemAction `json:"action,omitempty"`
 }
+
+// Is tells whether a report is one of this problem.
+func (p NodeProblem) Is(about ProblemAbout, reason, component string) bool {
+	is := p.About
+	if is == "" {
+		is = AboutNode
+	}
+	return is == about && p.Reason == reason && (p.Component == "" || p.Component == component)
+}
+
+// ProblemAbout is what the Events of a problem are about.
+// +kubebuilder:validation:Enum=Node;Pod
+type ProblemAbout string
+
+// What they may be about.
+const (
+	AboutNode ProblemAbout = "Node"
+	AboutPod  ProblemAbout = "Pod"
+)
 
 // EarlyEvidence is a Lease that stands still. It is enough to read the machine's
 // power, under all limits, and to release what ran on a machine that is seen off;

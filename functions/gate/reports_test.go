@@ -1,0 +1,122 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+const (
+	podsPath   = "/api/v1/pods"
+	eventsPath = "/api/v1/events"
+	fencesPath = "/apis/nodefence.io/v1alpha1/nodefences"
+)
+
+// TestReportsOfPods: what counts is what is reported of the Pods that are bound to
+// the node, whoever the event says it is about (S18).
+func TestReportsOfPods(t *testing.T) {
+	now := time.Now()
+	told := func(pod string, count int32, change ...func(*corev1.Event)) corev1.Event {
+		ev := corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: pod, Namespace: "shop", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod, UID: types.UID(pod)},
+			Type:           corev1.EventTypeWarning, Reason: "FailedMount", Count: count, Source: corev1.EventSource{Component: "kubelet", Host: "a"},
+		}
+		for _, c := range change {
+			c(&ev)
+		}
+		return ev
+	}
+	says := func(message string) func(*corev1.Event) {
+		return func(ev *corev1.Event) { ev.Message = message }
+	}
+	ago := func(d time.Duration) func(*corev1.Event) {
+		return func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(now.Add(-d)) }
+	}
+	enough := []corev1.Event{told("web-0", 3), told("web-1", 2)}
+	other := func(phase, more string) string {
+		return `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":1},"status":{"generation":1,"phase":"` + phase + `"` + more + `}}]}`
+	}
+	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
+	fence := []string{"POST 1 ="}
+	for name, c := range map[string]struct {
+		events  []corev1.Event
+		problem string
+		fences  string
+		want    []string
+	}{
+		"often enough, of two Pods":                      {enough, "", "", fence},
+		"of one Pod":                                     {[]corev1.Event{told("web-0", 9)}, "", "", nil},
+		"of two Pods, not often enough":                  {[]corev1.Event{told("web-0", 2), told("web-1", 2)}, "", "", nil},
+		"of a Pod that is bound elsewhere, by this host": {[]corev1.Event{told("web-0", 5), told("moved", 5)}, "", "", nil},
+		"another reason":                                 {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Reason = "BackOff" })}, "", "", nil},
+		"another component":                              {enough, `"component":"attachdetach-controller",`, "", nil},
+		"this component":                                 {enough, `"component":"kubelet",`, "", fence},
+		"another namespace":                              {enough, `"namespaces":["bank"],`, "", nil},
+		"this namespace":                                 {enough, `"namespaces":["bank","shop"],`, "", fence},
+		"what is normal":                                 {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Type = "Normal" })}, "", "", nil},
+		"a volume that another node holds":               {[]corev1.Event{told("web-0", 5), told("web-1", 5, says("Multi-Attach error for volume \"x\""))}, "", "", nil},
+		"too long ago":                                   {[]corev1.Event{told("web-0", 5), told("web-1", 5, ago(11*time.Minute))}, "", "", nil},
+		"while another node's work is not released":      {enough, "", other("Fencing", ""), nil},
+		"while another node's fence begins":              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":2},"status":{"generation":1,"phase":"Finished"}}]}`, nil},
+		"when it was released just now":                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
+		"when it was released before":                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
+		"when another node's fence is long over":         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, err := json.Marshal(corev1.EventList{Items: c.events})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := cluster(now)
+			answers[fencesPath] = c.fences
+			if c.fences == "" {
+				answers[fencesPath] = `{"items":[]}`
+			}
+			answers[eventsPath] = string(list)
+			answers[podsPath] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
+			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"unhealthy":{"problems":[`+
+				`{"about":"Pod","reason":"FailedMount",%s"count":5,"pods":2,"within":"10m","action":"Fence"}]}}}]}`, c.problem)
+			client, written := apiOf(t, answers)
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
+			e := events.SourceOf("c").Problem(events.ProblemReport{
+				Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "FailedMount", Count: 3,
+			}, now)
+			if _, err := g.open(t.Context(), "a", e); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, written()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestAReportOfAPodIsNoneOfTheNode: each is named by an entry of its own.
+func TestAReportOfAPodIsNoneOfTheNode(t *testing.T) {
+	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
+	policies[0].Spec.Unhealthy.Problems = []api.NodeProblem{{Reason: "R", Component: "old"}, {Reason: "R", About: api.AboutPod, Component: "new"}}
+	var got []string
+	for _, about := range []api.ProblemAbout{api.AboutNode, api.AboutPod} {
+		for _, component := range []string{"old", "new"} {
+			if w, ok := named(policies, "p", about, "R", component); ok {
+				got = append(got, string(about)+" "+w.Component)
+			}
+		}
+	}
+	if want := "Node old, Pod new"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}

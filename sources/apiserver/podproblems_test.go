@@ -1,0 +1,164 @@
+package apiserver
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// unmounted is what the kubelet of node a says of pod web-0.
+func unmounted(count int32, change ...func(*corev1.Event)) *corev1.Event {
+	ev := hung(count)
+	ev.Name, ev.Namespace, ev.Reason, ev.Message = "web-0.18a", "shop", "FailedMount", "timed out"
+	ev.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "pod"}
+	ev.Source = corev1.EventSource{Component: "kubelet", Host: "a"}
+	for _, c := range change {
+		c(ev)
+	}
+	return ev
+}
+
+// byController is a report of somebody who is on no node.
+func byController(ev *corev1.Event) {
+	ev.Source = corev1.EventSource{Component: "attachdetach-controller"}
+}
+
+func naming(about api.ProblemAbout, reasons ...string) *api.FencePolicy {
+	p := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	for _, r := range reasons {
+		p.Spec.Unhealthy.Problems = append(p.Spec.Unhealthy.Problems, api.NodeProblem{Reason: r, About: about})
+	}
+	return p
+}
+
+func TestWhichEventsAboutPodsAreProblems(t *testing.T) {
+	one := []string{"report.1"}
+	for name, c := range map[string]struct {
+		change func(*corev1.Event)
+		want   []string
+	}{
+		"a kubelet's": {func(*corev1.Event) {}, one},
+		"a kubelet's, of the newer API": {func(ev *corev1.Event) {
+			ev.Source, ev.ReportingController, ev.ReportingInstance = corev1.EventSource{}, "kubelet", "a"
+		}, one},
+		"a controller's, of a bound pod": {byController, one},
+		"of a host that is no node":      {func(ev *corev1.Event) { ev.Source.Host = "elsewhere" }, one},
+		"of an earlier pod of the name":  {func(ev *corev1.Event) { byController(ev); ev.InvolvedObject.UID = "before" }, nil},
+		"of a pod that is gone":          {func(ev *corev1.Event) { byController(ev); ev.InvolvedObject.Name = "web-9" }, nil},
+		"of a pod of another namespace":  {func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "bank" }, nil},
+		"of something else":              {func(ev *corev1.Event) { ev.InvolvedObject.Kind = "Deployment" }, nil},
+		"what is normal is none":         {func(ev *corev1.Event) { ev.Type = corev1.EventTypeNormal }, nil},
+		"told too long ago to be news":   {func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(sec(-601)) }, nil},
+		"of a node that is not there (yet)": {func(ev *corev1.Event) {
+			byController(ev)
+			ev.InvolvedObject.Name, ev.InvolvedObject.UID = "lost", "lost"
+		}, nil},
+	} {
+		f := newFakeAPI(t)
+		f.set(podsURL, podOn("web-0", "pod", "a"))
+		f.set(podsURL, podOn("lost", "lost", "z"))
+		s := asleep(t, sec(0), "a")
+		s.o.Client = f.client()
+		slim, err := slimPodReport(unmounted(1, c.change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.podProblemWatch(t.Context(), "FailedMount").handler.OnAdd(slim, true)
+		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func podOn(name string, uid types.UID, node string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", UID: uid}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+// TestReportsOfPodsAreHeardWhileAPolicyNamesThem: no policy, no watch.
+func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	now := func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }
+	f.set(podEventsURL, unmounted(1, now))
+	f.set(policiesURL, naming(api.AboutNode, "FailedMount"))
+	s, b := start(t, f, time.Hour)
+	watchers := func(n int) func() bool {
+		return func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.watchers[podEventsURL]) == n }
+	}
+	eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.watchers[policiesURL]) == 1 })
+	if !watchers(0)() {
+		t.Error("Events about Pods are watched, and no policy asks for them")
+	}
+	f.set(policiesURL, naming(api.AboutPod, "FailedMount"))
+	e := b.next(t)
+	var p events.Payload
+	if err := e.DataAs(&p); err != nil || e.Type() != events.NodeProblem || e.Subject() != "a" || p.Pod != "shop/web-0" || p.NodeUID != "node-a" {
+		t.Errorf("%s %v", e, err)
+	}
+	f.set(podEventsURL, unmounted(4, now))
+	if e := b.next(t); e.ID() != "report.4" {
+		t.Errorf("%s", e)
+	}
+	if d := cmp.Diff(map[string]float64{"Pod a FailedMount": 4}, s.counts(t)); d != "" {
+		t.Error(d)
+	}
+	eventually(t, watchers(1))
+	f.set(policiesURL, naming(api.AboutPod))
+	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reports) == 0 })
+	f.cutWatches(podEventsURL)
+	eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, w := range s.watched {
+			if !w.broken.IsZero() {
+				w.broken = s.now().Add(-2 * brokenTooLong)
+			}
+		}
+		return s.unwatched() == nil
+	})
+}
+
+func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
+	s := asleep(t, sec(0), "a")
+	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
+	s.policy(t.Context(), nil, "p", []api.NodeProblem{{Reason: "TaskHung", Component: "kernel-monitor"}})
+	h := s.problemHandler()
+	h.OnAdd(hung(3), true)
+	h.OnUpdate(hung(3), hung(5))
+	h.OnAdd(hung(1, from("other")), true)
+	h.OnAdd(hung(1, func(ev *corev1.Event) { ev.Reason = "Whatever" }), true)
+	if d := cmp.Diff(map[string]float64{"Node a TaskHung": 3}, s.counts(t)); d != "" {
+		t.Error(d)
+	}
+}
+
+// counts are the reports that were counted, by what they are about, node and reason.
+func (s *Source) counts(t *testing.T) map[string]float64 {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(s.counted)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			key := ""
+			for _, l := range m.GetLabel() { // in the order of their names
+				key += " " + l.GetValue()
+			}
+			all[key[1:]] = m.GetCounter().GetValue()
+		}
+	}
+	return all
+}
