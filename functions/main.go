@@ -61,7 +61,7 @@ var Drivers = map[string]device.Kind{
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Checks: p.ChecksNamespace, Log: p.Log, Witness: p.Witness}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Log: p.Log, Witness: p.Witness}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},

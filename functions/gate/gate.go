@@ -34,6 +34,8 @@ type Gate struct {
 	Bind func(ctx context.Context, node *corev1.Node) (*Bound, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
+	// Namespace is nodefence's own, where machines are enrolled.
+	Namespace string
 	// Checks is the namespace of the checks' Jobs.
 	Checks string
 	Log    *slog.Logger
@@ -108,7 +110,11 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 	if err != nil {
 		return false, err
 	}
-	spec, why := opening(n, policies, f, early)
+	start, err := g.startup(ctx, n, policies)
+	if err != nil {
+		return false, err
+	}
+	spec, why := opening(n, policies, f, early, start)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
 		return false, nil
@@ -130,13 +136,17 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 }
 
 // opening is the spec with which a record would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion) (*api.NodeFenceSpec, string) {
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.NodeFenceSpec, string) {
 	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, "NoPolicy"
 	}
 	trigger, ok := fence.TriggerOf(policy, kube.NodeSeen(n, ""))
 	switch {
+	case start.starting:
+		return nil, "Starting"
+	case start.trigger != nil:
+		trigger = *start.trigger
 	case ok:
 	case early.why != "":
 		return nil, early.why

@@ -156,6 +156,9 @@ func (d *decision) noteConditions() {
 			}
 		}
 	}
+	if c, holds := d.neverReady(); holds {
+		now = append(now, d.spell(c))
+	}
 	d.st.Evidence = now
 }
 

@@ -40,6 +40,9 @@ func (d *decision) onlyLease() bool { return onlyLease(d.spec, &d.st, d.now) }
 // long as the policy asks; zero if none holds.
 func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.Time) {
 	for _, e := range st.Evidence {
+		if e.Type == api.StartupCondition {
+			due = sooner(due, e.Since.Time) // its time was over when the fence was opened
+		}
 		for _, want := range spec.Policy.Conditions {
 			if want.Type == e.Type && want.Status == e.Status {
 				due = sooner(due, e.Since.Add(want.For.Duration))

@@ -251,6 +251,15 @@ type Unhealthy struct {
 	// +listMapKey=status
 	// +optional
 	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
+	// StartupTimeout is how long a new node may take from its creation to be Ready
+	// for the first time. Until then its conditions count for nothing; after it, a
+	// node that was never Ready is unhealthy, whatever its conditions. Unless set,
+	// only conditions count, from the start.
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('24h')",message="startupTimeout must be between 1m and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	StartupTimeout *metav1.Duration `json:"startupTimeout,omitempty"`
 	// Problems are passing problems that somebody reports as Kubernetes Events
 	// about a Node, as node-problem-detector does, or about the Pods on it. Whoever
 	// may create Events in namespace default, or in that of the Pod, can report one.

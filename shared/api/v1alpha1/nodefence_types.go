@@ -72,7 +72,8 @@ type NodeFenceSpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.condition) != has(self.request)",message="a trigger is a condition or a request: set one of the two"
 type Trigger struct {
 	// Condition, Status: the node condition that held, or Lease and Still for a
-	// Lease that stood still (the policy's earlyEvidence).
+	// Lease that stood still (the policy's earlyEvidence), or Startup and TimedOut for
+	// a node that was never Ready (unhealthy.startupTimeout).
 	// +optional
 	Condition string `json:"condition,omitempty"`
 	// +optional

@@ -1584,6 +1584,11 @@ func (in *Unhealthy) DeepCopyInto(out *Unhealthy) {
 		*out = make([]UnhealthyCondition, len(*in))
 		copy(*out, *in)
 	}
+	if in.StartupTimeout != nil {
+		in, out := &in.StartupTimeout, &out.StartupTimeout
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Problems != nil {
 		in, out := &in.Problems, &out.Problems
 		*out = make([]NodeProblem, len(*in))

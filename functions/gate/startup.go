@@ -1,0 +1,40 @@
+package gate
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// startup is what the policy's startup timeout says of a node, if anything.
+type startup struct {
+	trigger  *api.Trigger
+	starting bool
+}
+
+// startup looks whether the node was ever Ready: the source enrols each Node object
+// when it first is, in a ConfigMap that the node can't write.
+func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
+	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	if !ok || kube.NodeSeen(n, "").Ready() {
+		return s, nil
+	}
+	for i := range policies {
+		timeout := policies[i].Spec.Unhealthy.StartupTimeout
+		if policies[i].Name != policy.Name || timeout == nil {
+			continue
+		}
+		cm, err := g.Client.Enrolled(ctx, g.Namespace, n.Name)
+		if err != nil || cm != nil && cm.Data["node_uid"] == string(n.UID) {
+			return s, err
+		}
+		created := n.CreationTimestamp.Time
+		s.trigger, s.starting = fence.Startup(timeout.Duration, g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
+	}
+	return s, nil
+}

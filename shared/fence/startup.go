@@ -1,0 +1,28 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Startup is what the startup timeout says of a node that is not Ready now and, as
+// far as anybody has seen, never was since it was created: the trigger of a fence
+// once the time is over, and until then only that it is starting. Both times are the
+// API server's (S30).
+func Startup(timeout, age time.Duration, created api.Time) (trigger *api.Trigger, starting bool) {
+	if age < timeout {
+		return nil, true
+	}
+	t := api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: created}
+	t.For.Duration = timeout
+	return &t, false
+}
+
+// neverReady: the node for which this fence was opened, as it was never Ready, is
+// not Ready yet. Once it is, that is over: from then on its conditions count.
+func (d *decision) neverReady() (Condition, bool) {
+	t, n := d.spec.Trigger, d.seen.Node
+	holds := t.Startup() && n.Exists && n.UID == d.spec.NodeUID && !n.Ready()
+	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, holds
+}
