@@ -1,0 +1,160 @@
+package gate
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
+const basePolicy = `{"priority":10,"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown","for":"0s"}]},"action":"Reboot","mode":"Enforce","controlPlane":"Never",
+	"approveWithin":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"perNodePerDay":3,"stormCoolDown":"1m"},"retries":{"perStep":3,"interval":"5s","flow":2},
+	"timeouts":{"deviceCall":"20s","powerOff":"60s","release":"5m","boot":"15m","healthyFor":"30s"}}`
+
+const (
+	oneProblem  = `{"unhealthy":{"problems":[{"reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
+	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
+	trustedOne  = `{"requests":{"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
+	second      = `{"secondEvidence":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
+	byNeighbour = `{"secondEvidence":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
+	byJob       = `{"secondEvidence":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
+	storage     = `{"storageHold":{"timeout":"60s","interval":"30s"}}`
+	early       = `{"earlyEvidence":{"leaseStillFor":"12s"}}`
+	tenth       = `{"limits":{"maxUnhealthy":null}}`
+)
+
+var policyRows = map[string]row{
+	"priority": {from: `10`, to: `90`, ask: decides(func(w *world) {
+		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Priority: 50, Mode: api.DryRun, Action: api.ActionReboot}}
+		dry.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+		w.others = append(w.others, dry)
+	})},
+	"selector":         {to: `{"matchLabels":{"name":"n5"}}`, ask: decides()},
+	"exclude.nodes":    {to: `["n0"]`, ask: decides()},
+	"exclude.selector": {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
+
+	"unhealthy.conditions.type":     {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
+	"unhealthy.conditions.status":   {from: `"Unknown"`, to: `"False"`, ask: decides()},
+	"unhealthy.conditions.for":      {from: `"0s"`, to: `"5m"`, ask: decides()},
+	"unhealthy.startupTimeout":      {from: `"10m"`, to: `"1h"`, ask: started},
+	"unhealthy.problems.about":      {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
+	"unhealthy.problems.reason":     {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
+	"unhealthy.problems.component":  {with: oneProblem, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
+	"unhealthy.problems.count":      {with: oneProblem, from: `3`, to: `4`, ask: problems("")},
+	"unhealthy.problems.within":     {with: oneProblem, from: `"10m"`, to: `"1m"`, ask: problems("")},
+	"unhealthy.problems.action":     {with: oneProblem, from: `"Fence"`, to: `"Alert"`, ask: problems("")},
+	"unhealthy.problems.pods":       {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
+	"unhealthy.problems.namespaces": {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
+
+	"earlyEvidence.leaseStillFor": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
+		w.fence.Spec.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
+		w.ledger.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
+	})},
+
+	"requests.trusted.source": {with: trustedOne, from: `"/me"`, to: `"/you"`, ask: asked()},
+	"requests.trusted.type":   {with: trustedOne, from: `"io.nodefence.request.fence.v1"`, to: `"org.example.broken"`, ask: asked()},
+	"requests.trusted.count":  {with: trustedOne, from: `2`, to: `3`, ask: asked()},
+	"requests.trusted.within": {with: trustedOne, from: `"10m"`, to: `"1m"`, ask: asked()},
+
+	"secondEvidence.checks.kubeletPort.port":       {with: second, from: `1`, to: `2`, ask: checks(false)},
+	"secondEvidence.checks.neighbours.count":       {with: byNeighbour, from: `1`, to: `2`, ask: checks(false)},
+	"secondEvidence.checks.neighbours.topologyKey": {with: byNeighbour, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
+	"secondEvidence.checks.neighbours.image":       {with: byNeighbour, from: `"nodefence"`, to: `"registry.example/nodefence"`, ask: checks(false)},
+	"secondEvidence.checks.neighbours.port":        {with: byNeighbour, from: `10250`, to: `9100`, ask: checks(false)},
+	"secondEvidence.checks.job.podTemplate":        {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
+	"secondEvidence.required": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.Done, a.Failed, a.FailedAt = 3, 3, w.ago(time.Second)
+	}))},
+	"secondEvidence.ratioPercent": {with: second, from: `60`, to: `70`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.Done, a.Failed, a.FailedAt = 7, 7, w.ago(time.Second)
+	}))},
+	"secondEvidence.interval": {with: second, from: `"60s"`, to: `"10s"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.EndedAt = w.ago(30 * time.Second)
+	}))},
+	"secondEvidence.timeout": {with: second, from: `"10s"`, to: `"5m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.StartedAt = w.ago(time.Minute)
+	}))},
+	"secondEvidence.recheck": {with: second, from: `"5m"`, to: `"1m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.Done, a.Failed, a.FailedAt = 8, 8, w.ago(2*time.Minute)
+	}))},
+	"secondEvidence.maxDegraded": {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
+	"secondEvidence.then":        {with: `{"secondEvidence":{"checks":[],"recheck":"5m","maxDegraded":"10m"}}`, from: `"Approve"`, to: `"Fence"`, ask: decides(degraded)},
+
+	"storageHold.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
+	"storageHold.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},
+	"storageHold.timeout": {with: storage, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
+		w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
+	})},
+	"storageHold.interval": {with: storage, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
+		w.fence.Status.Storage = &api.CheckRound{Number: 1, EndedAt: w.ago(30 * time.Second), Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerNone}}}
+	})},
+
+	"limits.maxUnhealthy":   {from: `3`, to: `2`, ask: decides(dead(1, 2))},
+	"limits.minHealthy":     {with: tenth, from: `7`, to: `8`, ask: decides(dead(1, 2))},
+	"limits.unhealthyRange": {from: `"[1-3]"`, to: `"[4-5]"`, ask: decides(dead(1, 2))},
+	"limits.atLeastOne":     {with: `{"limits":{"maxUnhealthy":"5%"}}`, from: `false`, to: `true`, ask: decides()},
+	"limits.topologyKey":    {to: `"topology.kubernetes.io/zone"`, ask: decides(dead(5, 6, 7, 8))},
+	"limits.rate.fences":    {with: `{"limits":{"rate":{"within":"1h"}}}`, from: `2`, to: `1`, ask: decides(begun(3, 30*time.Minute))},
+	"limits.rate.within":    {with: `{"limits":{"rate":{"fences":1}}}`, from: `"1h"`, to: `"10m"`, ask: decides(begun(3, 30*time.Minute))},
+	"limits.maxConcurrent":  {from: `1`, to: `2`, ask: decides(fenced(3))},
+	"limits.stormCoolDown": {from: `"1m"`, to: `"0s"`, ask: decides(func(w *world) {
+		w.ledger.Status.Storms = []api.Storm{{Policy: "p", Since: *w.ago(time.Minute)}}
+	})},
+	"limits.perNodePerDay": {from: `3`, to: `1`, ask: decides(func(w *world) {
+		w.fence.Status.Past = []api.PastFence{{ClosedAt: *w.ago(time.Hour), Cuts: 1}}
+	})},
+
+	"controlPlane": {from: `"Never"`, to: `"Quorum"`, ask: decides(func(w *world) {
+		w.cluster.Nodes[0].ControlPlane, w.cluster.Etcd = true, map[string]bool{"n0": false, "n1": true, "n2": true}
+	})},
+	"etcd":   {with: `{"controlPlane":"Quorum"}`, to: `["n0","n1","n2"]`, ask: members},
+	"action": {from: `"Reboot"`, to: `"None"`, ask: decides()},
+	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
+		w.fence.Status.Power.CutByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
+	})},
+	"levels.perStep":  {with: `{"levels":[{}]}`, from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
+	"levels.powerOff": {with: `{"levels":[{}]}`, from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
+
+	"timeouts.deviceCall": {from: `"20s"`, to: `"5s"`, ask: decides(phase(api.Fencing))},
+	"timeouts.powerOff":   {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
+	"timeouts.release": {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), func(w *world) {
+		w.fence.Status.Power.CutByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{{Namespace: "d", Name: "p", UID: "u"}}}
+		w.fence.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, FenceUID: "f0", Generation: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
+	})},
+	"timeouts.boot": {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
+	"timeouts.healthyFor": {from: `"30s"`, to: `"5m"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
+		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince = w.ago(time.Minute), w.ago(time.Second)
+	})},
+	"retries.perStep":  {from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
+	"retries.interval": {from: `"5s"`, to: `"9s"`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
+	"retries.flow":     {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) { w.fence.Status.Restarts, w.fence.Status.Retries = 1, 2 })},
+
+	"mode":          {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
+	"approveWithin": {with: `{"mode":"Approve"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
+	"paused":        {from: `false`, to: `true`, ask: braked},
+	"pauseRequests": {to: `["upgrade"]`, ask: braked},
+}
+
+var budgetRows = map[string]row{
+	"selector":       {with: `{"maxUnavailable":1}`, to: `{"matchLabels":{"name":"n5"}}`, ask: budgets(askedFor, dead(1))},
+	"maxUnavailable": {from: `1`, to: `2`, ask: budgets(askedFor, dead(1))},
+	"minAvailable":   {from: `"90%"`, to: `8`, ask: budgets(askedFor, dead(1))},
+}
+
+func degraded(w *world) {
+	activity(func(w *world, a *api.ActivityRecord) { a.Degraded, a.DegradedSince = true, w.ago(30*time.Minute) })(w)
+}
+
+// offSent is half a minute after our Off.
+func offSent(w *world) {
+	w.fence.Status.Power.CutByUs, w.fence.Status.Power.OffAt = true, w.ago(30*time.Second)
+}
+
+func askedFor(w *world) {
+	ready(w)
+	w.fence.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+}

@@ -1,0 +1,212 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// server answers from a table, and keeps what is written, with its body.
+func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
+	t.Helper()
+	var written []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method != http.MethodGet {
+			body, _ := io.ReadAll(r.Body)
+			written = append(written, r.Method+" "+r.URL.Path+" "+string(body))
+			_, _ = w.Write(body)
+			return
+		}
+		a, ok := answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+		}
+		_, _ = w.Write([]byte(a))
+	}))
+	t.Cleanup(s.Close)
+	c, err := kube.New(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Gate{Client: c, Namespace: "own", Checks: "checks", Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
+}
+
+// deaf is a witness that nobody asks here.
+type deaf struct{ step.Witness }
+
+func (deaf) Refused(_ context.Context, _ step.Refusal)           {}
+func (deaf) Alerted(_ context.Context, _ step.Refusal, _ string) {}
+
+// braked asks what a pause in the policy as it stands now does to n0's fence.
+func braked(t *testing.T, spec []byte) string {
+	w := newWorld()
+	g, _ := server(t, map[string]string{
+		policyPath + "/p": `{"metadata":{"name":"p"},"spec":` + string(spec) + `}`,
+		ledgerPath:        `{"metadata":{"name":"cluster"}}`,
+	})
+	w.fence.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "p"}}
+	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
+		t.Fatal(err)
+	}
+	return w.decide(read[api.FencePolicySpec](t, spec))
+}
+
+// members asks whether n0, a control-plane node, may go while etcd's pods can't be seen.
+func members(t *testing.T, spec []byte) string {
+	w := newWorld()
+	g, _ := server(t, map[string]string{"/api/v1/namespaces/kube-system/pods": `{"items":[]}`})
+	var nodes []corev1.Node
+	for i := range w.cluster.Nodes {
+		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.cluster.Nodes[i].Name}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		nodes = append(nodes, n)
+	}
+	p := read[api.FencePolicySpec](t, spec)
+	w.cluster.Nodes[0].ControlPlane = true
+	w.fence.Spec.Policy = api.ResolvedPolicy{ControlPlane: p.ControlPlane, Etcd: p.Etcd}
+	var err error
+	if w.cluster.Etcd, err = g.etcd(t.Context(), &w.fence, nodes); err != nil {
+		t.Fatal(err)
+	}
+	return w.decide(p)
+}
+
+// checks asks what a round of checks of n0 asks, and hears.
+func checks(storage bool) question {
+	return func(t *testing.T, spec []byte) string {
+		w := newWorld()
+		p := read[api.FencePolicySpec](t, spec)
+		w.fence.Spec.Policy = api.ResolvedPolicy{SecondEvidence: p.SecondEvidence, StorageHold: p.StorageHold}
+		template := `{"template":{"spec":{"containers":[{"name":"c","image":"%s"}]}}}`
+		g, written := server(t, map[string]string{
+			"/api/v1/nodes": `{"items":[{"metadata":{"name":"n0","labels":{"` + zoneKey + `":"a","rack":"7"}},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}}]}`,
+			"/api/v1/namespaces/checks/podtemplates/one": fmt.Sprintf(template, "one"),
+			"/api/v1/namespaces/checks/podtemplates/two": fmt.Sprintf(template, "two"),
+		})
+		if storage {
+			w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}
+		} else {
+			w.fence.Status.Activity = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}}
+		}
+		if err := g.check(t.Context(), &w.fence, &w.seen); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%+v %s", w.seen.Checked.Results, strings.Join(*written, "\n"))
+	}
+}
+
+// listener answers as long as the tests run.
+var listener = func() net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	return l
+}()
+
+// opens asks what an event about node a opens, with these Events and Pods about.
+func opens(about func(now time.Time) event.Event, said func(now time.Time) []corev1.Event, change ...func(map[string]string)) question {
+	return func(t *testing.T, spec []byte) string {
+		now := time.Now()
+		list, err := json.Marshal(corev1.EventList{Items: said(now)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := cluster(now)
+		for _, c := range change {
+			c(answers)
+		}
+		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
+		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
+		answers["/api/v1/namespaces/own/configmaps"] = `{"items":[]}`
+		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = string(list), string(list)
+		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
+		g, written := server(t, answers)
+		if _, err := g.open(t.Context(), "a", about(now)); err != nil {
+			t.Fatal(err)
+		}
+		opened := 0
+		for _, x := range *written {
+			if strings.Contains(x, "nodefences") {
+				opened++
+			}
+		}
+		return fmt.Sprintf("%d fences opened", opened)
+	}
+}
+
+// problems asks what a problem of a node, or of the Pods on it, opens: it was
+// reported thrice, of two Pods, by the kubelet, five minutes ago.
+func problems(pod string) question {
+	return opens(func(now time.Time) event.Event {
+		return events.SourceOf("c").Problem(events.ProblemReport{
+			Node: "a", NodeUID: "1", Pod: pod, Report: "r", Component: "kubelet", Reason: "Hung", Count: 3,
+		}, now)
+	}, func(now time.Time) (all []corev1.Event) {
+		for i := range 3 {
+			ev := corev1.Event{
+				ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
+				InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
+				Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 1, Source: corev1.EventSource{Component: "kubelet"},
+			}
+			if pod != "" {
+				name := fmt.Sprintf("web-%d", i%2)
+				ev.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}
+			}
+			all = append(all, ev)
+		}
+		return all
+	})
+}
+
+// asked asks what an event of a source without a token opens, two reports of whose
+// stand there since five minutes.
+func asked() question {
+	ours := func(now time.Time) event.Event {
+		e := event.New()
+		e.SetID("7")
+		e.SetSource("/me")
+		e.SetType(events.RequestFence)
+		e.SetSubject("a")
+		e.SetTime(now)
+		return e
+	}
+	return opens(ours, func(now time.Time) []corev1.Event {
+		report := corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
+			Reason:         string(api.Reported), ReportingInstance: reportsOf(ours(now)),
+		}
+		return []corev1.Event{report, report}
+	})
+}
+
+// started asks what the loss of a node that was created half an hour ago, and never
+// enrolled, opens.
+var started = opens(func(now time.Time) event.Event {
+	return events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now)
+}, func(time.Time) []corev1.Event { return nil }, func(answers map[string]string) {
+	answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1","creationTimestamp":"` + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339) +
+		`"},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`
+})
