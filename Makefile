@@ -13,7 +13,7 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/nodefence bin/nodefence-plan bin/nodefence-local bin/nodefence-source bin/nodefence-lab ## Build all programs into bin/
+build: bin/nodefence bin/nodefence-plan bin/nodefence-local bin/nodefence-source bin/nodefence-kdump bin/nodefence-lab ## Build all programs into bin/
 
 bin/nodefence: $(GOFILES) go.mod go.sum
 	@echo "building nodefence"; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
@@ -23,6 +23,8 @@ bin/nodefence-local: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-local (the first time takes some minutes)"; CGO_ENABLED=0 go build -trimpath -o $@ ./infra/local/cmd/nodefence-local
 bin/nodefence-source: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-source"; CGO_ENABLED=0 go build -trimpath -o $@ ./sources/apiserver/cmd/nodefence-source
+bin/nodefence-kdump: $(GOFILES) go.mod go.sum
+	@echo "building nodefence-kdump"; CGO_ENABLED=0 go build -trimpath -o $@ ./sources/kdump/cmd/nodefence-kdump
 bin/nodefence-lab: $(GOFILES) test/lab/go.mod test/lab/go.sum
 	@echo "building nodefence-lab"; cd test/lab && CGO_ENABLED=0 go build -trimpath -o ../../bin/nodefence-lab ./cmd/nodefence-lab
 

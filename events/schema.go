@@ -40,6 +40,8 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "fence"}
 	case NodeSuspect:
 		return []string{"node", "nodeUID", "since"}
+	case NodeDumping:
+		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}
 	case NodeProblem:
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}
 	}

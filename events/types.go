@@ -18,6 +18,8 @@ const (
 	// NodeSuspect: a node's Lease stands still, and nothing else says yet that the
 	// node has failed.
 	NodeSuspect = "io.nodefence.node.suspect.v1"
+	// NodeDumping: a node's machine sends kdump messages.
+	NodeDumping = "io.nodefence.node.dumping.v1"
 
 	fencePrefix = "io.nodefence.fence."
 	version     = ".v1"
@@ -40,7 +42,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order of a fence's way.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, NodeSuspect}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, NodeSuspect, NodeDumping}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

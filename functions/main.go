@@ -189,7 +189,7 @@ func Handler(p Parts) (run.Handler, error) {
 // Triggers say the same, and a test holds the two together.
 func Owner(eventType string) string {
 	switch eventType {
-	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem, events.NodeSuspect:
+	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem, events.NodeSuspect, events.NodeDumping:
 		return gate.Name
 	case events.NodeMarked:
 		return recovery.Name

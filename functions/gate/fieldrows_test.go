@@ -21,6 +21,7 @@ const (
 	second      = `{"secondEvidence":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
 	byNeighbour = `{"secondEvidence":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
 	byJob       = `{"secondEvidence":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
+	kdump       = `{"kdump":{"firstMessage":"0s","quiet":"30s","longest":"15m"}}`
 	storage     = `{"storageHold":{"timeout":"60s","interval":"30s"}}`
 	early       = `{"earlyEvidence":{"leaseStillFor":"12s"}}`
 	tenth       = `{"limits":{"maxUnhealthy":null}}`
@@ -83,6 +84,10 @@ var policyRows = map[string]row{
 	}))},
 	"secondEvidence.maxDegraded": {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
 	"secondEvidence.then":        {with: `{"secondEvidence":{"checks":[],"recheck":"5m","maxDegraded":"10m"}}`, from: `"Approve"`, to: `"Fence"`, ask: decides(degraded)},
+
+	"kdump.firstMessage": {with: kdump, from: `"5m"`, to: `"60s"`, ask: decides()},
+	"kdump.quiet":        {with: kdump, from: `"30s"`, to: `"10s"`, ask: decides(dumping)},
+	"kdump.longest":      {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
 
 	"storageHold.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
 	"storageHold.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},

@@ -131,6 +131,12 @@ func reads(power, err string) func(*world) {
 
 func ready(w *world) { w.seen.Node.Conditions[0].Status = "True" }
 
+// dumping is a machine that has been dumping its memory for some time.
+func dumping(w *world) {
+	w.fence.Status.Kdump = &api.KdumpRecord{Since: *w.ago(100 * time.Second)}
+	w.seen.Dump = &fence.Dump{NodeUID: "u0", First: w.now.Add(-100 * time.Second), Last: w.now.Add(-20 * time.Second), Source: "10.0.0.1", Count: 9}
+}
+
 // dead are nodes beside n0 that are unhealthy.
 func dead(nodes ...int) func(*world) {
 	return func(w *world) {

@@ -20,7 +20,10 @@ func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) err
 	if err := g.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
-	return g.Client.LookBrakes(ctx, f, seen)
+	if err := g.Client.LookBrakes(ctx, f, seen); err != nil {
+		return err
+	}
+	return g.Client.LookDump(ctx, f, seen)
 }
 
 // Act resolves the binding, asks the checks, or reserves a slot.

@@ -51,7 +51,10 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	if err := p.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
-	return p.Client.LookBrakes(ctx, f, seen)
+	if err := p.Client.LookBrakes(ctx, f, seen); err != nil {
+		return err
+	}
+	return p.Client.LookDump(ctx, f, seen)
 }
 
 // Act makes one call. However it ends, its end is an observation.

@@ -54,6 +54,7 @@ const (
 	MarkSchedulable   Do = "mark-schedulable"
 	CleanPods         Do = "clean-pods"
 	OutOfService      Do = "out-of-service"
+	KdumpWait         Do = "kdump-wait"
 	// Disconnect and Connect are a fabric agent's off and on: the machine runs on.
 	Disconnect Do = "disconnect"
 	Connect    Do = "connect"
@@ -77,7 +78,8 @@ type Plan struct {
 	Power     []Step `json:"power,omitempty"`
 	// Recovery begins with the power-on, if power_management asked for one.
 	Recovery []Step `json:"recovery,omitempty"`
-	// Kdump is asked for. This build does not wait for a dump, and Notes say so.
+	// Kdump: a dump is waited for before the power is cut, as kdump=enabled or
+	// method kdump-wait asks.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
 	// Next are the further levels, in order.

@@ -22,7 +22,7 @@ func TestNotes(t *testing.T) {
 		"the mark is undone whatever it says": {props: config + "\nrecovery=", method: reboot + "secret=s", want: []string{marks}},
 		"an off without an on":                {props: config + "\nrecovery=uncordon", method: good, want: []string{stays}, leaveOff: true},
 		"kdump": {props: config + "\nrecovery=uncordon\nkdump=enabled", method: reboot + "secret=s",
-			want: []string{"kdump=enabled: this build does not wait for a dump; cutting the power ends one that is under way"}},
+			want: []string{"kdump: a dump is waited for, as far as nodefence-kdump hears of it, before the power is cut; without it each fence of this node only waits for a first message"}},
 		"a password where all can read it": {props: config + "\nrecovery=uncordon", method: reboot + "passwd=x",
 			want: []string{"password stands in ConfigMap fence-config-node-7, where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>"}},
 		"a fabric": {props: config + "\nisolation=fc\nrecovery=uncordon", method: reboot + "secret=s",

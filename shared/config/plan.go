@@ -13,13 +13,13 @@ import (
 var builtins = map[string]Do{
 	"mark_unschedulable": MarkUnschedulable, "cordon": MarkUnschedulable,
 	"mark_schedulable": MarkSchedulable, "uncordon": MarkSchedulable,
-	"clean_pods": CleanPods, "out_of_service": OutOfService,
+	"clean_pods": CleanPods, "out_of_service": OutOfService, "kdump_wait": KdumpWait,
 }
 
 // unbuilt are the proposal's methods that this build does not have. They are
 // refused and not skipped: whoever wrote them counts on them.
 var unbuilt = []string{
-	"delete_machine", "detach_volumes", "kdump_wait", "network_isolate", "storage_isolate",
+	"delete_machine", "detach_volumes", "network_isolate", "storage_isolate",
 }
 
 // builtin is the built-in's name of a normalised one.
@@ -71,6 +71,8 @@ func (r *resolver) plan(from source) (Plan, error) {
 	p.Binding, p.Origins = b.Binding, b.origins
 	p.Binding.Sources = r.sources
 	p.Binding.LeaveOff = !has(p.Recovery, On)
+	p.Kdump = p.Kdump || has(p.Isolation, KdumpWait) || has(p.Power, KdumpWait)
+	p.Binding.Kdump = p.Kdump
 	if p.Next, err = r.next(from, p.Binding); err != nil {
 		return Plan{}, err
 	}
@@ -82,7 +84,7 @@ func (r *resolver) plan(from source) (Plan, error) {
 func notes(p Plan) []string {
 	var out []string
 	if p.Kdump {
-		out = append(out, "kdump=enabled: this build does not wait for a dump; cutting the power ends one that is under way")
+		out = append(out, "kdump: a dump is waited for, as far as nodefence-kdump hears of it, before the power is cut; without it each fence of this node only waits for a first message")
 	}
 	steps := slices.Concat(p.Isolation, p.Power, p.Recovery)
 	for _, l := range p.Next {

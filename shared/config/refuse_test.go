@@ -12,7 +12,7 @@ func TestRefuse(t *testing.T) {
 	const (
 		inConfig = "ConfigMap fence-config-node-7, key config.properties"
 		inMethod = "ConfigMap fence-config-node-7, key fence-method-ipmi"
-		builtIn  = "clean-pods, cordon, ipmi, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
+		builtIn  = "clean-pods, cordon, ipmi, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
 		params   = "action, agent_name, cipher, ip, ipport, must_success, name, namespace, node_name, password, secret, template, username"
 	)
 	for name, tc := range map[string]struct {
@@ -39,6 +39,7 @@ func TestRefuse(t *testing.T) {
 		"a key twice, with - and _":         {maps: []ConfigMap{own(config+"\npower-management=", good)}, want: inConfig + `, line 3: "power_management" is given twice; it stands in line 2 already`},
 		"a line without =":                  {maps: []ConfigMap{own(config+"\ncordon", good)}, want: inConfig + ", line 3: not a key=value line"},
 		"a line without a key":              {maps: []ConfigMap{own(config+"\n=x", good)}, want: inConfig + ", line 3: not a key=value line"},
+		"kdump-wait in recovery":            {maps: []ConfigMap{own(config+"\nrecovery=kdump-wait", good)}, want: inConfig + `, line 3: method "kdump-wait" waits for a dump before the power is cut; it belongs in isolation or power_management`},
 		"kdump takes two words":             {maps: []ConfigMap{own(config+"\nkdump=yes", good)}, want: inConfig + `, line 3: kdump is "yes"; it takes enabled or disabled`},
 		"an unknown method":                 {maps: []ConfigMap{own("node_name=7\n\npower_management=ipmi foo", good)}, want: inConfig + `, line 3: unknown method "foo"; known are ` + builtIn + "; there is no ConfigMap fence-method-foo-7 or fence-method-foo either"},
 		"an empty power_management":         {maps: []ConfigMap{own("node_name=7\npower_management=", good)}, want: inConfig + ", line 2: nothing in power_management can prove the machine off: it has no method that switches a device off"},
@@ -161,7 +162,7 @@ func TestRefuse(t *testing.T) {
 }
 
 func TestUnbuilt(t *testing.T) {
-	for _, m := range []string{"detach-volumes", "delete-machine", "kdump-wait", "network-isolate", "storage-isolate"} {
+	for _, m := range []string{"detach-volumes", "delete-machine", "network-isolate", "storage-isolate"} {
 		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + m + "\" is not available in this build"
 		_, err := Resolve([]ConfigMap{own("node_name=7\npower_management="+m, good)}, node7, settings())
 		if d := cmp.Diff(want, words(err)); d != "" {

@@ -128,6 +128,9 @@ func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) e
 	case do == MarkSchedulable && key != recovery:
 		return at.errorf("method %q undoes the isolation; it belongs in recovery", s.Method)
 	}
+	if do == KdumpWait && key != isolation && key != power {
+		return at.errorf("method %q waits for a dump before the power is cut; it belongs in isolation or power_management", s.Method)
+	}
 	s.Do = do
 	out.steps = append(out.steps, s)
 	return nil

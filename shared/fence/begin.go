@@ -49,6 +49,9 @@ func (d *decision) pending() Action {
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
 		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
 	}
+	if act, holds := d.awaitDump(); holds {
+		return act
+	}
 	if act, holds := d.storageDown(); holds {
 		return act
 	}

@@ -24,6 +24,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.noteCall()
 	d.lostCall()
 	d.noteChecks()
+	d.noteDump()
 	act := d.byPhase()
 	d.describe()
 	return d.st, act

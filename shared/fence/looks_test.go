@@ -120,6 +120,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	all := []Seen{x}
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
+	kdumpLooks(s, now, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -160,6 +160,9 @@ func (d *decision) readOrOff() Action {
 		d.st.Power.LeaseFresh = d.leaseFresh()
 		d.st.Power.OffAt = d.at(0)
 		d.st.Power.OffCalls++
+		if d.spareDump() {
+			return None
+		}
 		if !d.st.Power.CutByUs {
 			d.st.Power.Cuts++
 		}

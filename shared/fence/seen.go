@@ -28,6 +28,12 @@ type Seen struct {
 	Resolved bool
 	// Checked is what the checks asked by this invocation have said so far.
 	Checked *Checked
+	// Cleared: this invocation has just removed the out-of-service taint, for the
+	// record as it stands, and in such a way that one which another invocation was
+	// about to place before that fails.
+	Cleared bool
+	// Dump is what is heard of the machine's memory dump; nil if nothing is.
+	Dump *Dump
 	// Left is what of the node is still to be released; nil if not looked at.
 	Left *Left
 	// Deleting: the NodeFence is being deleted, which asks for its end (S27).

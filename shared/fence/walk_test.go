@@ -45,6 +45,8 @@ type shadow struct {
 	// sick is since when the policy's condition has held; zero if it does not.
 	sick time.Time
 	witnesses
+	// dumpSince is when a dump of this node was first heard of.
+	dumpSince time.Time
 }
 
 type state struct {
@@ -177,6 +179,7 @@ func (w *walker) step(s state, l look) {
 	w.decisions++
 	sh := s.sh.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
+	sh.dumpSince = sh.heardDump(s, l.seen, now)
 	w.check(s, sh, f, l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true
@@ -204,7 +207,7 @@ func (w *walker) step(s state, l look) {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + boundAt(&s.spec, after.Power.Level).EffectDelay.Duration)
 	}
 	next := state{st: strip(after), now: now, spec: s.spec, sh: sh}
-	if after.Phase == api.Finished || next.like(l) {
+	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
@@ -323,7 +326,7 @@ func key(s state) string {
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
 	}
-	if e := evidenceKey(s, age); e != "" {
+	if e := evidenceKey(s, age) + s.kdumpKey(age); e != "" {
 		k = append(k, e)
 	}
 	switch st.Phase {

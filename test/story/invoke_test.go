@@ -13,16 +13,26 @@ import (
 // invoke is one function's run: look, decide, save, act, and after a device call
 // look once more. It may die after any save.
 func (w *world) invoke(why string) {
+	if w.mute {
+		return // whatever it wants to know, it does not learn; the broker or the source comes again
+	}
 	me := fmt.Sprint("i", w.handled, "/", w.saves)
 	var call *fence.CallResult
 	var checked *fence.Checked
+	var verdict *fence.Verdict
 	from := w.record.Status.Phase
 	for range 16 {
 		seen := w.look(me)
 		seen.Call, seen.Checked = call, checked
+		if verdict != nil {
+			seen.Verdict = verdict
+		}
 		st, act := fence.Decide(&w.record, seen, w.now)
 		if !equality.Semantic.DeepEqual(st, w.record.Status) {
 			w.save(st)
+			if w.twist.meet != nil {
+				w.twist.meet(w, w.saves)
+			}
 			if w.saves == w.twist.die {
 				w.say("(the process dies)")
 				return
@@ -30,6 +40,10 @@ func (w *world) invoke(why string) {
 		}
 		if act == fence.None || call != nil {
 			break
+		}
+		if act == fence.Reserve {
+			verdict = w.reserve()
+			continue
 		}
 		if act == fence.Check {
 			checked = w.check()
@@ -53,11 +67,21 @@ func (w *world) save(st api.NodeFenceStatus) {
 
 func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	w.tooEarly(a)
+	ofNode := !a.Device() && a != fence.DropFinalizer
+	if seen.Node.UID != w.record.Spec.NodeUID && ofNode {
+		w.wrong("%s in the name of another node, at +%s", a, w.now.Sub(start)) // S6
+	}
+	if seen.Brakes.Paused && w.offs == 0 && a == fence.Off {
+		w.wrong("cut while everything is paused, at +%s", w.now.Sub(start)) // S25
+	}
+	if seen.Node.UID != w.uid && ofNode {
+		return nil // another node since that look: the API server refuses what names the old UID
+	}
 	switch a {
 	case fence.Read, fence.Off, fence.On:
 		return w.device(a)
 	case fence.Isolate:
-		w.taint, w.cordon = true, true
+		w.taint, w.cordon = true, !w.hers
 	case fence.Undo:
 		w.taint, w.cordon = false, false
 	case fence.ClearOutOfService:

@@ -152,6 +152,7 @@ func judge(t *testing.T, how string, i incident, w *world, offs int) {
 func TestStories(t *testing.T) {
 	all := maps.Clone(incidents)
 	maps.Copy(all, early)
+	maps.Copy(all, wide)
 	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -43,6 +44,17 @@ type world struct {
 	// early: only the Lease speaks until the node is lost; stopped: it is not
 	// renewed; storm: a brake is on.
 	early, lost, stopped, storm bool
+	// cluster is what is around the node, where that matters.
+	cluster *cluster
+	// uid is the Node object's; hers: a person has cordoned it; going: an autoscaler
+	// is about to delete it.
+	uid   types.UID
+	hers  bool
+	going string
+	// mute: the API server does not answer; paused: every policy is.
+	mute, paused bool
+	// goes: the story goes on after its fence, while something is still to happen.
+	goes bool
 	// how events are mistreated
 	twist   twist
 	wakes   []wake
@@ -66,12 +78,14 @@ type twist struct {
 	drop    int // the n-th wake-up is lost; 0 is none
 	shuffle *rand.Rand
 	die     int // the process dies right after the n-th save; 0 is none
+	// meet is what happens right after the n-th save.
+	meet func(w *world, save int)
 }
 
 func newWorld(tw twist) *world {
 	flow := int32(1)
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
-	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, twist: tw}
+	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, uid: "node-uid", twist: tw}
 	w.record = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
 		Spec: api.NodeFenceSpec{
@@ -114,7 +128,7 @@ func (w *world) writes() bool { return w.on && !w.crashed }
 // run takes the incident to its end.
 func (w *world) run() {
 	for range 2000 {
-		if p := w.record.Status.Phase; p == api.Finished || (w.gone && p == "") {
+		if p := w.record.CurrentPhase(); p == api.Finished && !(w.goes && len(w.effects) > 0) || (w.gone && w.record.Status.Phase == "") {
 			return
 		}
 		w.advance()
@@ -196,17 +210,18 @@ func (w *world) look(me string) fence.Seen {
 	seen := fence.Seen{
 		Me: me, Deleting: w.deleting, Finalizer: w.finalizer,
 		Node: fence.Node{
-			Exists: !w.gone, UID: "node-uid", BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
-			Cordoned: w.cordon, CordonOurs: w.cordon, OutOfService: w.oos,
+			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
+			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
 			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
-		Brakes: fence.Brakes{Looked: true, Storm: w.storm}, Reserved: &r, Left: w.leftover(),
+		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {
 		seen.Lease.StillSince = start.Add(-12 * time.Second)
 	}
 	w.lookBack(&seen)
+	w.lookAround(&seen)
 	if w.storm {
 		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.StormHold, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
 	}

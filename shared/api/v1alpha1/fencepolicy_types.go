@@ -68,6 +68,11 @@ type FencePolicySpec struct {
 	// +optional
 	StorageHold *StorageHold `json:"storageHold,omitempty"`
 	// Limits bound how much is fenced at once.
+	// Kdump waits for a crashed machine to have written its memory away before its
+	// power is cut. Off unless set, here or by kdump=enabled in the node's
+	// configuration.
+	// +optional
+	Kdump *KdumpRule `json:"kdump,omitempty"`
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`

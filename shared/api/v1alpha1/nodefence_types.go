@@ -122,6 +122,8 @@ type ResolvedPolicy struct {
 	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
 	// +optional
 	StorageHold *StorageHold `json:"storageHold,omitempty"`
+	// +optional
+	Kdump *KdumpRule `json:"kdump,omitempty"`
 	// Excluded says why this node is not to be fenced under this policy, if it is not.
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
@@ -173,6 +175,9 @@ type Binding struct {
 	// on, so that it stays off whatever the policy says.
 	// +optional
 	LeaveOff bool `json:"leaveOff,omitempty"`
+	// Kdump: the node's configuration asks for its dump to be waited for.
+	// +optional
+	Kdump bool `json:"kdump,omitempty"`
 	// Members are the devices of a set (driver "set"): the machine is off when
 	// each of them is.
 	// +kubebuilder:validation:MaxItems=8
@@ -308,6 +313,9 @@ type NodeFenceStatus struct {
 	// Storage is the last round of the policy's storage probe.
 	// +optional
 	Storage *CheckRound `json:"storage,omitempty"`
+	// Kdump is what was heard of the machine's dump.
+	// +optional
+	Kdump *KdumpRecord `json:"kdump,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional

@@ -32,6 +32,7 @@ const (
 	NextLevel       Reason = "NextLevel"
 	RetryAsked      Reason = "RetryAsked"
 	NoActivity      Reason = "NoActivity"
+	KdumpOver       Reason = "KdumpOver"
 
 	// Holds of the gate: nothing is touched.
 	DryRunHold         Reason = "DryRun"
@@ -57,6 +58,7 @@ const (
 	CheckingHold       Reason = "CheckingActivity"
 	ActivitySeenHold   Reason = "ActivitySeen"
 	StorageDownHold    Reason = "StorageHold"
+	KdumpHold          Reason = "KdumpUnderWay"
 
 	// Things that went wrong, or turned.
 	Healed          Reason = "HealedBeforeFence"

@@ -1,0 +1,238 @@
+package story
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// cluster is ten nodes in two zones, of which the story's is the first, and the
+// ledger, on which the gate's own step is taken.
+type cluster struct {
+	// down are the nodes that are not Ready beside the story's own; still are those
+	// whose Leases stand still, the story's own included.
+	down, still map[int]bool
+	etcd        map[string]bool
+	ledger      api.FenceLedger
+	// since is when the source began to watch; behind is how long its picture lags.
+	since  time.Time
+	behind time.Duration
+}
+
+const zone = "topology.kubernetes.io/zone"
+
+// among puts the node into a cluster, under a limit of four in ten.
+func among(w *world, change ...func(*cluster, *api.Limits)) *cluster {
+	c := &cluster{down: map[int]bool{}, still: map[int]bool{}, since: start.Add(-time.Hour)}
+	most := intstr.FromString("40%")
+	l := api.Limits{MaxUnhealthy: &most, MaxConcurrent: 1, PerNodePerDay: 3, StormCoolDown: metav1.Duration{Duration: 20 * time.Second}}
+	for _, do := range change {
+		do(c, &l)
+	}
+	w.cluster = c
+	w.record.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "default", Limits: l}}
+	return c
+}
+
+func (c *cluster) set(m map[int]bool, on bool, nodes ...int) {
+	for _, n := range nodes {
+		m[n] = on
+	}
+}
+
+func (w *world) labels(i int) map[string]string {
+	return map[string]string{zone: []string{"a", "b"}[i/5]}
+}
+
+// seenBy is the cluster as the API server has it.
+func (c *cluster) seenBy(w *world) fence.Cluster {
+	s := fence.Cluster{Fences: []api.NodeFence{w.record}, Etcd: c.etcd}
+	for i := range 10 {
+		n := fence.ClusterNode{Name: fmt.Sprintf("node-%d", 7+i), Labels: w.labels(i), Unhealthy: c.down[i]}
+		if _, n.ControlPlane = c.etcd[n.Name]; i == 0 {
+			n.Unhealthy = w.ready != "True"
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
+// picture is what the source last wrote of the Leases.
+func (c *cluster) picture(now time.Time) {
+	at, since := metav1.NewMicroTime(now.Add(-c.behind)), metav1.NewMicroTime(c.since)
+	p := api.LeasePicture{ObservedAt: &at, Since: &since, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}
+	for i, still := range c.still {
+		if still {
+			p.Still = append(p.Still, api.StillLease{Node: fmt.Sprintf("node-%d", 7+i), Stale: true})
+		}
+	}
+	c.ledger.Status.Leases = p
+}
+
+// lookAround adds what is around the node.
+func (w *world) lookAround(seen *fence.Seen) {
+	c := w.cluster
+	if c == nil {
+		return
+	}
+	seen.Node.ControlPlane = c.etcd != nil
+	seen.Reserved = fence.ReservedAt(&c.ledger, &w.record)
+	if why := fence.Storming(&w.record, w.labels(0), &c.ledger); why != "" {
+		seen.Brakes.Storm, seen.Brakes.Message = true, why
+	}
+}
+
+// reserve is the gate's step on the ledger; a nil verdict is a slot.
+func (w *world) reserve() *fence.Verdict {
+	c := w.cluster
+	c.picture(w.now)
+	return fence.Admit(&w.record, c.seenBy(w), &c.ledger, w.now)
+}
+
+// waits lets a condition count only when it has held for so long.
+func waits(w *world, d time.Duration) {
+	w.record.Spec.Policy.Conditions[0].For = metav1.Duration{Duration: d}
+}
+
+// remove deletes the Node object, and with it all that was on it.
+func (w *world) remove() {
+	w.gone, w.taint, w.cordon, w.oos = true, false, false, false
+	w.say("           the Node object is gone")
+}
+
+// wide are the stories in which more than one machine, or somebody else, has a part.
+var wide = map[string]incident{
+	"a rack of five loses its power, and three are back": {func(w *world) {
+		c := among(w)
+		w.on = false
+		c.set(c.down, true, 1, 2, 3, 4)
+		at(w, 40*time.Second, func() { c.set(c.down, false, 1, 2, 3); w.say("           three nodes are back") })
+	}, []api.Phase{api.Fenced}, 0},
+	"a zone is lost, and a node of another": {func(w *world) {
+		c := among(w, func(_ *cluster, l *api.Limits) { l.TopologyKey = zone })
+		w.crashed = true
+		c.set(c.down, true, 5, 6, 7, 8, 9)
+	}, []api.Phase{api.Finished}, 1},
+	"the zone of the node is lost": {func(w *world) {
+		c := among(w, func(_ *cluster, l *api.Limits) { l.TopologyKey = zone })
+		w.on = false
+		c.set(c.down, true, 1, 2, 3, 4)
+		at(w, 60*time.Second, func() {
+			c.set(c.down, false, 1, 2, 3, 4)
+			w.say("           the zone is back")
+			w.powerOn()
+		})
+	}, []api.Phase{api.Finished}, 0},
+	"a switch cuts six of ten off, which live": {func(w *world) { // S16
+		c := among(w, func(_ *cluster, l *api.Limits) { most := intstr.FromString("100%"); l.MaxUnhealthy = &most })
+		w.cut = true
+		c.set(c.still, true, 0, 1, 2, 3, 4, 5)
+		at(w, 2*time.Minute, func() {
+			w.cut = false
+			c.still = map[int]bool{}
+			w.say("           the switch is back")
+			w.wake(0, "node.healthy")
+		})
+	}, []api.Phase{api.Finished}, 0},
+	"the API server restarts": {func(w *world) {
+		c := among(w)
+		w.crashed = true
+		at(w, 3*time.Second, func() { w.mute = true; w.say("           the API server is gone") })
+		at(w, 43*time.Second, func() {
+			w.mute, c.since = false, w.now
+			w.say("           the API server is back; the source begins to watch anew")
+		})
+	}, []api.Phase{api.Finished}, 1},
+	// The machine does not forget what was done to it: it is looked at, and proven off
+	// anew, before anything is released again. A record from between Off and proof
+	// cuts a machine that is on again once more.
+	"the API server is restored from an older backup": {func(w *world) {
+		w.crashed = true
+		var old api.NodeFence
+		at(w, 15*time.Millisecond, func() { old = *w.record.DeepCopy() })
+		at(w, 13500*time.Millisecond, func() {
+			w.record, w.taint, w.oos, w.left = old, false, false, 2
+			w.ready, w.readySince = "Unknown", start
+			w.say("           everything is as it was at the beginning, but the machine")
+			w.wake(0, "due")
+		})
+	}, []api.Phase{api.Fenced, api.Finished}, 2},
+	"the source begins to watch anew": {func(w *world) { // S15
+		c := among(w)
+		w.crashed, c.since = true, start
+	}, []api.Phase{api.Finished}, 1},
+	"the picture of the Leases lags ten minutes": {func(w *world) { // S15, S30
+		c := among(w)
+		w.crashed, c.behind = true, 10*time.Minute
+		at(w, 2*time.Minute, func() { c.behind = 0; w.say("           the picture is of now again") })
+	}, []api.Phase{api.Finished}, 1},
+	"conditions dated ten minutes ahead": {func(w *world) { // S30
+		waits(w, 30*time.Second)
+		w.crashed, w.readySince = true, start.Add(10*time.Minute)
+	}, []api.Phase{api.Finished}, 1},
+	"conditions dated ten minutes back": {func(w *world) { // S30
+		waits(w, 30*time.Second)
+		w.cut, w.readySince = true, start.Add(-10*time.Minute)
+		at(w, 20*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a node flaps": {func(w *world) {
+		waits(w, 20*time.Second)
+		w.goes, w.cut = true, true
+		for i := range 3 {
+			spell := time.Duration(i) * time.Minute
+			at(w, spell+10*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
+			at(w, spell+time.Minute, func() {
+				if w.record.Status.Phase == api.Finished {
+					w.record.Spec.Generation++
+					w.finalizer = true
+				}
+				w.cut, w.ready, w.readySince = true, "Unknown", w.now
+				w.say("           it is gone again")
+				w.wake(0, "node.unhealthy")
+			})
+		}
+		at(w, 3*time.Minute+10*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a person cordons, drains and reboots": {func(w *world) {
+		waits(w, time.Minute)
+		w.hers, w.left, w.crashed = true, 0, true
+		at(w, 40*time.Second, func() { w.crashed, w.boot = false, 1; w.say("           it has rebooted"); w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a person cordons and drains, and the reboot hangs": {func(w *world) { // S22: her cordon stays
+		waits(w, time.Minute)
+		w.hers, w.left, w.crashed = true, 0, true
+	}, []api.Phase{api.Finished}, 1},
+	"cluster-autoscaler is about to delete the node": {func(w *world) {
+		w.crashed, w.going = true, "cluster-autoscaler is about to delete this node (taint ToBeDeletedByClusterAutoscaler)"
+		at(w, time.Minute, w.remove)
+	}, []api.Phase{api.Finished}, 0},
+	"Karpenter deletes the node while it is fenced": {func(w *world) {
+		w.crashed = true
+		at(w, 5*time.Second, func() { w.going = "Karpenter is about to delete this node (taint karpenter.sh/disrupted)" })
+		at(w, 14*time.Second, w.remove)
+	}, []api.Phase{api.Finished}, 1},
+	"a member of etcd dies, and the others are well": {func(w *world) { // S13
+		among(w, func(c *cluster, _ *api.Limits) {
+			c.etcd = map[string]bool{"node-7": false, "node-8": true, "node-9": true}
+		})
+		w.record.Spec.Policy.ControlPlane = api.Quorum
+		w.crashed = true
+	}, []api.Phase{api.Finished}, 1},
+	"a member of etcd dies, and another is down": {func(w *world) { // S13
+		c := among(w, func(c *cluster, _ *api.Limits) {
+			c.etcd = map[string]bool{"node-7": false, "node-8": false, "node-9": true}
+			c.down[1] = true
+		})
+		w.record.Spec.Policy.ControlPlane = api.Quorum
+		w.crashed = true
+		at(w, time.Minute, func() {
+			c.etcd["node-8"], c.down[1] = true, false
+			w.say("           the other member is back")
+		})
+	}, []api.Phase{api.Finished}, 1},
+}
