@@ -1,0 +1,61 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// KdumpRule says how a machine is treated that may be writing the memory of its
+// crashed kernel away (kdump). Cutting its power would destroy the dump. What
+// nodefence-kdump hears of it is a hint that holds for a bounded time.
+//
+// +kubebuilder:validation:XValidation:rule="duration(self.quiet) <= duration(self.longest)",message="quiet must not be longer than longest: a dump would never be seen to end"
+type KdumpRule struct {
+	// FirstMessage is how long after the fence was opened a first message is
+	// waited for. A crash kernel takes about half a minute to boot. With 0s only a
+	// dump that is already heard of counts.
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('1h')",message="firstMessage must be between 0s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	FirstMessage metav1.Duration `json:"firstMessage,omitempty"`
+	// Quiet is how long after its last message a dump counts as ended.
+	// fence_kdump_send sends one each 10s unless told otherwise.
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="quiet must be between 5s and 10m"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Quiet metav1.Duration `json:"quiet,omitempty"`
+	// Longest is how long a dump is waited for in all; then the power is cut
+	// whatever is heard.
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('24h')",message="longest must be between 5s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Longest metav1.Duration `json:"longest,omitempty"`
+}
+
+// DefaultKdump holds where a node's configuration says kdump=enabled and its
+// policy says nothing.
+func DefaultKdump() *KdumpRule {
+	d := func(t time.Duration) metav1.Duration { return metav1.Duration{Duration: t} }
+	return &KdumpRule{FirstMessage: d(time.Minute), Quiet: d(30 * time.Second), Longest: d(15 * time.Minute)}
+}
+
+// KdumpRecord is what was heard of a dump during this fence.
+type KdumpRecord struct {
+	// Since is when a dump was first heard of by this fence; what it is waited for
+	// counts from here.
+	Since Time `json:"since"`
+	// FirstSeen, LastSeen are the messages' times at the listener, by the API
+	// server's clock; Source is the address that they came from.
+	FirstSeen Time   `json:"firstSeen"`
+	LastSeen  Time   `json:"lastSeen"`
+	Source    string `json:"source"`
+	// Count is how many messages came; those that came close together count as one.
+	Count int64 `json:"count"`
+}

@@ -1,0 +1,145 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A machine that crashed may be writing its memory away, and says so by messages.
+// Cutting its power would destroy the dump, so its fence waits, in Pending and
+// without a slot, until the messages have stopped or their time is over. They can
+// be forged: all that they do here is bounded, and none of them hastens anything.
+
+// Dump is what the listener has written down of a node's messages. Its times are
+// by the API server's clock (S30).
+type Dump struct {
+	// NodeUID is the node that had the messages' source address.
+	NodeUID types.UID
+	// BootID is the boot that it had when the first of them came.
+	BootID      string
+	First, Last time.Time
+	Source      string
+	Count       int64
+}
+
+// Kdump is the rule by which this fence waits for a dump; nil if it does not.
+func Kdump(f *api.NodeFence) *api.KdumpRule { return kdumpRule(&f.Spec) }
+
+func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpRule {
+	switch {
+	case !spec.Policy.Action.Device():
+		return nil // no power is cut
+	case spec.Policy.Kdump != nil:
+		return spec.Policy.Kdump
+	case spec.Binding != nil && spec.Binding.Kdump:
+		return api.DefaultKdump()
+	}
+	return nil
+}
+
+// dumping: messages of this very node still arrive. A Lease that was seen to move
+// since the first of them says that they are not true.
+func (d *decision) dumping() bool {
+	r, m := kdumpRule(d.spec), d.seen.Dump
+	if r == nil || m == nil || m.NodeUID != d.spec.NodeUID || m.Last.After(d.now.Add(Settle)) {
+		return false
+	}
+	if k := d.st.Kdump; k != nil && d.leaseMovedSince(k.Since) {
+		return false
+	}
+	return d.now.Sub(m.Last) < r.Quiet.Duration
+}
+
+// noteDump keeps what is heard, as long as there is a dump to be destroyed.
+func (d *decision) noteDump() {
+	switch d.st.Phase {
+	case api.Pending, api.Isolating, api.Fencing, api.Releasing:
+	default:
+		return
+	}
+	if d.st.Power.CutByUs || !d.dumping() {
+		return
+	}
+	k, m := api.KdumpRecord{Since: d.time()}, d.seen.Dump
+	if d.st.Kdump != nil {
+		k.Since = d.st.Kdump.Since
+	}
+	k.FirstSeen, k.LastSeen, k.Source, k.Count = *d.stamp(m.First), *d.stamp(m.Last), m.Source, m.Count
+	d.st.Kdump = &k
+}
+
+// dumpHolds says why no power is cut now, and until when that stands unless more
+// is heard; it is empty if nothing holds.
+func (d *decision) dumpHolds() (why string, until time.Time) {
+	r, k := kdumpRule(d.spec), d.st.Kdump
+	if r == nil || d.st.Power.CutByUs || d.confirmAsked() {
+		return "", until
+	}
+	if k == nil {
+		if d.st.OpenedAt == nil {
+			return "", until
+		}
+		if until = d.st.OpenedAt.Add(r.FirstMessage.Duration); !until.After(d.now) {
+			return "", until
+		}
+		return "the machine may be about to dump its memory: a first kdump message is waited for until " + until.UTC().Format(time.RFC3339), until
+	}
+	over := k.Since.Add(r.Longest.Duration)
+	if !d.dumping() || !over.After(d.now) {
+		return "", until
+	}
+	return fmt.Sprintf("the machine dumps its memory (kdump messages from %s): its power is not cut before there was none for %s, or at %s",
+		k.Source, r.Quiet.Duration, over.UTC().Format(time.RFC3339)), sooner(over, d.seen.Dump.Last.Add(r.Quiet.Duration))
+}
+
+// awaitDump holds a fence that has no slot yet. What is only to be read may be
+// read: no dump is hurt by that.
+func (d *decision) awaitDump() (act Action, holds bool) {
+	if d.onlyLease() {
+		return None, false
+	}
+	why, until := d.dumpHolds()
+	if why != "" {
+		d.hold(api.KdumpHold, why, 0)
+		return d.until(until), true
+	}
+	if d.st.Reason == api.KdumpHold {
+		d.tell(api.KdumpOver, d.dumpOver())
+	}
+	return None, false
+}
+
+// dumpOver is why a dump is not waited for any longer, in words.
+func (d *decision) dumpOver() string {
+	r, k := kdumpRule(d.spec), d.st.Kdump
+	switch {
+	case r == nil || k == nil:
+		return "no kdump message has come: going on"
+	case d.dumping():
+		return "the dump is still under way after " + r.Longest.Duration.String() + ": going on"
+	case d.leaseMovedSince(k.Since):
+		return "kdump messages come, and the node's Lease moves: not believed"
+	}
+	return fmt.Sprintf("no kdump message for %s: the dump has ended", r.Quiet.Duration)
+}
+
+// spareDump gives the slot back, and goes back to waiting, if a dump has begun
+// since the gate's yes.
+func (d *decision) spareDump() bool {
+	why, until := d.dumpHolds()
+	if why == "" {
+		return false
+	}
+	if !d.begun() {
+		d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+		d.to(api.Pending, api.KdumpHold, why)
+	} else {
+		d.hold(api.KdumpHold, why, 0)
+	}
+	d.until(until)
+	return true
+}

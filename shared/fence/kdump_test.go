@@ -1,0 +1,171 @@
+package fence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// kdumpSpec is of a fence that waits for the machine's dump.
+func kdumpSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
+	s.Policy.Kdump = &api.KdumpRule{FirstMessage: d(5), Quiet: d(9), Longest: d(40)}
+	return s
+}
+
+// mayDump: a dump may still hold this fence. Once power was cut it is like any other.
+func (s state) mayDump() bool { return s.spec.Policy.Kdump != nil && !s.sh.served }
+
+// pastDump: from here it goes on like any other fence, whose walk is begun elsewhere.
+func (s state) pastDump(l look) bool {
+	return s.spec.Policy.Kdump != nil && (s.sh.served || s.st.Phase == api.Releasing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering || l.confirm)
+}
+
+// truly: messages of this node's dump really arrive, by what the look shows.
+func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
+	m := seen.Dump
+	return m != nil && m.NodeUID == spec.NodeUID && !m.Last.After(now.Add(Settle)) && now.Sub(m.Last) < 9*time.Second
+}
+
+// heardDump is since when a dump was first heard of, and whether the Lease moved since.
+func (sh shadow) heardDump(s state, seen Seen, now time.Time) time.Time {
+	if sh.dumpSince.IsZero() && s.mayDump() && sh.truly(s.spec, seen, now) &&
+		!(&decision{spec: &s.spec, st: s.st, seen: seen, now: now}).callElsewhere() {
+		return now
+	}
+	return sh.dumpSince
+}
+
+func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	r := f.Spec.Policy.Kdump
+	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
+		return
+	}
+	moved := !sh.dumpSince.IsZero() && seen.Lease.Exists && sh.moved.After(sh.dumpSince)
+	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Longest.Duration
+	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessage.Duration
+	if act == Off && !sh.cut {
+		say(late || moved || !sh.truly(f.Spec, seen, now), "kdump: no first Off while a dump is under way")
+		say(!waits, "kdump: no first Off before a first message was waited for")
+	}
+	if c := s.st.Claim; c != nil && c.Holder != seen.Me || !clear(seen.Brakes) {
+		return // the hold is another's, or an earlier one, of which nothing is decided now
+	}
+	if a.Reason == api.KdumpHold && a.Phase == api.Pending && s.st.Phase == api.Pending && act == None {
+		say(waits || !late, "kdump: a dump is waited for no longer than the policy says")
+		say(waits || sh.truly(f.Spec, seen, now), "kdump: nothing but messages of this node's dump holds it")
+		say(waits || !moved, "kdump: messages against a moving Lease hold nothing")
+	}
+}
+
+// kdumpLooks vary what is heard of a dump.
+func kdumpLooks(s state, now time.Time, with func(func(*Seen))) {
+	if !s.mayDump() || s.st.Phase != "" && s.st.Phase != api.Pending && s.st.Phase != api.Fencing {
+		return
+	}
+	for _, m := range []Dump{
+		{NodeUID: s.spec.NodeUID, Last: now},
+		{NodeUID: s.spec.NodeUID, Last: now.Add(-10 * time.Second)},
+		{NodeUID: s.spec.NodeUID, Last: now.Add(time.Hour)},
+		{NodeUID: "uid-2", Last: now},
+	} {
+		m.First, m.Source, m.Count = m.Last, "10.0.0.1", 1
+		with(func(y *Seen) { y.Dump = &m })
+		if s.st.Phase == api.Fencing {
+			return
+		}
+	}
+}
+
+// kdumpKey is what tells states of such a fence apart.
+func (s state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
+	if !s.mayDump() {
+		return ""
+	}
+	k, r := s.st.Kdump, s.spec.Policy.Kdump
+	if k == nil {
+		return fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
+	}
+	since := stampOf(s.sh.dumpSince)
+	return fmt.Sprint("kdump", age(&k.Since, r.Longest.Duration-1), age(&since, r.Longest.Duration-1),
+		s.st.Lease.StillSince != nil && s.st.Lease.StillSince.After(k.Since.Time), s.sh.moved.After(s.sh.dumpSince))
+}
+
+// brokenKdump are Decides that lack one guard of a dump each.
+var brokenKdump = map[string]decider{
+	"does not hear a dump": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump = nil }),
+	"does not hear one that begins after the yes": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Fencing {
+			s.Dump = nil
+		}
+	}),
+	"does not wait for a first message": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		r := *f.Spec.Policy.Kdump
+		r.FirstMessage.Duration = 0
+		f.Spec.Policy.Kdump = &r
+	}),
+	"waits for a dump for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if k := f.Status.Kdump; k != nil {
+			k.Since = stampOf(now)
+		}
+	}),
+	"hears of another node's dump": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if s.Dump != nil {
+			m := *s.Dump
+			m.NodeUID = f.Spec.NodeUID
+			s.Dump = &m
+		}
+	}),
+	"takes an old message for a new one": before(func(_ *api.NodeFence, s *Seen, now time.Time) {
+		if s.Dump != nil && s.Dump.Last.Before(now) {
+			m := *s.Dump
+			m.Last = now
+			s.Dump = &m
+		}
+	}),
+	"takes a message of the future for a new one": before(func(_ *api.NodeFence, s *Seen, now time.Time) {
+		if s.Dump != nil && s.Dump.Last.After(now) {
+			m := *s.Dump
+			m.Last = now
+			s.Dump = &m
+		}
+	}),
+	"believes a dump against a moving Lease": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Kdump != nil {
+			s.Lease.Exists = false
+		}
+	}),
+}
+
+func TestEveryBrokenKdumpIsCaught(t *testing.T) {
+	for name, d := range brokenKdump {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWalker(d)
+			w.stopAtFirst, w.live, w.levels = true, false, false
+			w.run(kdumpSpec())
+			if len(w.broken) == 0 {
+				t.Fatal("it survived the walk")
+			}
+			for p := range w.broken {
+				t.Log("caught by " + p)
+			}
+		})
+	}
+}
+
+// TestWalkOfKdump is the walk of such fences alone, which is short.
+func TestWalkOfKdump(t *testing.T) {
+	w := newWalker(Decide)
+	w.levels = false
+	w.run(kdumpSpec())
+	for promise, where := range w.broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+	t.Logf("%d states, %d decisions", len(w.seen), w.decisions)
+}

@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// What is heard of dumps stands in Leases, one a node, in a namespace of their
+// own: whoever hears the network may write there and nowhere else.
+const (
+	// DumpsNamespace holds them.
+	DumpsNamespace = "nodefence-kdump"
+	dumpsPath      = "/apis/coordination.k8s.io/v1/namespaces/" + DumpsNamespace + "/leases"
+	nodeUIDKey     = "nodefence.io/node-uid"
+	bootIDKey      = "nodefence.io/boot-id"
+	// dumpSpell: after a silence this long a message begins another dump.
+	dumpSpell = 10 * time.Minute
+)
+
+// LookDump sees what is heard of the machine's dump, where the fence asks for
+// that. Where there is no such namespace, or no right to look into it, nobody
+// listens, and nothing is heard.
+func (c *Client) LookDump(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	if fence.Kdump(f) == nil || f.Status.Power.CutByUs {
+		return nil
+	}
+	l, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+f.Spec.Node)
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil || l == nil {
+		return err
+	}
+	seen.Dump = dumpOf(l)
+	return nil
+}
+
+// dumpOf reads such a Lease; nil if it says nothing.
+func dumpOf(l *coordinationv1.Lease) *fence.Dump {
+	s := l.Spec
+	if s.AcquireTime == nil || s.RenewTime == nil || s.HolderIdentity == nil {
+		return nil
+	}
+	d := &fence.Dump{
+		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: l.Annotations[bootIDKey],
+		First: s.AcquireTime.Time, Last: s.RenewTime.Time, Source: *s.HolderIdentity,
+	}
+	if s.LeaseTransitions != nil {
+		d.Count = int64(*s.LeaseTransitions)
+	}
+	return d
+}
+
+// HeardDump writes down, by compare-and-swap, that a node's machine sent a kdump
+// message just now, and gives what stands there after it.
+func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string) (*fence.Dump, error) {
+	for range tries {
+		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
+		if err != nil {
+			return nil, err
+		}
+		l := dumpLease(was, n, source, c.clock.Now())
+		if was == nil {
+			l, err = post(ctx, c, dumpsPath, l)
+		} else {
+			l, err = put(ctx, c, dumpsPath+"/"+n.Name, l)
+		}
+		if err == nil {
+			return dumpOf(l), nil
+		}
+		if !isConflict(err) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("write down the kdump message of %s: %w", n.Name, ErrConflict)
+}
+
+// dumpLease is was with one message more. Another machine, another boot or a long
+// silence begins a dump anew. The Node owns it, so that it goes with the Node.
+func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now time.Time) *coordinationv1.Lease {
+	at, count := metav1.NewMicroTime(now), int32(1)
+	l := &coordinationv1.Lease{
+		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.Name, Namespace: DumpsNamespace,
+			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: n.Status.NodeInfo.BootID},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &source, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &count},
+	}
+	if was == nil {
+		return l
+	}
+	l.ResourceVersion, l.UID = was.ResourceVersion, was.UID
+	d := dumpOf(was)
+	if d == nil || d.NodeUID != n.UID || d.BootID != n.Status.NodeInfo.BootID || now.Sub(d.Last) > dumpSpell {
+		return l
+	}
+	count = int32(min(d.Count+1, 1<<30))
+	l.Spec.AcquireTime = was.Spec.AcquireTime
+	return l
+}
