@@ -55,6 +55,9 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
 	}
+	if idle, err := g.needless(ctx, e); err != nil || idle {
+		return nil, err
+	}
 	just, err := g.open(ctx, node, e)
 	if err != nil || just {
 		return nil, err
@@ -67,8 +70,9 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 const justOpened = 2 * time.Second
 
 // open makes or reopens the record of a node that is unhealthy now, and tells
-// whether another gate has just done so: losing that race is as good as winning.
-func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother bool, err error) {
+// whether there is nothing more to do: no fence opens, or another gate has just
+// opened it. Losing that race is as good as winning.
+func (g *Gate) open(ctx context.Context, node string, e event.Event) (done bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
 		return false, err
@@ -100,7 +104,7 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 	}
 	if n == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", "NoSuchNode")
-		return false, nil
+		return true, nil
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
@@ -117,8 +121,9 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (byAnother 
 	spec, why := opening(n, policies, f, early, start)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
-		return false, nil
+		return true, nil
 	}
+	g.resolved(ctx, n, spec)
 	err = g.write(ctx, f, *spec)
 	if errors.Is(err, kube.ErrConflict) {
 		return true, nil

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,23 @@ type suspicion struct {
 	// trigger of a fence for it, or why there is none.
 	trigger *api.Trigger
 	why     string
+}
+
+// needless: the event is of a Lease that stands still, and no policy takes that
+// for early evidence. The source sends it again and again, of each such node.
+func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
+	if e.Type() != events.NodeSuspect {
+		return false, nil
+	}
+	policies, err := g.Client.Policies(ctx)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyEvidence != nil }) {
+		return false, nil
+	}
+	g.Log.Info("ignored", "function", Name, "node", e.Subject(), "event", e.ID(), "reason", "NotInPolicies")
+	return true, nil
 }
 
 // suspicion looks at a Lease that an event says stands still. The event is a hint

@@ -1,0 +1,84 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// TestARecordOpensWithItsDevice: what it is asked for, and what stands in the
+// record from the beginning.
+func TestARecordOpensWithItsDevice(t *testing.T) {
+	now := time.Now()
+	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
+	bound := &Bound{Binding: api.Binding{Driver: "mem"}, Over: func(p *api.ResolvedPolicy) { p.Name += ", and the ConfigMaps" }}
+	for name, c := range map[string]struct {
+		bound  *Bound
+		err    error
+		policy string
+		want   *api.NodeFenceSpec
+		asked  int
+	}{
+		"a device": {bound, nil, `"earlyEvidence":{"leaseStillFor":"12s"},"action":"Reboot",`,
+			&api.NodeFenceSpec{Binding: &bound.Binding, Policy: api.ResolvedPolicy{Name: "p, and the ConfigMaps"}}, 7},
+		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyEvidence":{"leaseStillFor":"12s"},"action":"Reboot",`,
+			&api.NodeFenceSpec{Policy: api.ResolvedPolicy{Name: "p"}}, 7},
+		"a still Lease that no policy asks for": {nil, nil, "", nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, made := 0, (*api.NodeFence)(nil)
+			answers := cluster(now)
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				w.Header().Set("Content-Type", "application/json")
+				if r.Method == http.MethodPost {
+					made = &api.NodeFence{}
+					_ = json.NewDecoder(r.Body).Decode(made)
+					w.WriteHeader(http.StatusConflict) // another gate was faster: nothing more is done
+					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}`))
+					return
+				}
+				a, ok := answers[r.URL.Path]
+				if !ok {
+					w.WriteHeader(http.StatusNotFound)
+					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+				}
+				_, _ = w.Write([]byte(a))
+			}))
+			defer s.Close()
+			client, err := kube.New(&rest.Config{Host: s.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := &Gate{
+				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now},
+				Bind: func(context.Context, *corev1.Node) (*Bound, error) { return c.bound, c.err },
+			}
+			if _, err := g.Handle(t.Context(), suspect); err != nil {
+				t.Fatal(err)
+			}
+			var got *api.NodeFenceSpec
+			if made != nil {
+				got = &api.NodeFenceSpec{Binding: made.Spec.Binding, Policy: api.ResolvedPolicy{Name: made.Spec.Policy.Name}}
+			}
+			if d := cmp.Diff(c.want, got); d != "" || asked != c.asked {
+				t.Error(asked, d)
+			}
+		})
+	}
+}
