@@ -36,7 +36,11 @@ func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) ev
 	if c.Unhealthy {
 		typ = NodeUnhealthy
 	}
-	id := fmt.Sprintf("%s.%s.%s.%d", c.NodeUID, c.Condition, c.Status, c.Since.UnixMicro())
+	whose := c.NodeUID
+	if whose == "" {
+		whose = c.Node // whose Node object is missing
+	}
+	id := fmt.Sprintf("%s.%s.%s.%d", whose, c.Condition, c.Status, c.Since.UnixMicro())
 	if !resync.IsZero() {
 		id += fmt.Sprintf(".r%d", resync.UnixMicro())
 	}

@@ -34,7 +34,9 @@ func Schema(typ string) []byte {
 
 func required(typ string) []string {
 	switch typ {
-	case NodeUnhealthy, NodeHealthy:
+	case NodeUnhealthy: // of a Node object that is missing there is no UID
+		return []string{"node", "condition", "status", "since"}
+	case NodeHealthy:
 		return []string{"node", "nodeUID", "condition", "status", "since"}
 	case NodeMarked:
 		return []string{"node", "nodeUID", "fence"}

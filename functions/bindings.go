@@ -76,9 +76,12 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 			maps = append(maps, config.ConfigMap{Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
 		case e.Name != n.Name:
 			others = append(others, e)
-		case e.uid == n.UID:
+		case e.uid == n.UID, n.UID == "" && e.worker:
 			node = e.Node
 		}
+	}
+	if n.UID == "" && node.Enrolment == "" {
+		return plan, cluster, &gate.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
 	node.Type = n.Labels["type"]
 	plan, err = config.Resolve(maps, node, b.settings())
@@ -103,6 +106,8 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 type enrolled struct {
 	config.Node
 	uid types.UID
+	// worker: it was no node of the control plane when it was last Ready.
+	worker bool
 }
 
 // enrolment reads what the source has written; false for any other ConfigMap.
@@ -116,7 +121,7 @@ func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
 			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
 			Enrolment: cm.Name + "@" + cm.ResourceVersion,
 		},
-		uid: types.UID(cm.Data["node_uid"]),
+		uid: types.UID(cm.Data["node_uid"]), worker: cm.Data["role"] == kube.WorkerRole,
 	}, true
 }
 

@@ -109,6 +109,33 @@ func TestBindInACluster(t *testing.T) {
 	}
 }
 
+// TestBindANodeThatIsMissing: its machine is the one that was enrolled while it was
+// there, as a worker, and that no other node is by now (S11, S13).
+func TestBindANodeThatIsMissing(t *testing.T) {
+	const id = "aws:///eu-west-1a/" + instance
+	as := func(role string, cm corev1.ConfigMap) corev1.ConfigMap { cm.Data["role"] = role; return cm }
+	b := node("b", "2", "")
+	for name, c := range map[string]struct {
+		maps []corev1.ConfigMap
+		all  []corev1.Node
+		want string
+	}{
+		"as a worker":                          {[]corev1.ConfigMap{as("worker", enrol("a", "1", id))}, nil, ""},
+		"as a node of the control plane":       {[]corev1.ConfigMap{as("control-plane", enrol("a", "1", id))}, nil, "not enrolled as a worker"},
+		"before roles were":                    {[]corev1.ConfigMap{enrol("a", "1", id)}, nil, "not enrolled as a worker"},
+		"never":                                {nil, nil, "not enrolled as a worker"},
+		"another node is that machine by now":  {[]corev1.ConfigMap{as("worker", enrol("a", "1", id)), as("worker", enrol("b", "2", id))}, []corev1.Node{b}, "enrolled as the same machine"},
+		"another node was, and is missing too": {[]corev1.ConfigMap{as("worker", enrol("a", "1", id)), as("worker", enrol("b", "2", id))}, nil, ""},
+	} {
+		bound, err := stored(t, c.maps, c.all).Bind(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		var refused *gate.Refused
+		if c.want == "" && (err != nil || bound.Binding.Address != "ec2:eu-west-1/"+instance) ||
+			c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %+v %v, want %q", name, bound, err, c.want)
+		}
+	}
+}
+
 func TestBindOnAWS(t *testing.T) {
 	const (
 		here    = "aws:///eu-west-1a/" + instance

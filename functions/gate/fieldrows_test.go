@@ -50,6 +50,10 @@ var policyRows = map[string]row{
 	"unhealthy.problems.pods":       {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
 	"unhealthy.problems.namespaces": {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
 
+	"expected.nodes":           {with: `{"expected":{"missingFor":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
+	"expected.machineSelector": {with: `{"expected":{"missingFor":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
+	"expected.missingFor":      {with: `{"expected":{"nodes":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
+
 	"earlyEvidence.leaseStillFor": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
 		w.fence.Spec.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)

@@ -103,8 +103,11 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (done bool,
 		return false, err
 	}
 	if n == nil {
-		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", "NoSuchNode")
-		return true, nil
+		opened, err := g.missing(ctx, node, e, f)
+		if errors.Is(err, kube.ErrConflict) {
+			return true, nil
+		}
+		return !opened, err
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -42,8 +43,14 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 // resolve writes the binding, or why there is none, into the spec.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := g.Client.Node(ctx, f.Spec.Node)
-	if err != nil || n == nil {
+	if err != nil {
 		return err
+	}
+	if n == nil && f.Spec.Trigger.Missing() {
+		n = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.Node}}
+	}
+	if n == nil {
+		return nil
 	}
 	b, err := g.Bind(ctx, n)
 	var refused *Refused
@@ -116,7 +123,13 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
-	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
+	var policies []api.FencePolicy
+	if f.Spec.Trigger.Missing() {
+		if policies, err = g.Client.Policies(ctx); err != nil {
+			return err
+		}
+	}
+	c := fence.WithMissing(fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}, policies)
 	if c.Etcd, err = g.etcd(ctx, f, nodes); err != nil {
 		return err
 	}

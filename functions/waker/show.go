@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -20,6 +22,7 @@ type Objects interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
 	Budgets(ctx context.Context) ([]api.FenceBudget, error)
+	Machines(ctx context.Context) ([]fence.Machine, error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
 	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
@@ -45,17 +48,22 @@ func (w *Waker) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		return fmt.Errorf("look at the ledger: %w", err)
 	}
 	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
+	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Expected != nil && p.Spec.Expected.MachineSelector != nil }) {
+		if c.Machines, err = w.Objects.Machines(ctx); err != nil {
+			return fmt.Errorf("look at the Machines: %w", err)
+		}
+	}
 	at := metav1.NewMicroTime(now.UTC())
 	var failed []error
 	for i := range policies {
 		p := policies[i].DeepCopy()
 		st := fence.PolicyStatus(p, policies, c, ledger, now)
 		st.ObservedAt = p.Status.ObservedAt
-		if equality.Semantic.DeepEqual(st, p.Status) {
-			continue
+		if !equality.Semantic.DeepEqual(st, p.Status) {
+			p.Status, p.Status.ObservedAt = st, &at
+			failed = append(failed, unlessLost(w.Objects.SavePolicyStatus(ctx, p)))
 		}
-		p.Status, p.Status.ObservedAt = st, &at
-		failed = append(failed, unlessLost(w.Objects.SavePolicyStatus(ctx, p)))
+		failed = append(failed, w.tellMissing(ctx, p, fences, now))
 	}
 	for i := range budgets {
 		b := &budgets[i]
@@ -66,6 +74,25 @@ func (w *Waker) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		}
 		b.Status, b.Status.ObservedAt = st, &at
 		failed = append(failed, unlessLost(w.Objects.SaveBudgetStatus(ctx, b)))
+	}
+	return errors.Join(failed...)
+}
+
+// tellMissing sends the gate an event for each node that is missing for too long and
+// has no open fence. The gate looks at the Node and at the policy's status itself.
+func (w *Waker) tellMissing(ctx context.Context, p *api.FencePolicy, fences []api.NodeFence, now time.Time) error {
+	var failed []error
+	for _, m := range fence.Overdue(p, now) {
+		open := slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.Node == m.Node && f.Open() })
+		if m.Node == "" || open {
+			continue
+		}
+		e := w.Source.Condition(events.ConditionChange{
+			Node: m.Node, Condition: api.NodeCondition, Status: api.NodeMissing, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
+		}, now.Truncate(fence.Resync), now)
+		if err := w.Sender.Send(ctx, e); err != nil {
+			failed = append(failed, fmt.Errorf("tell that node %s is missing: %w", m.Node, err))
+		}
 	}
 	return errors.Join(failed...)
 }

@@ -15,6 +15,8 @@ type Cluster struct {
 	Nodes   []ClusterNode
 	Fences  []api.NodeFence
 	Budgets []api.FenceBudget
+	// Machines are the Machine objects, where policies expect nodes of them.
+	Machines []Machine
 	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
 	Etcd map[string]bool
 }
@@ -28,6 +30,8 @@ type ClusterNode struct {
 	ControlPlane bool
 	// Excluded and Deleting are as in Node.
 	Excluded, Deleting string
+	// Under are the policies that count this node though it has no Node object.
+	Under []string
 }
 
 // How soon a held fence asks again.
@@ -269,7 +273,7 @@ func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
 func count(lim api.ScopedLimits, domain string, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
 	bad := ailing(c, l)
 	for _, n := range c.Nodes {
-		if !within(lim, domain, n.Labels) {
+		if !isCounted(lim, domain, n) {
 			continue
 		}
 		total++
@@ -285,7 +289,7 @@ func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict
 	for _, lim := range f.Spec.Policy.Limits {
 		used, domain := 0, c.domain(lim, f.Spec.Node)
 		for _, r := range l.Status.Reservations {
-			if r.Node != f.Spec.Node && within(lim, domain, c.labels(r.Node)) {
+			if r.Node != f.Spec.Node && isCounted(lim, domain, c.node(r.Node)) {
 				used++
 			}
 		}
@@ -306,7 +310,7 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		for _, a := range l.Status.Admitted {
 			age := now.Sub(a.At.Time)
 			same := a.FenceUID == f.UID && a.Generation == f.Spec.Generation
-			if same || age >= lim.Rate.Within.Duration || !within(lim, domain, c.labels(a.Node)) {
+			if same || age >= lim.Rate.Within.Duration || !isCounted(lim, domain, c.node(a.Node)) {
 				continue
 			}
 			begun++

@@ -111,6 +111,12 @@ func (d *decision) isolating() Action {
 	if d.ended() || d.calledOff() || d.stale() {
 		return None
 	}
+	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {
+		return d.to(api.Fencing, api.Isolated, "there is no Node object on which work could be placed")
+	}
+	if d.missing() {
+		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
+	}
 	if d.seen.Node.Taint && d.spec.Policy.Action == api.ActionIsolate && !d.confirmAsked() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
@@ -131,6 +137,9 @@ const isolatedOnly = "no new work is placed on this node, and no device is touch
 // ended: the node of this record is gone, or another one has its name (S6).
 // What we cut is switched on again all the same; nothing else is done in its name.
 func (d *decision) ended() bool {
+	if d.missing() {
+		return false // which is why it was opened
+	}
 	why, msg := api.NodeGone, "the Node object was deleted"
 	if d.seen.Node.Exists {
 		if d.seen.Node.UID == d.spec.NodeUID {

@@ -160,6 +160,9 @@ func (d *decision) noteConditions() {
 	if c, holds := d.neverReady(); holds {
 		now = append(now, d.spell(c))
 	}
+	if c, holds := d.noNode(); holds {
+		now = append(now, d.spell(c))
+	}
 	d.st.Evidence = now
 }
 

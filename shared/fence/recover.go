@@ -7,7 +7,7 @@ import (
 // recovering waits for health, undoes what was placed, and closes the record.
 func (d *decision) recovering() Action {
 	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
-	if d.st.Outcome == "" && !mine {
+	if d.st.Outcome == "" && !mine && !d.spec.Trigger.Missing() {
 		d.st.Outcome = api.NodeGone
 		if d.seen.Node.Exists {
 			d.st.Outcome = api.NodeReplaced

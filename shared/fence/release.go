@@ -22,6 +22,9 @@ func (d *decision) releasing() Action {
 	if d.st.Proof == nil {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
+	if d.spec.Trigger.Missing() {
+		return d.orphans() // S6
+	}
 	left := d.seen.Left
 	if left == nil {
 		return d.hold(d.st.Reason, d.st.Message, Handover)

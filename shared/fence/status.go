@@ -59,9 +59,13 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	if lim.TopologyKey != "" && !allowed {
 		words = "a fence may not begin in every domain: see status.domains"
 	}
+	st.Missing = missingNow(p, c, now)
 	conditionsOf(p, &st, l, allowed, words, now)
 	return st
 }
+
+// expectedPresent is False while an expected node is missing for too long.
+const expectedPresent = "ExpectedNodesPresent"
 
 // conditionsOf are RemediationAllowed, in MachineHealthCheck's word, and Valid.
 func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLedger, allowed bool, words string, now time.Time) {
@@ -94,6 +98,19 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 	}
 	set("RemediationAllowed", allowed, why, words)
 	set("Valid", true, "Read", "every field was understood")
+	meta.RemoveStatusCondition(&st.Conditions, expectedPresent)
+	if p.Spec.Expected != nil {
+		present, words := presence(p, st.Missing, now)
+		why = api.NodeMissingTold
+		if present {
+			why = "Present"
+		}
+		was := meta.FindStatusCondition(p.Status.Conditions, expectedPresent)
+		if was != nil {
+			st.Conditions = append(st.Conditions, *was) // with its time
+		}
+		set(expectedPresent, present, why, words)
+	}
 }
 
 func (c Cluster) fence(node string) *api.NodeFence {

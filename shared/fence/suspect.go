@@ -40,7 +40,7 @@ func (d *decision) onlyLease() bool { return onlyLease(d.spec, &d.st, d.now) }
 // long as the policy asks; zero if none holds.
 func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.Time) {
 	for _, e := range st.Evidence {
-		if e.Type == api.StartupCondition {
+		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing {
 			due = sooner(due, e.Since.Time) // its time was over when the fence was opened
 		}
 		for _, want := range spec.Policy.Conditions {
@@ -124,7 +124,7 @@ func (d *decision) alive() string {
 // peeking: no mark of ours is on the node, because only its Lease speaks for this
 // fence, or did when the machine was asked for.
 func (d *decision) peeking() bool {
-	return Early(d.spec.Policy) != nil && !d.begun() && !d.seen.Node.Taint
+	return Early(d.spec.Policy) != nil && !d.begun() && !d.seen.Node.Taint && !d.spec.Trigger.Missing()
 }
 
 // peek reads the machine once. If it is off, or a condition has become due, the

@@ -34,6 +34,8 @@ type enrolment struct {
 
 type enrolled struct {
 	uid string
+	// role follows the Node's labels, which its kubelet can't write.
+	role string
 	// is what counts, said what the node said otherwise and was warned of.
 	is, said machine
 }
@@ -47,7 +49,7 @@ func (m machine) lacks(now machine) bool {
 }
 
 func enrolledIn(cm *corev1.ConfigMap) enrolled {
-	return enrolled{uid: cm.Data["node_uid"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]}}
+	return enrolled{uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]}}
 }
 
 func (e *enrolment) load(ctx context.Context) error {
@@ -72,7 +74,7 @@ func (e *enrolment) put(name string, v nodeView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	says := machine{v.systemUUID, v.providerID}
-	if was, ok := e.known[name]; ok && was.uid == v.uid && !was.is.lacks(says) {
+	if was, ok := e.known[name]; ok && was.uid == v.uid && was.role == v.role && !was.is.lacks(says) {
 		if says != was.is && says != was.said {
 			e.log.Warn("the node says it is another machine than the one enrolled; the enrolled one counts",
 				"node", name, "enrolled", was.is.systemUUID, "says", v.systemUUID,
@@ -116,6 +118,9 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		},
 		Data: map[string]string{"node_name": name, "node_uid": v.uid, "system_uuid": v.systemUUID, "provider_id": v.providerID},
 	}
+	if v.role != "" {
+		cm.Data["role"] = v.role
+	}
 	stands := cm
 	err := e.client.CreateConfigMap(ctx, cm)
 	if errors.Is(err, kube.ErrConflict) {
@@ -137,7 +142,7 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 }
 
 // replace writes over the enrolment of another Node object, never of this one
-// but for a provider ID that it lacks, and returns the one that stands.
+// but for a provider ID that it lacks and the node's role, and returns the one that stands.
 func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	old, err := e.client.ConfigMap(ctx, cm.Namespace, cm.Name)
 	if err != nil {
@@ -147,10 +152,16 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 		return nil, fmt.Errorf("enrol %s: %w", cm.Name, kube.ErrConflict) // gone again: the next try creates it
 	}
 	if old.Data["node_uid"] == cm.Data["node_uid"] {
-		if !enrolledIn(old).is.lacks(enrolledIn(cm).is) {
+		was, is := enrolledIn(old), enrolledIn(cm)
+		if !was.is.lacks(is.is) && was.role == is.role {
 			return old, nil
 		}
-		old.Data["provider_id"] = cm.Data["provider_id"]
+		if was.is.lacks(is.is) {
+			old.Data["provider_id"] = cm.Data["provider_id"]
+		}
+		if is.role != "" {
+			old.Data["role"] = is.role
+		}
 		return old, e.client.SaveConfigMap(ctx, old)
 	}
 	cm.ResourceVersion = old.ResourceVersion

@@ -28,6 +28,14 @@ func TestEnrolment(t *testing.T) {
 		cm.Data["provider_id"] = ""
 		return cm
 	}
+	worker := func(uid string) nodeView {
+		return nodeView{uid: uid, systemUUID: "x", providerID: "p", role: "worker"}
+	}
+	with := func(key, value string) map[string]string {
+		d := enrolmentOf("1", "x").Data
+		d[key] = value
+		return d
+	}
 	for name, c := range map[string]struct {
 		// before stands when the source starts, meanwhile comes before it writes.
 		before, meanwhile *corev1.ConfigMap
@@ -64,6 +72,12 @@ func TestEnrolment(t *testing.T) {
 			bare().Data, nil, 1},
 		"somebody added a provider ID meanwhile, and another": {bare(), enrolmentOf("1", "x"), []nodeView{cloud("x", "q")},
 			enrolmentOf("1", "x").Data, nil, 1},
+		"what a node is for is enrolled with it": {nil, nil, []nodeView{worker("1")},
+			with("role", "worker"), []string{"POST fence-enrolled-a"}, 0},
+		"and added to an enrolment that lacks it": {enrolmentOf("1", "x"), nil, []nodeView{worker("1"), worker("1")},
+			with("role", "worker"), []string{"PUT fence-enrolled-a"}, 0},
+		"and nothing else, for a node that says it is another machine (S11)": {enrolmentOf("1", "w"), nil, []nodeView{worker("1")},
+			func() map[string]string { d := with("role", "worker"); d["system_uuid"] = "w"; return d }(), []string{"PUT fence-enrolled-a"}, 1},
 		"a node without a cloud is left in peace": {bare(), nil, []nodeView{cloud("x", ""), cloud("x", "")},
 			bare().Data, nil, 0},
 	} {

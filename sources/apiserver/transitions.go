@@ -17,6 +17,8 @@ type nodeView struct {
 	conditions map[string]condition
 	systemUUID string
 	providerID string
+	// role is worker or control-plane.
+	role string
 	// marks are the values of our isolation taint.
 	marks []string
 }

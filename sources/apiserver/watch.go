@@ -126,6 +126,9 @@ func slimNode(obj any) (any, error) {
 	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
 	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
 	slim.Status.NodeInfo.SystemUUID = n.Status.NodeInfo.SystemUUID
+	if kube.NodeSeen(n, "").ControlPlane {
+		slim.Labels = map[string]string{api.ControlPlaneLabel: ""}
+	}
 	for _, t := range n.Spec.Taints {
 		if t.Key == api.IsolationTaint {
 			slim.Spec.Taints = append(slim.Spec.Taints, t)
@@ -158,7 +161,10 @@ func slimFence(obj any) (any, error) {
 func viewOf(n *corev1.Node) nodeView {
 	v := nodeView{
 		uid: string(n.UID), systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
-		conditions: map[string]condition{},
+		conditions: map[string]condition{}, role: kube.WorkerRole,
+	}
+	if kube.NodeSeen(n, "").ControlPlane {
+		v.role = "control-plane"
 	}
 	for _, c := range n.Status.Conditions {
 		v.conditions[string(c.Type)] = condition{string(c.Status), c.Reason, c.LastTransitionTime.Time}

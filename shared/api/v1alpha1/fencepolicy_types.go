@@ -52,6 +52,10 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
+	// Expected are nodes that must be there: one whose Node object is missing for too
+	// long is told, and fenced as far as that is safe. Off unless set.
+	// +optional
+	Expected *ExpectedNodes `json:"expected,omitempty"`
 	// EarlyEvidence opens a fence for a Lease that stands still, before any
 	// condition counts. Unless set, only conditions do.
 	// +optional
@@ -67,12 +71,12 @@ type FencePolicySpec struct {
 	// unless set.
 	// +optional
 	StorageHold *StorageHold `json:"storageHold,omitempty"`
-	// Limits bound how much is fenced at once.
 	// Kdump waits for a crashed machine to have written its memory away before its
 	// power is cut. Off unless set, here or by kdump=enabled in the node's
 	// configuration.
 	// +optional
 	Kdump *KdumpRule `json:"kdump,omitempty"`
+	// Limits bound how much is fenced at once.
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
@@ -424,6 +428,12 @@ type FencePolicyStatus struct {
 	// +listMapKey=node
 	// +optional
 	Held []HeldNode `json:"held,omitempty"`
+	// Missing are the expected nodes that have no Node object, and the Machines that
+	// no Node has come of: at most 64.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Missing []MissingNode `json:"missing,omitempty"`
 	// +listType=map
 	// +listMapKey=type
 	// +optional

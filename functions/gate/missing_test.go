@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// told keeps what was alerted.
+type told struct {
+	step.Witness
+	words []string
+}
+
+func (t *told) Alerted(_ context.Context, r step.Refusal, problem string) {
+	t.words = append(t.words, problem+" "+r.Node+": "+r.Message)
+}
+
+// TestAMissingNodeOpensAFence: the event is a hint, what counts is the Node that is
+// not there and the policy that says since when (S18).
+func TestAMissingNodeOpensAFence(t *testing.T) {
+	now := time.Now()
+	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
+	since := at(11 * time.Minute)
+	past := func(outcome, mark string) string {
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"","generation":4,"trigger":{"condition":"Node","status":"Missing"}},` +
+			`"status":{"generation":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
+	}
+	said := []string{"NodeMissing a: no Node object; expected by policy p"}
+	for name, c := range map[string]struct {
+		missing, fence string
+		there          bool
+		want           []string
+	}{
+		"for too long":                  {`{"node":"a","since":"` + since + `"}`, "", false, []string{"POST 1 Node=Missing"}},
+		"not for long":                  {`{"node":"a","since":"` + at(9*time.Minute) + `"}`, "", false, nil},
+		"nobody has seen it missing":    {`{"node":"b","since":"` + since + `"}`, "", false, nil},
+		"it is there":                   {`{"node":"a","since":"` + since + `"}`, "", true, nil},
+		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PUT 5 Node=Missing"}},
+		"a person ended it":             {`{"node":"a","since":"` + since + `"}`, past("Aborted", since), false, nil},
+		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PUT 5 Node=Missing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			if !c.there {
+				delete(answers, "/api/v1/nodes/a")
+			}
+			if c.fence != "" {
+				answers[fencePath] = c.fence
+			}
+			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"expected":{"nodes":["a"],"missingFor":"10m"},`+
+				`"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"missing":[%s]}}]}`, c.missing)
+			client, written := apiOf(t, answers)
+			w := &told{}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
+			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: "Node", Status: "Missing", Unhealthy: true}, now, now)
+			if _, err := g.open(t.Context(), "a", e); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, written()); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(said, w.words); d != "" && c.want != nil || c.want == nil && w.words != nil {
+				t.Errorf("told %s", strings.Join(w.words, ", "))
+			}
+		})
+	}
+}
+
+// overdue asks who is missing for too long where node gone, which a Machine of pool db
+// names, has had no Node object for twenty minutes.
+func overdue(t *testing.T, spec []byte) string {
+	w := newWorld()
+	var m fence.Machine
+	m.Namespace, m.Name, m.Labels = "m", "x", map[string]string{"pool": "db"}
+	m.Status.NodeRef = &struct {
+		Name string `json:"name"`
+	}{"gone"}
+	w.cluster.Machines = []fence.Machine{m}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
+	p.Status.Missing = []api.MissingNode{{Node: "gone", Since: *w.ago(20 * time.Minute)}}
+	p.Status = fence.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
+	return fmt.Sprint(fence.Overdue(&p, w.now))
+}

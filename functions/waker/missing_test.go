@@ -1,0 +1,72 @@
+package waker
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// shown is a cluster with one policy and one node, b.
+type shown struct {
+	policy   api.FencePolicy
+	machines []fence.Machine
+	asked    int
+}
+
+func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
+	return []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "b"}}}, nil
+}
+func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {
+	return []api.FencePolicy{s.policy}, nil
+}
+func (s *shown) Budgets(context.Context) ([]api.FenceBudget, error)       { return nil, nil }
+func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return &api.FenceLedger{}, nil }
+func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { return nil }
+func (s *shown) Machines(context.Context) ([]fence.Machine, error)        { s.asked++; return s.machines, nil }
+func (s *shown) SavePolicyStatus(_ context.Context, p *api.FencePolicy) error {
+	s.policy = *p
+	return nil
+}
+
+// TestMissingNodesAreTold: once they are missing for too long, at each tick with
+// another event, and not while a fence is open.
+func TestMissingNodesAreTold(t *testing.T) {
+	s := &shown{}
+	s.policy.Spec.Expected = &api.ExpectedNodes{Nodes: []string{"a", "b"}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	b, at := &broker{}, now
+	w := &Waker{Objects: s, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	for _, c := range []struct {
+		after  time.Duration
+		fences []api.NodeFence
+		want   []string
+	}{
+		{0, nil, nil}, {9 * time.Minute, nil, nil}, {10 * time.Minute, nil, []string{"a " + events.NodeUnhealthy}},
+		{11 * time.Minute, []api.NodeFence{record("a", api.Pending, -time.Hour)}, nil},
+		{12 * time.Minute, []api.NodeFence{record("a", api.Finished, never)}, []string{"a " + events.NodeUnhealthy}},
+	} {
+		at, b.got, w.Fences = now.Add(c.after), nil, records{all: c.fences}
+		if err := w.Wake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, b.got); d != "" {
+			t.Errorf("after %s: %s", c.after, d)
+		}
+	}
+	if got := s.policy.Status.Missing; len(got) != 1 || !got[0].Since.Time.Equal(now) || s.asked != 0 {
+		t.Errorf("missing: %+v; Machines were asked for %d times", got, s.asked)
+	}
+	s.policy.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
+	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
+	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[0].Machine != "m/x" {
+		t.Errorf("%v %+v", err, s.policy.Status.Missing)
+	}
+}

@@ -1,0 +1,206 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A node that is expected and has no Node object is fenced by its machine alone. Its
+// record's node UID is empty, so that nothing is ever released or marked in its name
+// (S6), and it ends as soon as a Node of the name is there.
+
+// Machine is what is needed of a Machine object, of whatever kind.
+type Machine struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		NodeRef *struct {
+			Name string `json:"name"`
+		} `json:"nodeRef,omitempty"`
+	} `json:"status"`
+}
+
+// missingNow are a policy's expected nodes that are not among these. What was missing
+// before keeps its time.
+func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.MissingNode) {
+	x := p.Spec.Expected
+	if x == nil {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, n := range c.Nodes {
+		there[n.Name] = true
+	}
+	since := func(node string) api.Time {
+		for _, was := range p.Status.Missing {
+			if was.Node == node {
+				return was.Since
+			}
+		}
+		return stampOf(now)
+	}
+	for _, node := range x.Nodes {
+		if !there[node] {
+			there[node] = true
+			all = append(all, api.MissingNode{Node: node, Since: since(node)})
+		}
+	}
+	for _, m := range c.Machines {
+		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Selects(x.MachineSelector, m.Labels) {
+			continue
+		}
+		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}
+		if ref := m.Status.NodeRef; ref != nil {
+			if there[ref.Name] {
+				continue
+			}
+			there[ref.Name] = true
+			missing.Node, missing.Since = ref.Name, since(ref.Name)
+		}
+		all = append(all, missing)
+	}
+	slices.SortStableFunc(all, func(a, b api.MissingNode) int { return strings.Compare(a.Node+" "+a.Machine, b.Node+" "+b.Machine) })
+	return all[:min(len(all), maxHeld)]
+}
+
+// Overdue are those that have been missing for longer than their policy allows.
+func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
+	if p.Spec.Expected == nil {
+		return nil
+	}
+	for _, m := range p.Status.Missing {
+		if now.Sub(m.Since.Time) >= p.Spec.Expected.MissingFor.Duration {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// presence is the words of condition ExpectedNodesPresent.
+func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
+	var late []string
+	for _, m := range Overdue(&api.FencePolicy{Spec: p.Spec, Status: api.FencePolicyStatus{Missing: missing}}, now) {
+		name := m.Node
+		if name == "" {
+			name = "Machine " + m.Machine
+		}
+		late = append(late, name)
+	}
+	if len(late) > 0 {
+		return false, fmt.Sprintf("without a Node for %s: %s", p.Spec.Expected.MissingFor.Duration, strings.Join(late[:min(len(late), 8)], ", "))
+	}
+	return true, fmt.Sprintf("none is missing for %s", p.Spec.Expected.MissingFor.Duration)
+}
+
+// ResolveMissing is ResolvePolicy for a node that is missing: the policies that expect
+// it decide, as it has no labels that others could select it by. Of those, too, that
+// would select a node without labels the limits hold.
+func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
+	var mine []api.FencePolicy
+	selectors := map[string]*metav1.LabelSelector{}
+	for _, p := range policies {
+		for _, m := range Overdue(&p, now) {
+			if m.Node != node || m.Machine == "" && !slices.Contains(p.Spec.Expected.Nodes, node) {
+				continue
+			}
+			selectors[p.Name] = p.Spec.Selector
+			p.Spec.Selector = nil
+			mine = append(mine, p)
+			if t.Condition == "" || m.Since.Before(&t.Since) {
+				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, For: p.Spec.Expected.MissingFor}
+				t.Reason = "no Node object"
+				if m.Machine != "" {
+					t.Reason += " for Machine " + m.Machine
+				}
+			}
+			break
+		}
+	}
+	r, ok = ResolvePolicy(mine, node, nil)
+	for i := range r.Limits {
+		r.Limits[i].Selector = selectors[r.Limits[i].Policy]
+	}
+	others, _ := ResolvePolicy(policies, node, nil)
+	for _, l := range others.Limits {
+		if _, has := selectors[l.Policy]; !has && ok {
+			r.Limits = append(r.Limits, l)
+		}
+	}
+	return r, t, ok
+}
+
+// WithMissing adds the nodes that are missing to those that are counted: they are
+// unhealthy nodes of the policies under which they are expected or fenced (S14). All
+// of the policies' count at once, however short they have been missing: whoever
+// deleted one Node object may be deleting them all (S15).
+func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
+	under := map[string][]string{}
+	for i := range c.Fences {
+		if f := &c.Fences[i]; f.Open() && f.Spec.Trigger.Missing() {
+			for _, l := range f.Spec.Policy.Limits {
+				under[f.Spec.Node] = append(under[f.Spec.Node], l.Policy)
+			}
+		}
+	}
+	for _, p := range policies {
+		for _, m := range p.Status.Missing {
+			under[m.Node] = append(under[m.Node], p.Name)
+		}
+	}
+	delete(under, "")
+	for _, n := range c.Nodes {
+		delete(under, n.Name)
+	}
+	c.Nodes = slices.Clip(c.Nodes)
+	for node, names := range under {
+		c.Nodes = append(c.Nodes, ClusterNode{Name: node, Unhealthy: true, Under: names})
+	}
+	return c
+}
+
+// isCounted tells whether the limits count this node, for this domain.
+func isCounted(lim api.ScopedLimits, domain string, n ClusterNode) bool {
+	return within(lim, domain, n.Labels) || slices.Contains(n.Under, lim.Policy) && (lim.TopologyKey == "" || domain == "")
+}
+
+// node is one of those that are counted; without labels if it is none.
+func (c Cluster) node(name string) ClusterNode {
+	for _, n := range c.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return ClusterNode{Name: name}
+}
+
+// missing: the Node object for whose absence this fence was opened is not there.
+func (d *decision) missing() bool { return d.spec.Trigger.Missing() && !d.seen.Node.Exists }
+
+// noNode is the evidence of such a fence. It has no UID to be bound to.
+func (d *decision) noNode() (Condition, bool) {
+	t := d.spec.Trigger
+	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && d.spec.NodeUID == ""
+}
+
+// orphans waits for what ran on the machine to go, by Kubernetes' own hand: pod GC
+// deletes the pods of a Node that is gone. Nothing is released here. The machine is
+// not switched on before, or before a recorded deadline has passed (S4).
+func (d *decision) orphans() Action {
+	left, r := d.seen.Left, &d.st.Release
+	if left == nil {
+		return d.hold(d.st.Reason, d.st.Message, Handover)
+	}
+	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	if r.Deadline == nil {
+		r.Deadline = d.at(d.spec.Policy.Timeouts.Release.Duration)
+	}
+	if r.LeftPods+r.LeftAttachments > 0 && d.now.Before(r.Deadline.Time) {
+		return d.hold(api.SeenOff, fmt.Sprintf("%d pods and %d attachments are left to Kubernetes: nothing is released without a Node", r.LeftPods, r.LeftAttachments), 5*Poll)
+	}
+	return d.released()
+}

@@ -1,0 +1,30 @@
+package e2e
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestMissingNode: a machine hangs, and somebody deletes its Node object. It is
+// expected, so that its machine is switched off and on; it registers again.
+func TestMissingNode(t *testing.T) {
+	w := newWorld(t, 3, quick+"expected: {nodes: [node-1], missingFor: 1m}\n")
+	p := w.start(nil)
+	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	w.until("the node to be enrolled as a worker", func() (bool, error) {
+		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName("node-1"), metav1.GetOptions{})
+		return err == nil && cm.Data["role"] == kube.WorkerRole, nil
+	})
+	w.node("node-1", "crash")
+	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, "node-1", metav1.DeleteOptions{}))
+	f := w.phase("node-1", api.Finished)
+	if !f.Spec.Trigger.Missing() || f.Spec.NodeUID != "" || f.Status.Release.StartedAt != nil || f.Status.Outcome != api.Recovered {
+		t.Errorf("trigger %+v, node UID %q, release %+v, outcome %s", f.Spec.Trigger, f.Spec.NodeUID, f.Status.Release, f.Status.Outcome)
+	}
+	w.words("node-1", "off on")
+	w.unmarked("node-1")
+}
