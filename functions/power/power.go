@@ -65,7 +65,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	now := p.Client.Clock().Now()
 	seen.Call = &fence.CallResult{Call: api.Call(a), At: now}
 	err := p.speak(ctx, f, a, seen.Call, f.Status.Claim.NotAfter.Sub(now))
-	kube.Forget(ctx) // time has passed, and the machine may be another one
+	p.Client.Forget(ctx) // time has passed, and the machine may be another one
 	if err != nil {
 		seen.Call.Err = words(err)
 	}

@@ -31,6 +31,8 @@ const requestTimeout = 10 * time.Second
 type Client struct {
 	rest  rest.Interface
 	clock *Clock
+	// glances are what its invocations share.
+	glances glances
 }
 
 // New connects to the cluster that the configuration names.
@@ -90,6 +92,7 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 
 // get reads one object; nil when there is none.
 func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
+	at := c.clock.elapsed()
 	r := c.rest.Get().AbsPath(path).Do(ctx)
 	if err := r.Error(); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -97,7 +100,7 @@ func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
 		}
 		return nil, fmt.Errorf("get %s: %w", path, err)
 	}
-	return decoded[T](ctx, c, r, path)
+	return decoded[T](ctx, c, r, path, at)
 }
 
 // list reads a collection, whole.
@@ -119,8 +122,9 @@ func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
+	at := c.clock.elapsed()
 	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
-	return written[T](ctx, c, r, "put", path)
+	return written[T](ctx, c, r, "put", path, at)
 }
 
 // post creates an object. ErrConflict says that it is there already.
@@ -129,8 +133,9 @@ func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
+	at := c.clock.elapsed()
 	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
-	return written[T](ctx, c, r, "create", path)
+	return written[T](ctx, c, r, "create", path, at)
 }
 
 // patch changes what it names and leaves the rest byte for byte (S22).
@@ -145,15 +150,16 @@ func patched[T any](ctx context.Context, c *Client, typ types.PatchType, path st
 	if err != nil {
 		return nil, fmt.Errorf("encode patch of %s: %w", path, err)
 	}
+	at := c.clock.elapsed()
 	r := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager).Body(raw).Do(ctx)
-	return written[T](ctx, c, r, "patch", path)
+	return written[T](ctx, c, r, "patch", path, at)
 }
 
 // written is the object as it stands after a write.
-func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path string) (*T, error) {
+func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path string, at time.Duration) (*T, error) {
 	err := r.Error()
 	if err != nil {
-		forget(ctx, objectOf(path))
+		c.forget(objectOf(path))
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
@@ -161,16 +167,16 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
 	}
-	return decoded[T](ctx, c, r, objectOf(path))
+	return decoded[T](ctx, c, r, objectOf(path), at)
 }
 
 // objectOf is the path of an object whose status, or itself, was written.
 func objectOf(path string) string { return strings.TrimSuffix(path, "/status") }
 
-// decoded is decode of one object, which this invocation remembers.
-func decoded[T any](ctx context.Context, c *Client, r rest.Result, path string) (*T, error) {
+// decoded is decode of one object, which this process remembers.
+func decoded[T any](ctx context.Context, c *Client, r rest.Result, path string, at time.Duration) (*T, error) {
 	if raw, err := r.Raw(); err == nil {
-		c.remember(ctx, path, raw)
+		c.remember(ctx, path, raw, at)
 	}
 	return decode[T](r, path)
 }

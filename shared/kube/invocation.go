@@ -4,46 +4,53 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
-// invocation is one run of one function: its name, and the objects that it has
-// read or written in the last moment.
+// invocation is one run of one function: its name, and since when what was seen
+// counts for it.
 type invocation struct {
 	function string
 
-	mu   sync.Mutex
-	seen map[string]glance
+	mu    sync.Mutex
+	since time.Duration
 }
 
-// glance is one object as the API server gave it.
+// glance is one object as the API server gave it, to a request that began then.
 type glance struct {
 	raw []byte
 	at  time.Duration
 }
 
-// glanceFor is how long what an invocation has seen need not be looked at again.
+// glances are what this process has seen or written in the last moment.
+type glances struct {
+	mu  sync.Mutex
+	all map[string]glance
+}
+
+// glanceFor is how long what this process has seen need not be looked at again.
 // Between any look and what is done on it time passes; this is as much as the
 // requests of one turn may take anyway.
 const glanceFor = time.Second
 
 type invocationKey struct{}
 
-// Begin gives one run of a function a memory of its own. Its looks at the node,
-// its Lease, the ledger and the policies are answered from what the API server
-// gave or took in this very run less than a second ago. Without Begin, every
-// look is a read.
+// Begin names one run of a function. Its looks at the node, its Lease, the ledger
+// and the policies are answered from what the API server gave this process, or took
+// from it, less than a second ago: one function begins where the last one has just
+// looked. Without Begin, every look is a read.
 func Begin(ctx context.Context, function string) context.Context {
-	return context.WithValue(ctx, invocationKey{}, &invocation{function: function, seen: map[string]glance{}})
+	return context.WithValue(ctx, invocationKey{}, &invocation{function: function})
 }
 
-// Forget has the next looks read: after a device call, and after whatever
+// Forget has this run's next looks read: after a device call, and after whatever
 // somebody else answers to.
-func Forget(ctx context.Context) {
+func (c *Client) Forget(ctx context.Context) {
 	if inv := running(ctx); inv != nil {
 		inv.mu.Lock()
-		clear(inv.seen)
+		inv.since = c.clock.elapsed()
 		inv.mu.Unlock()
 	}
 }
@@ -53,43 +60,71 @@ func running(ctx context.Context) *invocation {
 	return inv
 }
 
-// remember keeps an object as the API server has just given it.
-func (c *Client) remember(ctx context.Context, path string, raw []byte) {
-	if inv := running(ctx); inv != nil {
-		inv.mu.Lock()
-		inv.seen[path] = glance{raw, c.clock.elapsed()}
-		inv.mu.Unlock()
+// remember keeps an object as the API server gave it to a request that began at
+// that time, unless something later is known.
+func (c *Client) remember(ctx context.Context, path string, raw []byte, at time.Duration) {
+	if running(ctx) == nil || !glimpsed(path) {
+		return
 	}
+	g := &c.glances
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old, ok := g.all[path]; ok && old.at > at {
+		return
+	}
+	if g.all == nil {
+		g.all = map[string]glance{}
+	}
+	for p, old := range g.all {
+		if at-old.at > glanceFor {
+			delete(g.all, p)
+		}
+	}
+	g.all[path] = glance{raw, at}
+}
+
+// glimpsed are the objects that are looked at again and again. Nothing else is
+// kept, a Secret least of all (S29).
+func glimpsed(path string) bool {
+	for _, of := range []string{nodesPath, leasesPath, policiesPath, ledgersPath} {
+		if strings.HasPrefix(path, of+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // rememberObject is remember for one item of a list.
-func (c *Client) rememberObject(ctx context.Context, path string, obj any) {
+func (c *Client) rememberObject(ctx context.Context, path string, obj any, at time.Duration) {
 	if running(ctx) == nil {
 		return
 	}
 	if raw, err := json.Marshal(obj); err == nil {
-		c.remember(ctx, path, raw)
+		c.remember(ctx, path, raw, at)
 	}
 }
 
 // forget drops one object: it is not what it was.
-func forget(ctx context.Context, path string) {
-	if inv := running(ctx); inv != nil {
-		inv.mu.Lock()
-		delete(inv.seen, path)
-		inv.mu.Unlock()
-	}
+func (c *Client) forget(path string) {
+	c.glances.mu.Lock()
+	delete(c.glances.all, path)
+	c.glances.mu.Unlock()
 }
 
-// glimpse is get, unless this invocation has seen the object a moment ago.
+// glimpse is get, unless this process has seen the object a moment ago.
 func glimpse[T any](ctx context.Context, c *Client, path string) (*T, error) {
-	if inv := running(ctx); inv != nil {
-		inv.mu.Lock()
-		g, ok := inv.seen[path]
-		inv.mu.Unlock()
-		if out := new(T); ok && c.clock.elapsed()-g.at < glanceFor && json.Unmarshal(g.raw, out) == nil {
-			return out, nil
-		}
+	inv := running(ctx)
+	if inv == nil {
+		return get[T](ctx, c, path)
+	}
+	inv.mu.Lock()
+	since := inv.since
+	inv.mu.Unlock()
+	c.glances.mu.Lock()
+	g, ok := c.glances.all[path]
+	c.glances.mu.Unlock()
+	if out := new(T); ok && g.at >= since && c.clock.elapsed()-g.at < glanceFor && json.Unmarshal(g.raw, out) == nil {
+		return out, nil
 	}
 	return get[T](ctx, c, path)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// TestAnInvocationLooksOnce: what one run of a function has seen or written a
-// moment ago is not asked for again, and nothing else is taken for it.
-func TestAnInvocationLooksOnce(t *testing.T) {
+// TestAProcessLooksOnce: what it has seen or written a moment ago is not asked for
+// again, and nothing else is taken for it.
+func TestAProcessLooksOnce(t *testing.T) {
 	const get, patch = "GET ", "PATCH "
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}}
 	look := func(ctx context.Context, c *fakeAPI) fence.Node {
@@ -36,7 +36,20 @@ func TestAnInvocationLooksOnce(t *testing.T) {
 	}{
 		"two looks": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); look(ctx, c) }, []string{get + nodePath}},
 		"in another invocation": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); look(Begin(ctx, "b"), c) },
-			[]string{get + nodePath, get + nodePath}},
+			[]string{get + nodePath}},
+		"in another process": {func(ctx context.Context, c *fakeAPI) {
+			look(ctx, c)
+			c.glances.all = nil
+			look(Begin(ctx, "b"), c)
+		}, []string{get + nodePath, get + nodePath}},
+		"another invocation has not forgotten it": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); c.Forget(ctx); look(Begin(ctx, "b"), c) },
+			[]string{get + nodePath}},
+		"S29: a Secret": {func(ctx context.Context, c *fakeAPI) {
+			c.set("/api/v1/namespaces/n/secrets/s", `{"metadata":{"name":"s"}}`)
+			if _, err := c.Secret(ctx, "n", "s"); err != nil || len(c.glances.all) > 0 {
+				c.t.Error(err, c.glances.all)
+			}
+		}, []string{get + "/api/v1/namespaces/n/secrets/s"}},
 		"outside of any": {func(_ context.Context, c *fakeAPI) { look(context.Background(), c); look(context.Background(), c) },
 			[]string{get + nodePath, get + nodePath}},
 		"after a second": {func(ctx context.Context, c *fakeAPI) {
@@ -45,7 +58,7 @@ func TestAnInvocationLooksOnce(t *testing.T) {
 			c.clock.elapsed = func() time.Duration { return was + glanceFor }
 			look(ctx, c)
 		}, []string{get + nodePath, get + nodePath}},
-		"after what takes time": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); Forget(ctx); look(ctx, c) }, []string{get + nodePath, get + nodePath}},
+		"after what takes time": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); c.Forget(ctx); look(ctx, c) }, []string{get + nodePath, get + nodePath}},
 		"what was written is seen": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
 			isolate(ctx, c)
@@ -67,6 +80,13 @@ func TestAnInvocationLooksOnce(t *testing.T) {
 				c.t.Error(err)
 			}
 			look(ctx, c)
+		}, []string{get + nodePath, patch + nodePath + "/status", get + nodePath}},
+		"S5: by another invocation too": {func(ctx context.Context, c *fakeAPI) {
+			look(ctx, c)
+			if err := c.MarkNotReady(ctx, "a", "u1"); err != nil {
+				c.t.Error(err)
+			}
+			look(Begin(ctx, "b"), c)
 		}, []string{get + nodePath, patch + nodePath + "/status", get + nodePath}},
 	} {
 		t.Run(name, func(t *testing.T) {

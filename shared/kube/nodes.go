@@ -191,7 +191,11 @@ func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
 // that Kubernetes frees its volumes without waiting for the grace period.
 func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
-	defer Forget(ctx) // S5: a living kubelet answers to this, so the next look is a read
+	defer func() { // S5: a living kubelet answers to this, so the next look is a read
+		c.Forget(ctx)
+		c.forget(nodesPath + "/" + node)
+		c.forget(leasesPath + "/" + node)
+	}()
 	return c.patch(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
 		"metadata": map[string]any{"uid": uid},
 		"status": map[string]any{"conditions": []corev1.NodeCondition{{

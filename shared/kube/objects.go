@@ -22,7 +22,7 @@ const (
 )
 
 // Node reads a node; nil when there is none. Node, Lease, Policy and Ledger may
-// answer from what this very invocation has seen (see Begin).
+// answer from what this process has seen a moment ago (see Begin).
 func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
 	return glimpse[corev1.Node](ctx, c, nodesPath+"/"+name)
 }
@@ -80,12 +80,13 @@ func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, err
 
 // Policies reads all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	at := c.clock.elapsed()
 	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
 	if err != nil {
 		return nil, err
 	}
 	for i := range l.Items {
-		c.rememberObject(ctx, policiesPath+"/"+l.Items[i].Name, &l.Items[i])
+		c.rememberObject(ctx, policiesPath+"/"+l.Items[i].Name, &l.Items[i], at)
 	}
 	return l.Items, nil
 }
