@@ -51,8 +51,10 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	if err := p.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
-	if err := p.Client.LookBrakes(ctx, f, seen); err != nil {
-		return err
+	if fence.AsksBrakes(f) {
+		if err := p.Client.LookBrakes(ctx, f, seen); err != nil {
+			return err
+		}
 	}
 	return p.Client.LookDump(ctx, f, seen)
 }

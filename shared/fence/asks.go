@@ -1,0 +1,13 @@
+package fence
+
+import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+
+// AsksBrakes tells whether a brake may stop anything of what power decides next:
+// before the first Off, and before any further one (S25). While an Off is waited
+// for, and on the way back, there is nothing to stop. Brakes that were not looked
+// at are on for every Off, so that a mistake here costs time and no machine.
+func AsksBrakes(f *api.NodeFence) bool {
+	st := f.Status
+	begun := st.Power.CutByUs || st.Release.StartedAt != nil
+	return f.CurrentPhase() != api.PoweringOn && !(begun && st.Power.OffAt != nil)
+}

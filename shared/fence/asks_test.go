@@ -1,0 +1,79 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAsksBrakes: where they are not asked for, no brake changes what is decided.
+func TestAsksBrakes(t *testing.T) {
+	now := walkStart.Add(time.Minute)
+	at := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
+	read := func(power string) *api.Read { return &api.Read{Power: power, At: *at(time.Second)} }
+	for name, c := range map[string]struct {
+		phase  api.Phase
+		power  api.PowerRecord
+		change func(*api.NodeFenceStatus)
+		want   bool
+	}{
+		"the first read":               {phase: api.Fencing, want: true},
+		"the first Off":                {phase: api.Fencing, power: api.PowerRecord{LastRead: read("On")}, want: true},
+		"a machine that was found off": {phase: api.Fencing, power: api.PowerRecord{FirstOff: read("Off")}, want: true},
+		"an Off is waited for":         {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Second)}},
+		"it was not seen in time":      {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Hour)}},
+		"its end was lost": {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Minute), LastRead: read("On")}, change: func(st *api.NodeFenceStatus) {
+			st.Claim = &api.Claim{Holder: "another", Call: api.CallOff, NotAfter: *at(30 * time.Second)}
+		}},
+		"half a proof":       {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(10 * time.Second), FirstOff: read("Off")}},
+		"a further Off":      {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, LastRead: read("On")}, want: true},
+		"power-on":           {phase: api.PoweringOn, power: api.PowerRecord{CutByUs: true}},
+		"power-on after off": {phase: api.PoweringOn, power: api.PowerRecord{CutByUs: true, LastRead: read("Off")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &api.NodeFence{Spec: walkSpec()}
+			f.Status = api.NodeFenceStatus{
+				Phase: c.phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
+				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Power: c.power,
+			}
+			if c.change != nil {
+				c.change(&f.Status)
+			}
+			if got := AsksBrakes(f); got != c.want {
+				t.Fatalf("asks: %v", got)
+			}
+			if c.want {
+				return
+			}
+			decide := func(b Brakes, call *CallResult) any {
+				x := usual(state{st: f.Status}, now, "Unknown", false, "a")
+				x.Brakes, x.Call = b, call
+				st, act := Decide(f, x, now)
+				return struct {
+					Status api.NodeFenceStatus
+					Action Action
+				}{st, act}
+			}
+			lost, ends := f.Status.Claim, []*CallResult{nil}
+			if lost == nil {
+				ends = append(ends, &CallResult{Call: api.CallRead, Power: "On", At: now}, &CallResult{Call: api.CallRead, Power: "Off", At: now},
+					&CallResult{Call: api.CallRead, Err: "unreachable", At: now})
+			}
+			for _, call := range ends {
+				if f.Status.Claim = lost; call != nil {
+					f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: *at(-time.Second)}
+				}
+				want := decide(Brakes{}, call)
+				for _, b := range []Brakes{{Looked: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}} {
+					if d := cmp.Diff(want, decide(b, call)); d != "" {
+						t.Errorf("%+v after %+v: %s", b, call, d)
+					}
+				}
+			}
+		})
+	}
+}
