@@ -85,6 +85,10 @@ func (r *rounding) ask(ctx context.Context) error {
 	for i, c := range checks {
 		var err error
 		switch name := strconv.Itoa(i + 1); {
+		case c.Device != nil:
+			if check := fence.DeviceCheck(i + 1); !r.answered(check) {
+				r.say(check, "", "power reads it when the others have answered")
+			}
 		case c.Neighbours != nil:
 			err = r.neighbours(ctx, name, c.Neighbours)
 		case c.Job != nil:

@@ -57,6 +57,9 @@ func paths(into map[string]bool, at string, v any) {
 			into[at] = true
 			return
 		}
+		if len(v) == 0 && strings.HasSuffix(at, ".device") {
+			into[at] = true // it has no fields of its own
+		}
 		for k, x := range v {
 			paths(into, at+"."+k, x)
 		}

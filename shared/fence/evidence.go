@@ -35,6 +35,7 @@ func (d *decision) noteChecks() {
 		if c != nil && c.Storage == storage && c.Round == r.Number {
 			r.Results = c.Results
 		}
+		d.spareDevice(r)
 		if !answered(r.Results) && d.since(r.StartedAt) <= timeout+checkGrace {
 			return false
 		}
@@ -44,6 +45,7 @@ func (d *decision) noteChecks() {
 	if p, r := d.spec.Policy.StorageHold, d.st.Storage; p != nil && r != nil {
 		hear(r, true, p.Timeout.Duration)
 	}
+	d.noteDevice()
 	if p, a := d.spec.Policy.SecondEvidence, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.Timeout.Duration) {
 		d.weigh(p, a)
 	}
@@ -109,6 +111,9 @@ func (d *decision) checking() Action {
 		d.hold(api.CheckingHold, counts(p, a)+"; "+a.Saw, 0)
 		return d.until(d.now.Add(wait))
 	}
+	if _, last := unread(&a.CheckRound); last {
+		return d.toDevice()
+	}
 	return d.ask(&a.CheckRound, "asking whether the node is active")
 }
 
@@ -138,10 +143,13 @@ func (d *decision) weigh(p *api.SecondEvidence, a *api.ActivityRecord) {
 	switch answer {
 	case api.AnswerActivity:
 		d.degrade(a)
-	case api.AnswerNone:
-		a.Done, a.Failed, a.FailedAt = a.Done+1, a.Failed+1, a.EndedAt
+	case api.AnswerNone, api.AnswerNeither:
+		a.Done++
+		if answer == api.AnswerNone {
+			a.Failed, a.FailedAt = a.Failed+1, a.EndedAt
+		}
 		switch {
-		case dead(p, a):
+		case answer == api.AnswerNone && dead(p, a):
 			a.DegradedSince = nil
 			d.tell(api.NoActivity, counts(p, a)+", and the Lease stands still: the node counts as dead; "+what)
 		case a.Done >= p.Required:
@@ -182,14 +190,17 @@ func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
 		}
 	}
 	switch {
-	case len(said[api.AnswerNone]) == 0:
+	case len(said[api.AnswerNone])+len(said[api.AnswerNeither]) == 0:
 		return api.AnswerError, "no check has answered"
 	case !d.seen.Lease.Exists:
 		return api.AnswerError, "the node has no Lease that could be seen to stand still"
 	case d.leaseFresh():
 		return api.AnswerError, "the Lease has not yet stood still for two renewals"
 	}
-	return api.AnswerNone, strings.Join(said[api.AnswerNone], "; ")
+	if len(said[api.AnswerNone]) == 0 {
+		return api.AnswerNeither, strings.Join(said[api.AnswerNeither], "; ")
+	}
+	return api.AnswerNone, strings.Join(append(said[api.AnswerNone], said[api.AnswerNeither]...), "; ")
 }
 
 // degraded leaves a living node alone until it is checked again, or was degraded
@@ -261,6 +272,8 @@ func (d *decision) storageDown() (act Action, holds bool) {
 func (d *decision) hostHA() string {
 	a := d.st.Activity
 	switch {
+	case d.reading():
+		return "CHECKING"
 	case d.st.Phase != api.Pending || a == nil:
 	case a.Degraded:
 		return "DEGRADED"

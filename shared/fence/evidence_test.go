@@ -44,6 +44,11 @@ type witnesses struct {
 	// down: the storage was last said to be unreachable, at downAt.
 	down   bool
 	downAt time.Time
+	// others is what the checks beside the device have said in this round.
+	others api.Answer
+	round  int32
+	// done rounds since the last sign of life.
+	done int32
 }
 
 // heard counts a round whose last answer has just come, or whose time is over, by
@@ -53,6 +58,9 @@ func (w witnesses) heard(s state, seen Seen, sh shadow, now time.Time) witnesses
 	over := func(r *api.CheckRound, storage bool) (said map[api.Answer]bool) {
 		if r == nil || r.StartedAt == nil {
 			return nil
+		}
+		if s.asksDevice() && !storage {
+			return w.device(s, seen, r, now)
 		}
 		said = map[api.Answer]bool{}
 		if c != nil && c.Storage == storage && c.Round == r.Number {
@@ -85,15 +93,21 @@ func (w witnesses) heard(s state, seen Seen, sh shadow, now time.Time) witnesses
 	still := seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal
 	switch {
 	case said[api.AnswerActivity] || seen.Lease.Exists && sh.moved.After(w.since):
-		w.failed = 0
+		w.failed, w.done = 0, 0
 		if w.alive.IsZero() {
 			w.alive = now
 		}
 	case said[api.AnswerError] || !still:
+	case !said[api.AnswerNone]:
+		w = w.undecided(now)
 	default:
+		w.done++
 		w.failed, w.failedAt = w.failed+1, now
 		if w.failed >= 2 {
 			w.alive = time.Time{}
+		} else if w.done >= 2 {
+			w.done--
+			w = w.undecided(now)
 		}
 	}
 	w.since = now
@@ -116,7 +130,7 @@ func (w *walker) checkEvidence(s state, sh shadow, f *api.NodeFence, a api.NodeF
 	if begins {
 		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.Recheck.Duration, "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long")
 	}
-	if act.Device() && !sh.served {
+	if act.Device() && !sh.served && !w.checkWitness(s, sh, a, act, say) {
 		say(long || x.failed >= 2, "second evidence: no device call before enough checks failed, or it was degraded for too long")
 	}
 }
@@ -141,6 +155,10 @@ func checkedLooks(s state, with func(func(*Seen))) {
 			return
 		}
 		r = &s.st.Activity.CheckRound
+	}
+	if s.asksDevice() && !storage {
+		deviceLooks(s, r, with)
+		return
 	}
 	for _, answers := range [][]api.Answer{{api.AnswerActivity}, {api.AnswerNone}, {api.AnswerError}, {api.AnswerNone, ""}, {api.AnswerActivity, ""}, {api.AnswerNone, api.AnswerError}} {
 		c := &Checked{Storage: storage, Round: r.Number}
@@ -181,11 +199,14 @@ func evidenceKey(s state, age func(*api.Time, ...time.Duration) string) string {
 		return ""
 	}
 	failedAt, alive := stampOf(x.failedAt), stampOf(x.alive)
-	if a == nil || s.st.Phase != api.Pending {
-		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero())
+	if a == nil || s.st.Phase != api.Pending && !s.reads() {
+		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero(), s.asksDevice(), s.alone())
 	}
 	k := fmt.Sprint("evidence", min(x.failed, 2), min(a.Failed, 2), a.Degraded, a.StartedAt != nil,
 		age(&failedAt, p.Recheck.Duration), age(a.FailedAt, p.Recheck.Duration))
+	if s.asksDevice() {
+		k += fmt.Sprint("done", s.alone(), min(a.Done, 2), min(x.done, 2))
+	}
 	if a.DegradedSince != nil || !x.alive.IsZero() {
 		k += fmt.Sprint("since", age(&alive, p.MaxDegraded.Duration), age(a.DegradedSince, p.MaxDegraded.Duration))
 	}
@@ -199,7 +220,7 @@ func evidenceKey(s state, age func(*api.Time, ...time.Duration) string) string {
 	if l := s.st.Lease.StillSince; l != nil {
 		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(since))
 	}
-	return k + age(a.StartedAt, p.Timeout.Duration+checkGrace) + answers(&a.CheckRound)
+	return k + age(a.StartedAt, p.Timeout.Duration+checkGrace) + answers(&a.CheckRound) + s.witnessKey()
 }
 
 func answers(r *api.CheckRound) string {

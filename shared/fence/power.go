@@ -13,6 +13,9 @@ func (d *decision) fencing() Action {
 	if d.ended() {
 		return None
 	}
+	if d.reading() {
+		return d.witness()
+	}
 	if d.peeking() {
 		return d.peek()
 	}

@@ -84,6 +84,8 @@ func TestStorageHold(t *testing.T) {
 	for name, c := range map[string]struct{ spec, says string }{
 		"no check":          {"secondEvidence: {checks: []}", "checks"},
 		"an empty check":    {"secondEvidence: {checks: [{}]}", "set exactly one"},
+		"the device twice":  {"secondEvidence: {checks: [{device: {}}, {device: {}}]}", "check it once"},
+		"no device":         {"action: Isolate\nsecondEvidence: {checks: [{device: {}}]}", "no device is touched"},
 		"two in one":        {"secondEvidence: {checks: [{kubeletPort: {}, job: {podTemplate: x}}]}", "set exactly one"},
 		"always rechecked":  {"secondEvidence: {checks: [{kubeletPort: {}}], recheck: 2h}", "recheck must not be longer"},
 		"never dead":        {"secondEvidence: {checks: [{kubeletPort: {}}], ratioPercent: 100}", "ratioPercent"},

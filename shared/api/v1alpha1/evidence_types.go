@@ -22,6 +22,7 @@ type SecondEvidence struct {
 	// Checks are the witnesses.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.filter(c, has(c.device)).size() <= 1",message="a node has one device: check it once"
 	// +listType=atomic
 	Checks []ActivityCheck `json:"checks"`
 	// Required is how many rounds are asked, and RatioPercent the share of them
@@ -84,7 +85,7 @@ const (
 )
 
 // ActivityCheck is one witness.
-// +kubebuilder:validation:XValidation:rule="(has(self.kubeletPort) ? 1 : 0) + (has(self.neighbours) ? 1 : 0) + (has(self.job) ? 1 : 0) == 1",message="a check is kubeletPort, neighbours or job: set exactly one"
+// +kubebuilder:validation:XValidation:rule="(has(self.kubeletPort) ? 1 : 0) + (has(self.neighbours) ? 1 : 0) + (has(self.job) ? 1 : 0) + (has(self.device) ? 1 : 0) == 1",message="a check is kubeletPort, neighbours, job or device: set exactly one"
 type ActivityCheck struct {
 	// KubeletPort connects to the node's kubelet from where nodefence runs. An
 	// open port, and one that the machine itself refuses, is activity; no answer
@@ -101,7 +102,25 @@ type ActivityCheck struct {
 	// anything else that it could not be told.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
+	// Device reads the machine's power, or the instance's state, from the device or
+	// cloud that is bound to the node.
+	// +optional
+	Device *DeviceCheck `json:"device,omitempty"`
 }
+
+// DeviceCheck is what the node's bound device says of its machine: a BMC, a PDU
+// or a hypervisor the power, a cloud the state of the instance. It is asked by one
+// read, under all limits, and last, where every other check saw nothing.
+//
+// Off, stopped or terminated is no activity: a witness for dead. On or running is
+// neither. A health check may take power for health, but activity means that the
+// machine does something, and one whose kernel hangs is on. Were that activity, no
+// hung machine would ever be fenced; were it none, each running one would count
+// as dead. So a machine that is on leaves the round to the other checks; where
+// there are none the round is done and has not failed, and after all required ones
+// the node is DEGRADED. No answer, an unknown state, one on the way between
+// the two, and a device that answers for another machine are the check gone wrong.
+type DeviceCheck struct{}
 
 // KubeletPortCheck connects to a kubelet.
 type KubeletPortCheck struct {
@@ -181,7 +200,7 @@ type StorageHold struct {
 }
 
 // Answer is what one check says.
-// +kubebuilder:validation:Enum=Activity;None;Error
+// +kubebuilder:validation:Enum=Activity;None;Neither;Error
 type Answer string
 
 // The answers. None of them: not answered yet.
@@ -190,7 +209,10 @@ const (
 	AnswerActivity Answer = "Activity"
 	// AnswerNone: it saw that there was none.
 	AnswerNone Answer = "None"
-	// AnswerError: it could not tell, which is neither.
+	// AnswerNeither: it could tell, and what it saw speaks neither for life nor for
+	// death: a machine that is on.
+	AnswerNeither Answer = "Neither"
+	// AnswerError: it could not tell.
 	AnswerError Answer = "Error"
 )
 
@@ -243,6 +265,9 @@ type ActivityRecord struct {
 	// Degraded: unhealthy and alive; Saw is by what. Suspected anew after recheck.
 	// +optional
 	Degraded bool `json:"degraded,omitempty"`
+	// Reading: all other checks have answered, and the machine is being read.
+	// +optional
+	Reading bool `json:"reading,omitempty"`
 	// +optional
 	Saw string `json:"saw,omitempty"`
 	// DegradedSince is when it was first seen alive, and not taken for dead since.

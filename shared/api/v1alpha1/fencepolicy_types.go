@@ -31,6 +31,7 @@ type FencePolicy struct {
 // FencePolicySpec is what a person decides.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyEvidence) && has(self.secondEvidence))",message="earlyEvidence and secondEvidence exclude each other: one hurries, the other takes its time"
+// +kubebuilder:validation:XValidation:rule="!has(self.secondEvidence) || !(self.action in ['Isolate', 'None']) || !self.secondEvidence.checks.exists(c, has(c.device))",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
 type FencePolicySpec struct {
 	// Priority orders policies that select the same node: the lowest number
 	// decides everything but limits, of which the strictest hold. Two policies

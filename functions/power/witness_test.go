@@ -1,0 +1,92 @@
+package power
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ec2"
+	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestAnInstanceIsAWitness: what the cloud says of an instance is the answer of
+// the check of the device, and nothing but reads is asked of it.
+func TestAnInstanceIsAWitness(t *testing.T) {
+	const id, key, secret = "i-0123456789abcdef0", "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state, want := range map[ec2test.State]api.Answer{
+		ec2test.Pending:      api.AnswerNeither,
+		ec2test.Running:      api.AnswerNeither,
+		ec2test.Stopping:     api.AnswerError,
+		ec2test.ShuttingDown: api.AnswerError,
+		ec2test.Stopped:      api.AnswerNone,
+		ec2test.Terminated:   api.AnswerNone,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			cloud := &ec2test.Cloud{Secrets: map[string]string{key: secret}}
+			cloud.Hold(true)
+			cloud.Put(ec2test.Instance{ID: id, State: state, Zone: "eu-west-1a"})
+			srv := httptest.NewServer(cloud)
+			defer srv.Close()
+			p := &Power{Client: client, Open: func(_ context.Context, b *api.Binding) (device.Driver, error) { return ec2.Kind().Open(b.Params) }}
+			f := asked(client.Clock().Now())
+			f.Spec.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
+			still := f.Status.Lease
+			seen := fence.Seen{
+				Me: "me", Brakes: fence.Brakes{Looked: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
+				Node: fence.Node{Exists: true, UID: "uid", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown"}}},
+			}
+			err := p.Act(t.Context(), f, fence.Read, &seen)
+			st, act := fence.Decide(f, seen, client.Clock().Now())
+			got := st.Activity.Results[0]
+			if d := cmp.Diff(want, got.Answer); d != "" || act != fence.None || st.Phase != api.Pending {
+				t.Errorf("%s, action %q, %v, %+v: %s", st.Phase, act, err, got, d)
+			}
+			for _, a := range cloud.Actions() {
+				if a.Name != "DescribeInstances" {
+					t.Errorf("the cloud was told %+v", a)
+				}
+			}
+		})
+	}
+}
+
+// asked is a fence whose machine is about to be read as a check.
+func asked(now time.Time) *api.NodeFence {
+	at, long := metav1.NewMicroTime(now.Add(-time.Second)), metav1.NewMicroTime(now.Add(-time.Minute))
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{
+		Node: "n", NodeUID: "uid", Generation: 1, Binding: &api.Binding{Driver: "ec2"},
+		Policy: api.ResolvedPolicy{
+			Name: "p", Action: api.ActionReboot, Mode: api.Enforce, Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+			SecondEvidence: &api.SecondEvidence{
+				Checks: []api.ActivityCheck{{Device: &api.DeviceCheck{}}}, Required: 3, RatioPercent: 50,
+				Interval: metav1.Duration{Duration: time.Second}, Timeout: metav1.Duration{Duration: time.Minute},
+			},
+		},
+	}}
+	f.Status = api.NodeFenceStatus{
+		SchemaVersion: api.Schema, Generation: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
+		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
+		Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
+		Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{
+			Number: 1, StartedAt: &at, Since: &long, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}},
+		}},
+	}
+	return f
+}

@@ -1,0 +1,116 @@
+package fence
+
+import (
+	"fmt"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A check of second evidence may be the machine's own device. It is asked by
+// power, as every word with a machine is, and last: one read under a slot that is
+// given back at once, of a machine on which nothing was placed. What it read is
+// an answer of its round and nothing else: no proof, and no reason for an Off.
+
+const deviceSuffix = " device"
+
+// DeviceCheck names the check of the machine's device at this place of the policy.
+func DeviceCheck(place int) string { return fmt.Sprint(place) + deviceSuffix }
+
+// unread is the check of the device that has not answered in the round under
+// way, and whether all others have.
+func unread(r *api.CheckRound) (check *api.CheckResult, last bool) {
+	last = r.StartedAt != nil
+	for i := range r.Results {
+		switch c := &r.Results[i]; {
+		case c.Answer != "":
+		case strings.HasSuffix(c.Check, deviceSuffix):
+			check = c
+		default:
+			last = false
+		}
+	}
+	return check, last && check != nil
+}
+
+// spareDevice leaves the machine alone where the round is decided without it, and
+// in a dry run, which talks to no device.
+func (d *decision) spareDevice(r *api.CheckRound) {
+	c, last := unread(r)
+	if !last {
+		return
+	}
+	for _, o := range r.Results {
+		if o.Answer == api.AnswerError {
+			c.Answer, c.Message = api.AnswerNeither, "not asked: another check went wrong"
+			return
+		}
+	}
+	if d.spec.Policy.Mode == api.DryRun {
+		c.Answer, c.Message = api.AnswerNeither, "not asked: the policy is in DryRun"
+	}
+}
+
+// noteDevice keeps what the machine's device has just said for the round.
+func (d *decision) noteDevice() {
+	a, call := d.st.Activity, d.seen.Call
+	lost := d.st.Reason == api.CallLost
+	if !d.reading() || !lost && !d.justRead() {
+		return
+	}
+	c, _ := unread(&a.CheckRound)
+	if c == nil {
+		return
+	}
+	switch {
+	case lost: // none to repeat at once
+		c.Answer, c.Message = api.AnswerError, "nobody reported the end of the read"
+	case call.Wrong:
+		c.Answer, c.Message = api.AnswerError, "the device answers for another machine than the one bound" // S11
+	case call.Power == "Off":
+		c.Answer, c.Message = api.AnswerNone, "the machine reads off"
+	case call.Power == "On":
+		c.Answer, c.Message = api.AnswerNeither, "the machine is on"
+	default:
+		c.Answer, c.Message = api.AnswerError, "the machine's power is unknown: "+call.Err // S2
+	}
+}
+
+// reading: this fence is with power for one read, as a check.
+func (d *decision) reading() bool {
+	return d.st.Phase == api.Fencing && d.st.Activity != nil && d.st.Activity.Reading
+}
+
+// toDevice asks for a slot, since the machine's device is spoken with under all
+// limits, and hands the round over to power.
+func (d *decision) toDevice() Action {
+	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
+		d.st.DecidedAt, d.st.Activity.Reading = d.stamp(*r), true
+		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the second evidence, and no more")
+	}
+	if v := d.seen.Verdict; v != nil {
+		return d.hold(v.Reason, v.Message, v.Again)
+	}
+	return d.do(Reserve)
+}
+
+// witness reads the machine once, and gives round and slot back.
+func (d *decision) witness() Action {
+	a := d.st.Activity
+	if d.calledOff() || d.stale() {
+		if d.st.Phase != api.Fencing {
+			a.Reading = false
+		}
+		return None
+	}
+	if _, last := unread(&a.CheckRound); last {
+		if d.spoken() || d.early() {
+			return None
+		}
+		return d.call(api.CallRead)
+	}
+	a.Reading, d.st.Retries = false, 0
+	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
+	d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	return d.to(api.Pending, api.CheckingHold, "the machine was read: "+counts(d.spec.Policy.SecondEvidence, a))
+}

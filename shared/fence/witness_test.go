@@ -1,0 +1,251 @@
+package fence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// deviceSpec is of a fence whose policy asks a kubelet's port and the machine's
+// device; aloneSpec asks the device alone.
+func deviceSpec() api.NodeFenceSpec {
+	s := evidenceSpec()
+	p := *s.Policy.SecondEvidence
+	p.Checks = append(p.Checks[:1:1], api.ActivityCheck{Device: &api.DeviceCheck{}})
+	s.Policy.SecondEvidence = &p
+	return s
+}
+
+func aloneSpec() api.NodeFenceSpec {
+	s := deviceSpec()
+	s.Policy.SecondEvidence.Checks = s.Policy.SecondEvidence.Checks[1:]
+	return s
+}
+
+func (s state) asksDevice() bool {
+	p := s.spec.Policy.SecondEvidence
+	return p != nil && p.Checks[len(p.Checks)-1].Device != nil
+}
+
+func (s state) alone() bool { return len(s.spec.Policy.SecondEvidence.Checks) == 1 }
+
+// reads: the machine is being read as a check.
+func (s state) reads() bool {
+	return s.st.Phase == api.Fencing && s.st.Activity != nil && s.st.Activity.Reading
+}
+
+func (s state) witnessKey() string {
+	if !s.asksDevice() {
+		return ""
+	}
+	k := fmt.Sprint(s.alone(), s.sh.others, s.reads())
+	for _, c := range s.st.Activity.Results {
+		k += "," + string(c.Answer)
+	}
+	return k
+}
+
+// deviceLooks are what the checks beside the device can say.
+func deviceLooks(s state, r *api.CheckRound, with func(func(*Seen))) {
+	device := api.CheckResult{Check: DeviceCheck(1)}
+	if s.alone() {
+		with(func(y *Seen) { y.Checked = &Checked{Round: r.Number, Results: []api.CheckResult{device}} })
+		return
+	}
+	device.Check = DeviceCheck(2)
+	for _, a := range []api.Answer{api.AnswerActivity, api.AnswerNone, api.AnswerError, ""} {
+		with(func(y *Seen) {
+			y.Checked = &Checked{Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: a}, device}}
+		})
+	}
+}
+
+// device is what a round with a check of the device has come to, if it is over:
+// others is kept in the shadow from the look at which they answered.
+func (w *witnesses) device(s state, seen Seen, r *api.CheckRound, now time.Time) map[api.Answer]bool {
+	if w.round != r.Number {
+		w.round, w.others = r.Number, ""
+	}
+	c := seen.Checked
+	if c != nil && !c.Storage && c.Round == r.Number && !s.alone() {
+		w.others = c.Results[0].Answer
+	}
+	over := now.Sub(r.StartedAt.Time) > 5*time.Second+checkGrace
+	claim, call := s.st.Claim, seen.Call
+	switch read := call != nil && claim != nil && claim.Holder == seen.Me && call.Call == api.CallRead; {
+	case w.others == api.AnswerActivity || w.others == api.AnswerError:
+		return map[api.Answer]bool{w.others: true}
+	case read && call.Power == "Off" && !call.Wrong:
+		return map[api.Answer]bool{api.AnswerNone: true}
+	case read && call.Power == "On" && !call.Wrong && !s.alone() && w.others == api.AnswerNone:
+		return map[api.Answer]bool{api.AnswerNone: true}
+	case read && call.Power == "On" && !call.Wrong:
+		return map[api.Answer]bool{api.AnswerNeither: true}
+	case read || over || s.reads() && claim != nil && !now.Before(claim.NotAfter.Time):
+		return map[api.Answer]bool{api.AnswerError: true}
+	}
+	return nil
+}
+
+// undecided: a round in which nothing spoke for death was done. After all that are
+// required the node is DEGRADED.
+func (w witnesses) undecided(now time.Time) witnesses {
+	w.done++
+	if w.done < 2 {
+		return w
+	}
+	w.done, w.failed = 0, 0
+	if w.alive.IsZero() {
+		w.alive = now
+	}
+	return w
+}
+
+// checkWitness: a call for the evidence is a read, and it comes last.
+func (w *walker) checkWitness(s state, sh shadow, a api.NodeFenceStatus, act Action, say func(bool, string)) bool {
+	if !s.asksDevice() || act != Read || a.Activity == nil || a.Activity.StartedAt == nil {
+		return false
+	}
+	say(s.alone() || sh.others == api.AnswerNone, "second evidence: the machine is read only where every other check saw nothing")
+	say(sh.decided != nil || !a.DecidedAt.IsZero(), "S14: the machine is read under a slot")
+	return true
+}
+
+// brokenWitness are Decides that lack one guard of the device's check each.
+var brokenWitness = map[string]decider{
+	"takes a machine that is on for dead": onRead(func(c *CallResult) bool { return c.Power == "On" }, "Off"),
+	"takes unknown power for off":         onRead(func(c *CallResult) bool { return c.Power == "" && !c.Wrong }, "Off"),
+	"takes another machine's off for this one's": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; asCheck(f) && c != nil && c.Wrong {
+			c.Wrong, c.Power = false, "Off"
+		}
+	}),
+	"takes unknown power for on": onRead(func(c *CallResult) bool { return c.Power == "" && !c.Wrong }, "On"),
+	"reads the machine before the others have answered": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		eachAnswer(s, func(a api.Answer) api.Answer {
+			if a == "" && s.Checked.Results[0].Check == "1" {
+				return api.AnswerNone
+			}
+			return a
+		})
+		if s.Checked != nil {
+			s.Checked.Results[len(s.Checked.Results)-1].Answer = ""
+		}
+	}),
+	"cuts the power instead of going back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if asCheck(f) && s.Call == nil {
+			f.Status.Activity.Reading = false
+		}
+	}),
+	"goes on from the read without the gate": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if asCheck(f) && st.Phase == api.Pending && st.Activity != nil && st.Activity.Failed > 0 {
+			st.Phase = api.Isolating
+		}
+		return st, act
+	},
+}
+
+func asCheck(f *api.NodeFence) bool {
+	return f.Status.Phase == api.Fencing && f.Status.Activity != nil && f.Status.Activity.Reading
+}
+
+func onRead(which func(*CallResult) bool, power string) decider {
+	return before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; asCheck(f) && c != nil && c.Call == api.CallRead && which(c) {
+			c.Power, c.Err = power, ""
+		}
+	})
+}
+
+func TestEveryBrokenWitnessIsCaught(t *testing.T) {
+	for name, d := range brokenWitness {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWalker(d)
+			w.stopAtFirst, w.live, w.levels = true, false, false
+			w.run(deviceSpec(), aloneSpec())
+			if len(w.broken) == 0 {
+				t.Fatal("it survived the walk")
+			}
+			for p := range w.broken {
+				t.Log("caught by " + p)
+			}
+		})
+	}
+}
+
+// TestWitnessWalk walks a fence whose machine is a witness, alone and not.
+func TestWitnessWalk(t *testing.T) {
+	w := newWalker(Decide)
+	w.live, w.levels = false, false
+	w.run(deviceSpec(), aloneSpec())
+	for promise, where := range w.broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+	for _, edge := range []string{"Pending --> Fencing: CheckingActivity", "Fencing --> Pending: CheckingActivity", "Pending --> Isolating: Admitted"} {
+		if !w.edges[edge] {
+			t.Errorf("the walk never saw %s", edge)
+		}
+	}
+}
+
+// TestTheDevicesAnswer: what each reading is worth, and that the slot is given back.
+func TestTheDevicesAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec   api.NodeFenceSpec
+		call   CallResult
+		answer api.Answer
+		says   string
+		done   int32
+		failed int32
+	}{
+		"off is a witness for dead":                  {aloneSpec(), CallResult{Power: "Off"}, api.AnswerNone, "reads off", 1, 1},
+		"on alone is done, and has not failed":       {aloneSpec(), CallResult{Power: "On"}, api.AnswerNeither, "is on", 1, 0},
+		"on leaves it to the others":                 {deviceSpec(), CallResult{Power: "On"}, api.AnswerNeither, "is on", 1, 1},
+		"off beside the others":                      {deviceSpec(), CallResult{Power: "Off"}, api.AnswerNone, "reads off", 1, 1},
+		"unknown is neither, and is repeated (S2)":   {deviceSpec(), CallResult{Err: "timeout"}, api.AnswerError, "timeout", 0, 0},
+		"stopping is not stopped":                    {aloneSpec(), CallResult{Err: "stopping", Stopping: true}, api.AnswerError, "stopping", 0, 0},
+		"another machine's off is nobody's (S11)":    {aloneSpec(), CallResult{Wrong: true}, api.AnswerError, "another machine", 0, 0},
+		"another machine's, whatever power it tells": {aloneSpec(), CallResult{Wrong: true, Power: "Off"}, api.AnswerError, "another machine", 0, 0},
+	} {
+		at, now := stampOf(walkStart), walkStart.Add(time.Minute)
+		started := stampOf(now.Add(-time.Second))
+		f := &api.NodeFence{Spec: c.spec}
+		f.Status = api.NodeFenceStatus{
+			Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
+			Lease:    api.LeaseRecord{Renewed: "r0", StillSince: &at},
+			Claim:    &api.Claim{Holder: "me", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
+			Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
+		}
+		for i, check := range c.spec.Policy.SecondEvidence.Checks {
+			r := api.CheckResult{Check: fmt.Sprintf("%d kubeletPort", i+1), Answer: api.AnswerNone, Message: "silent"}
+			if check.Device != nil {
+				r = api.CheckResult{Check: DeviceCheck(i + 1)}
+			}
+			f.Status.Activity.Results = append(f.Status.Activity.Results, r)
+		}
+		seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		c.call.Call, c.call.At = api.CallRead, now
+		seen.Call = &c.call
+		st, act := Decide(f, seen, now)
+		last := st.Activity.Results[len(st.Activity.Results)-1]
+		if last.Answer != c.answer || !strings.Contains(last.Message, c.says) {
+			t.Errorf("%s: %+v", name, last)
+		}
+		if st.Phase != api.Pending || act != None || st.Activity.Reading || st.DecidedAt != nil || st.Power.LastRead != nil {
+			t.Errorf("%s: %s, action %q, %+v", name, st.Phase, act, st.Activity)
+		}
+		if d := cmp.Diff([]int32{c.done, c.failed}, []int32{st.Activity.Done, st.Activity.Failed}); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if d := cmp.Diff(&started, st.GivenBack); d != "" {
+			t.Errorf("%s: the slot: %s", name, d)
+		}
+	}
+}

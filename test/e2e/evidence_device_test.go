@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const byDevice = quick + `
+secondEvidence:
+  checks: [CHECKS]
+  required: 2
+  ratioPercent: 50
+  interval: 1s
+  recheck: 2s
+  then: Approve
+`
+
+// TestSecondEvidenceByDevice: the machine's BMC is the only other witness. A node
+// that has crashed and whose machine is on is DEGRADED, and gets no command; when
+// its machine has lost its power it counts as dead, and its work moves.
+func TestSecondEvidenceByDevice(t *testing.T) {
+	w := newWorld(t, 3, strings.ReplaceAll(byDevice, "CHECKS", "{device: {}}"))
+	w.start(nil)
+	victim := w.database(1)
+	w.node(victim, "crash")
+	w.held(victim, api.ActivitySeenHold)
+	f, err := w.Fences.Fence(w.ctx, victim)
+	must(t, err)
+	if f.Status.HostHA != "DEGRADED" || f.Status.Activity.Failed > 0 || f.Status.Placed.Taint {
+		t.Errorf("%s: %+v", f.Status.HostHA, f.Status.Activity)
+	}
+	if !told(f, api.CheckingHold, "reading the machine's power") {
+		t.Errorf("the history does not say that the machine was read: %+v", f.Status.History)
+	}
+	w.words(victim, "")
+	w.unmarked(victim)
+
+	w.node(victim, "power-loss")
+	w.moved("db-0", victim)
+	f, err = w.Fences.Fence(w.ctx, victim)
+	must(t, err)
+	if !told(f, api.NoActivity, "reads off") {
+		t.Errorf("the history does not say what was seen: %+v", f.Status.History)
+	}
+	w.words(victim, "")
+	w.oneWriter()
+}
