@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -122,16 +124,35 @@ func measureChains(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "fencing in %s\n", suite)
 		cmd := exec.CommandContext(ctx, "go", "test", "-tags", "bench", "-run", "TestBenchChain|TestMeasure", "-count=1", "-v", "-timeout", "30m", ".")
 		cmd.Dir = filepath.Join(root, suite)
-		out, err := cmd.CombinedOutput()
-		for l := range strings.Lines(string(out)) {
-			if _, text, ok := strings.Cut(l, "_test.go:"); ok {
+		if err := pass(cmd); err != nil {
+			return fmt.Errorf("%s: %w", suite, err)
+		}
+	}
+	return nil
+}
+
+// pass runs a test and prints what it logs, as it comes. All that it said is in
+// the error.
+func pass(cmd *exec.Cmd) error {
+	r, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	var all strings.Builder
+	done := make(chan error, 1)
+	go func() {
+		in := bufio.NewScanner(r)
+		for in.Scan() {
+			all.WriteString(in.Text() + "\n")
+			if _, text, ok := strings.Cut(in.Text(), "_test.go:"); ok {
 				_, text, _ = strings.Cut(text, ": ")
-				fmt.Print(text)
+				fmt.Println(text)
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w\n%s", suite, err, out)
-		}
+		done <- in.Err()
+	}()
+	err := cmd.Run()
+	_ = w.Close()
+	if err := errors.Join(err, <-done); err != nil {
+		return fmt.Errorf("%w\n%s", err, &all)
 	}
 	return nil
 }

@@ -14,8 +14,9 @@ func TestBenchChain(t *testing.T) {
 	w.deploy()
 	node := w.database()
 	var legs rig.Legs
-	for range 8 {
+	for i := range 8 {
 		legs.Add(w.crash(node).end())
+		t.Logf("fence %d of 8 has ended", i+1)
 		var err error
 		node, err = w.PodRunning(w.ctx, "db-0", node)
 		must(t, err)

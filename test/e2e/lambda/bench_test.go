@@ -18,13 +18,14 @@ func TestBenchChain(t *testing.T) {
 	w.enrolled(cloud)
 	node := w.database()
 	var legs rig.Legs
-	for range 8 {
+	for i := range 8 {
 		w.node(node, "crash")
 		next, err := w.PodRunning(w.ctx, "db-0", node)
 		must(t, err)
 		f, err := w.Phase(w.ctx, node, api.Finished)
 		must(t, err)
 		legs.Add(f)
+		t.Logf("fence %d of 8 has ended", i+1)
 		node = next
 	}
 	t.Logf("chain on Lambda: %s", &legs)
