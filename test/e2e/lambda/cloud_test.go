@@ -63,7 +63,10 @@ func (w *world) cloud() *ec2 {
 	c.OnStop = func(id string) { w.switched(c.nodes[id], "power-loss") }
 	c.OnStart = func(id string) { w.switched(c.nodes[id], "power-on") }
 	server := httptest.NewServer(c)
-	w.t.Cleanup(server.Close)
+	w.t.Cleanup(func() {
+		server.Close()
+		c.Settle() // what is on its way needs the lab's machines
+	})
 	w.aws["AWS_ENDPOINT_URL_EC2"] = server.URL
 	return c
 }

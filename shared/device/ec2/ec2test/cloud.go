@@ -63,6 +63,7 @@ type Cloud struct {
 	actions   []Action
 	refusals  map[string]Refusal
 	held      bool
+	hooks     sync.WaitGroup // OnStop and OnStart under way
 }
 
 // life is an instance, and what is about to happen to it.
@@ -113,7 +114,8 @@ func (c *Cloud) Hold(held bool) {
 	c.held = held
 }
 
-// Settle brings all that are on their way to where they go.
+// Settle brings all that are on their way to where they go, and waits until those
+// have arrived whose time had come already.
 func (c *Cloud) Settle() {
 	c.mu.Lock()
 	var all []*life
@@ -124,6 +126,7 @@ func (c *Cloud) Settle() {
 	for _, l := range all {
 		c.arrive(l, -1)
 	}
+	c.hooks.Wait()
 }
 
 // Terminate is what somebody else does, or an Auto Scaling group.
@@ -170,6 +173,8 @@ func (c *Cloud) arrive(l *life, turn int) {
 	if goal == Running {
 		hook = c.OnStart
 	}
+	c.hooks.Add(1)
+	defer c.hooks.Done()
 	c.mu.Unlock()
 	if hook != nil {
 		hook(id)
