@@ -69,20 +69,23 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	case fence.MarkNotReady:
 		return c.Client.MarkNotReady(ctx, node, uid)
 	case fence.ClearOutOfService:
-		return c.Client.OutOfService(ctx, node, uid, false)
+		return c.Client.ClearOutOfService(ctx, node, uid)
 	case fence.Release:
-		return c.release(ctx, f, seen.Left.Delete)
+		return c.release(ctx, f, seen)
 	}
 	return fmt.Errorf("cleanup can't %s", a)
 }
 
 // release sets the out-of-service taint and force-deletes the pods together:
 // either alone leaves the volumes attached for minutes.
-func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, pods []fence.Pod) error {
+func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	pods := seen.Left.Delete
 	errs := make([]error, len(pods)+1)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallel)
-	wg.Go(func() { errs[len(pods)] = c.Client.OutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, true) })
+	wg.Go(func() {
+		errs[len(pods)] = c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version)
+	})
 	for i, p := range pods {
 		slots <- struct{}{}
 		wg.Go(func() {

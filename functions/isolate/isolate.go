@@ -51,9 +51,9 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 }
 
 // Act places the marks. What was there before is in the record already (S22).
-func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *fence.Seen) error {
+func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
 	if a != fence.Isolate {
 		return fmt.Errorf("isolate can't %s", a)
 	}
-	return i.Client.Isolate(ctx, f.Spec.Node, f.Spec.NodeUID, f.UID, f.Status.Placed.Cordon)
+	return i.Client.Isolate(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
 }

@@ -75,11 +75,11 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 			case act == DropFinalizer:
 				seen.Finalizer = false
 			case act == ClearOutOfService:
-				seen.Node.OutOfService = false
+				seen.Node.OutOfService, seen.Cleared = false, true
 			case act == Isolate:
 				seen.Node.Taint = true
 			case act == Release:
-				seen.Node.OutOfService = true
+				seen.Node.OutOfService, seen.Cleared = true, false
 			}
 			was := act
 			st, act = w.decide(f, seen, now)

@@ -138,7 +138,9 @@ func vary(s state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Left = nil })
 		with(func(y *Seen) { y.Left, y.Node.OutOfService = pods, false })
 		with(func(y *Seen) { y.Node.OutOfService = false })
+		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:
+		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
 		with(func(y *Seen) { y.Finalizer = false })
 		with(func(y *Seen) { y.Finalizer, y.Node.Taint = false, false })
 		with(func(y *Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })

@@ -33,7 +33,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	}
 	entered := a.Phase != b.Phase && (a.Phase == api.PoweringOn || a.Phase == api.Fenced || a.Phase == api.Finished)
 	if entered && mine {
-		say(!(b.Placed.OutOfService && seen.Node.OutOfService), "S23: the out-of-service taint is off before the machine may be on")
+		say(!b.Placed.OutOfService || (seen.Cleared && !seen.Node.OutOfService), "S23: the out-of-service taint is off, and can't come back, before the machine may be on")
 	}
 	if a.Phase != api.Finished {
 		say(a.NextCheck != nil && !a.NextCheck.Time.Before(now.Truncate(time.Microsecond)) || reflect.DeepEqual(a, b), "S19: an open record says when to look next")

@@ -13,7 +13,7 @@ func (d *decision) recovering() Action {
 			d.st.Outcome = api.NodeReplaced
 		}
 	}
-	if mine && d.st.Placed.OutOfService && d.seen.Node.OutOfService {
+	if d.outOfService() {
 		return d.do(ClearOutOfService) // before anything else: the node may be on (S23)
 	}
 	if d.st.Outcome == "" {

@@ -69,6 +69,7 @@ func (d *decision) batch(left *Left) Action {
 		d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d pods, %d attachments to go", len(left.Delete), left.Attachments))
 	}
 	d.st.Placed.OutOfService = true
+	r.Batches++ // no batch without a save: whoever goes on meanwhile has the record, and this one nothing
 	r.Pods += int32(len(left.Delete))
 	return d.do(Release)
 }
@@ -78,14 +79,21 @@ func (d *decision) patience() time.Duration {
 	return min(max(Poll, d.since(d.st.Release.StartedAt)/2), 10*Poll)
 }
 
+// outOfService: the taint has still to go. That it is not seen is not enough: the
+// batch of an invocation that stood still may be about to place it (S23).
+func (d *decision) outOfService() bool {
+	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
+		return true
+	}
+	d.st.Placed.OutOfService = false
+	return false
+}
+
 // released: the out-of-service taint goes first (S23), then the machine comes
 // back, if it was we who cut it.
 func (d *decision) released() Action {
-	if d.st.Placed.OutOfService {
-		if d.seen.Node.OutOfService {
-			return d.do(ClearOutOfService)
-		}
-		d.st.Placed.OutOfService = false
+	if d.outOfService() {
+		return d.do(ClearOutOfService)
 	}
 	if d.st.Release.DoneAt == nil {
 		d.st.Release.DoneAt = d.at(0)
@@ -120,10 +128,9 @@ func (d *decision) signOfLife() string {
 
 // void ends a release: what came back to life is left to its own kubelet (S4).
 func (d *decision) void(alive string) Action {
-	if d.st.Placed.OutOfService && d.seen.Node.OutOfService {
+	if d.outOfService() {
 		return d.do(ClearOutOfService) // S23: never on a node that is on
 	}
-	d.st.Placed.OutOfService = false
 	rebooted := d.st.Proof.BootIDBefore != "" && d.seen.Node.BootID != d.st.Proof.BootIDBefore
 	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
 	if rebooted || d.st.Release.StartedAt != nil {

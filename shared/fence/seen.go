@@ -46,8 +46,11 @@ type Seen struct {
 
 // Node is how the API server has the node.
 type Node struct {
-	Exists     bool
-	UID        types.UID
+	Exists bool
+	UID    types.UID
+	// Version is the object's resourceVersion at this look: what is placed on the
+	// node is placed on it as it was looked at, or not at all.
+	Version    string
 	BootID     string
 	Conditions []Condition
 	// ControlPlane nodes are fenced only by the rule of quorum (S13).
@@ -170,7 +173,7 @@ const (
 	MarkNotReady Action = "MarkNotReady"
 	// Release sets the out-of-service taint and force-deletes. Owner: cleanup.
 	Release Action = "Release"
-	// ClearOutOfService removes that taint. Owners: cleanup, recover.
+	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.
 	Undo Action = "Undo"

@@ -26,7 +26,7 @@ func TestAProcessLooksOnce(t *testing.T) {
 		return seen.Node
 	}
 	isolate := func(ctx context.Context, c *fakeAPI) {
-		if err := c.Isolate(ctx, "a", "u1", "f1", true); err != nil {
+		if err := c.Isolate(ctx, "a", "u1", "", "f1", true); err != nil {
 			c.t.Error(err)
 		}
 	}

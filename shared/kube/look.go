@@ -134,7 +134,7 @@ var deleters = map[string]string{
 // NodeSeen is what a decision needs of a node.
 func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
-		Exists: true, UID: n.UID, BootID: n.Status.NodeInfo.BootID,
+		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: n.Status.NodeInfo.BootID,
 		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
 	}
 	if n.Labels[excludeLabel] == "true" {

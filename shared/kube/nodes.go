@@ -39,12 +39,15 @@ type marks struct {
 	unschedulable *bool
 	// scaleDown: the autoscaler's word against deleting this node.
 	scaleDown *bool
+	// touch places or removes an annotation that says nothing.
+	touch *bool
 }
 
 // Isolate places our taint, the word against deletion by cluster-autoscaler
-// unless somebody has written it already, and the cordon where asked, in one write.
-func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, fence types.UID, cordon bool) error {
-	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+// unless somebody has written it already, and the cordon where asked, in one write,
+// on the node as it was looked at.
+func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, version string, fence types.UID, cordon bool) error {
+	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		var m marks
 		rest, found := without(n.Spec.Taints, api.IsolationTaint, string(fence))
 		if !found {
@@ -71,7 +74,7 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, fence 
 
 // Unisolate removes our taint of that fence and, where it is still ours, the cordon.
 func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fence string, cordon bool) error {
-	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+	return c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
 		var m marks
 		if rest, found := without(n.Spec.Taints, api.IsolationTaint, fence); found {
 			m.taints, m.changeTaints = rest, true
@@ -84,32 +87,56 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fenc
 			no := false
 			m.scaleDown = &no
 		}
+		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between
+			no := false
+			m.touch = &no
+		}
 		return m, nil
 	})
 }
 
-// OutOfService places or removes Kubernetes' out-of-service taint (KEP-2268).
-func (c *Client) OutOfService(ctx context.Context, node string, uid types.UID, placed bool) error {
-	return c.mark(ctx, node, uid, func(n *rawNode) (marks, error) {
+// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the
+// node as it was looked at: ErrConflict says that the node has changed since.
+func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string) error {
+	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, api.OutOfServiceTaintValue)
-		if found == placed {
+		if found {
 			return marks{}, nil
 		}
-		if placed {
-			t := corev1.Taint{Key: api.OutOfServiceTaint, Value: api.OutOfServiceTaintValue, Effect: corev1.TaintEffectNoExecute}
-			raw, err := json.Marshal(t)
-			if err != nil {
-				return marks{}, fmt.Errorf("encode taint: %w", err)
-			}
-			rest = append(rest, raw)
+		raw, err := json.Marshal(corev1.Taint{Key: api.OutOfServiceTaint, Value: api.OutOfServiceTaintValue, Effect: corev1.TaintEffectNoExecute})
+		if err != nil {
+			return marks{}, fmt.Errorf("encode taint: %w", err)
 		}
-		return marks{taints: rest, changeTaints: true}, nil
+		return marks{taints: append(rest, raw), changeTaints: true}, nil
 	})
 }
 
-// mark applies one change against the node's resourceVersion, again when
-// somebody else wrote, and refuses a node that is not the one meant (S6).
-func (c *Client) mark(ctx context.Context, node string, uid types.UID, change func(*rawNode) (marks, error)) error {
+// ClearOutOfService removes that taint. The node is changed also where the taint
+// is not on it, so that whoever looked before this and is about to place it
+// can't any more (S23).
+func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID) error {
+	touched, yes, no := false, true, false
+	err := c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
+		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, api.OutOfServiceTaintValue)
+		touched = !found
+		if found {
+			return marks{taints: rest, changeTaints: true}, nil
+		}
+		return marks{touch: &yes}, nil
+	})
+	if err != nil || !touched {
+		return err
+	}
+	return c.mark(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{touch: &no}, nil })
+}
+
+// touchedBy is an annotation that is on a node for the moment between two writes.
+const touchedBy = "nodefence.io/touched"
+
+// mark applies one change against the node's resourceVersion, and refuses a node
+// that is not the one meant (S6). With a version, the node must be as it was then;
+// without one, it is tried again when somebody else wrote.
+func (c *Client) mark(ctx context.Context, node string, uid types.UID, version string, change func(*rawNode) (marks, error)) error {
 	var err error
 	for range tries {
 		var n *rawNode
@@ -120,11 +147,14 @@ func (c *Client) mark(ctx context.Context, node string, uid types.UID, change fu
 		if n == nil || n.UID != uid {
 			return nil // the next look sees that the node is gone or another
 		}
+		if version != "" && n.ResourceVersion != version {
+			return fmt.Errorf("mark node %s: it is not as it was looked at: %w", node, ErrConflict)
+		}
 		m, cerr := change(n)
 		if cerr != nil {
 			return cerr
 		}
-		if err = c.writeMarks(ctx, n, m); !isConflict(err) {
+		if err = c.writeMarks(ctx, n, m); version != "" || !isConflict(err) {
 			return err
 		}
 	}
@@ -145,15 +175,21 @@ func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
 			spec["unschedulable"] = nil
 		}
 	}
-	meta := map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID}
-	if m.scaleDown != nil {
-		meta["annotations"] = map[string]any{api.ScaleDownDisabled: nil}
-		if *m.scaleDown {
-			meta["annotations"] = map[string]any{api.ScaleDownDisabled: "true"}
+	annotations := map[string]any{}
+	for key, is := range map[string]*bool{api.ScaleDownDisabled: m.scaleDown, touchedBy: m.touch} {
+		if is != nil {
+			annotations[key] = nil
+			if *is {
+				annotations[key] = "true"
+			}
 		}
 	}
-	if len(spec) == 0 && m.scaleDown == nil {
+	if len(spec)+len(annotations) == 0 {
 		return nil
+	}
+	meta := map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
 	}
 	return c.patch(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": meta, "spec": spec})
 }

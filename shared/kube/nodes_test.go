@@ -43,7 +43,7 @@ func node(managed, taints, unschedulable string) string {
 // included that this code does not know (S22).
 func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 	ctx := context.Background()
-	isolate := func(c *Client) error { return c.Isolate(ctx, "a", "u1", "f1", true) }
+	isolate := func(c *Client) error { return c.Isolate(ctx, "a", "u1", "", "f1", true) }
 	undo := func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", true) }
 	for name, c := range map[string]struct {
 		node, want string
@@ -52,7 +52,7 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"taint and cordon are placed in one write": {node("", foreign, ""), held(node("", foreign+","+ours, "true"), "true"), isolate},
 		"on a node without taints":                 {node("", "", ""), held(node("", ours, "true"), "true"), isolate},
 		"without the cordon where none is asked": {node("", foreign, ""), held(node("", foreign+","+ours, ""), "true"),
-			func(c *Client) error { return c.Isolate(ctx, "a", "u1", "f1", false) }},
+			func(c *Client) error { return c.Isolate(ctx, "a", "u1", "", "f1", false) }},
 		"a cordon that is there stays":                  {node("", foreign, "true"), held(node("", foreign+","+ours, "true"), "true"), isolate},
 		"an earlier fence's taint gives way to ours":    {node("", earlier+","+foreign, ""), held(node("", foreign+","+ours, "true"), "true"), isolate},
 		"both are removed":                              {node(manages, foreign+","+ours, "true"), node(manages, foreign, ""), undo},
@@ -61,11 +61,10 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"a cordon that is not asked for stays":          {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "f1", false) }},
 		"the word against deletion that is there stays": {held(node("", foreign, ""), "false"), held(node("", foreign+","+ours, "true"), "false"), isolate},
 		"ours goes with the rest":                       {held(node(holds, ours, ""), "true"), node(holds, "", ""), undo},
+		"what a clearing left goes too":                 {strings.Replace(node(manages, ours, "true"), `"a":"1"`, `"a":"1","nodefence.io/touched":"true"`, 1), node(manages, "", ""), undo},
 		"another's stays":                               {held(node(manages, ours, "true"), "true"), held(node(manages, "", ""), "true"), undo},
 		"the taint of another fence stays":              {node("", earlier, ""), node("", earlier, ""), undo},
-		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", true) }},
-		"out of service no more":                        {node("", outOf+","+foreign, ""), node("", foreign, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
-		"out of service in another's words stays":       {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.OutOfService(ctx, "a", "u1", false) }},
+		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "") }},
 		"a node of the same name is another":            {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
 		"a node that is gone stays gone":                {"", "", isolate},
 	} {
@@ -116,7 +115,7 @@ func TestMarksGiveWayToOtherWriters(t *testing.T) {
 					f.set(nodePath, node("", foreign, ""))
 				}
 			}
-			if err := api.Isolate(t.Context(), "a", "u1", "f1", true); !errors.Is(err, c.want) {
+			if err := api.Isolate(t.Context(), "a", "u1", "", "f1", true); !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
 			want := held(node("", ours, "true"), "true")
@@ -136,7 +135,7 @@ func TestMarksGiveWayToOtherWriters(t *testing.T) {
 func TestMarksAreBoundToTheNodeThatWasRead(t *testing.T) {
 	api := newFakeAPI(t)
 	api.set(nodePath, node("", "", ""))
-	if err := api.Isolate(t.Context(), "a", "u1", "f1", true); err != nil {
+	if err := api.Isolate(t.Context(), "a", "u1", "", "f1", true); err != nil {
 		t.Fatal(err)
 	}
 	want := []request{{
@@ -146,5 +145,45 @@ func TestMarksAreBoundToTheNodeThatWasRead(t *testing.T) {
 	}}
 	if d := cmp.Diff(want, api.writes()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestWhatIsPlacedLateFails: an invocation that has looked and stood still places
+// nothing on a node that was cleared meanwhile, whether the taint was there or not (S23).
+func TestWhatIsPlacedLateFails(t *testing.T) {
+	ctx := t.Context()
+	for name, c := range map[string]struct{ before, cleared string }{
+		"the taint was there":     {node("", outOf+","+foreign, ""), node("", foreign, "")},
+		"nothing but the taint":   {node("", outOf, ""), node("", "", "")},
+		"the taint was not there": {node("", foreign, ""), node("", foreign, "")},
+		"another's words for it":  {node("", theirOut+","+foreign, ""), node("", theirOut+","+foreign, "")},
+		"no taint at all":         {node("", "", ""), node("", "", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.set(nodePath, c.before)
+			looked, err := api.Node(ctx, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := api.ClearOutOfService(ctx, "a", "u1"); err != nil {
+				t.Fatal(err)
+			}
+			left := api.text(nodePath)
+			if d := cmp.Diff(c.cleared, left); d != "" {
+				t.Errorf("cleared:\n%s", d)
+			}
+			for what, place := range map[string]func() error{
+				"the out-of-service taint": func() error { return api.PlaceOutOfService(ctx, "a", "u1", looked.ResourceVersion) },
+				"the isolation":            func() error { return api.Isolate(ctx, "a", "u1", looked.ResourceVersion, "f1", true) },
+			} {
+				if err := place(); !errors.Is(err, ErrConflict) {
+					t.Errorf("%s was placed late: %v", what, err)
+				}
+			}
+			if d := cmp.Diff(left, api.text(nodePath)); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }

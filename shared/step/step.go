@@ -109,6 +109,9 @@ type invocation struct {
 	verdict  *fence.Verdict
 	resolved bool
 	checked  *fence.Checked
+	// cleared is the record's resourceVersion for which the out-of-service taint
+	// was removed last.
+	cleared string
 	// fence as last read or saved, nil if it is to be read; from is the phase
 	// that the event found it in
 	fence *api.NodeFence
@@ -148,6 +151,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	}
 	seen := fence.Seen{
 		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
+		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
 	if err := inv.World.Look(ctx, f, &seen); err != nil {
@@ -208,6 +212,9 @@ func (inv *invocation) act(ctx context.Context, d Decision, seen *fence.Seen) (m
 	if d.Err != nil || d.Fence.ResourceVersion == "" {
 		inv.fence = nil
 		return true, nil
+	}
+	if d.Action == fence.ClearOutOfService {
+		inv.cleared = d.Fence.ResourceVersion
 	}
 	return true, nil
 }

@@ -20,10 +20,10 @@ func (w *world) invoke(why string) {
 	var call *fence.CallResult
 	var checked *fence.Checked
 	var verdict *fence.Verdict
-	from := w.record.Status.Phase
+	from, cleared := w.record.Status.Phase, -1
 	for range 16 {
 		seen := w.look(me)
-		seen.Call, seen.Checked = call, checked
+		seen.Call, seen.Checked, seen.Cleared = call, checked, cleared == w.saves
 		if verdict != nil {
 			seen.Verdict = verdict
 		}
@@ -50,6 +50,9 @@ func (w *world) invoke(why string) {
 			continue
 		}
 		call = w.act(act, seen)
+		if act == fence.ClearOutOfService {
+			cleared = w.saves
+		}
 	}
 	if w.record.Status.Phase != from || (w.record.Status.NextCheck != nil && !w.record.Status.NextCheck.After(w.now)) {
 		w.wake(10*time.Millisecond, "reply")

@@ -117,6 +117,9 @@ type ReleaseRecord struct {
 	Deadline *Time `json:"deadline,omitempty"`
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
+	// Batches that were begun: each is saved before it is carried out.
+	// +optional
+	Batches int32 `json:"batches,omitempty"`
 	// Pods that were force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
