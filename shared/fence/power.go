@@ -160,12 +160,12 @@ func (d *decision) readOrOff() Action {
 		if d.st.Power.CutByUs && d.braking() {
 			return d.hold(api.StoppedHold, "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}
-		d.st.Power.LeaseFresh = d.leaseFresh()
-		d.st.Power.OffAt = d.at(0)
-		d.st.Power.OffCalls++
 		if d.spareDump() {
 			return None
 		}
+		d.st.Power.LeaseFresh = d.leaseFresh()
+		d.st.Power.OffAt = d.at(0)
+		d.st.Power.OffCalls++
 		if !d.st.Power.CutByUs {
 			d.st.Power.Cuts++
 		}
