@@ -169,3 +169,22 @@ func TestWalkOfKdump(t *testing.T) {
 	}
 	t.Logf("%d states, %d decisions", len(w.seen), w.decisions)
 }
+
+// TestADumpAfterTheYes: nothing is noted as sent, and the slot is free again.
+func TestADumpAfterTheYes(t *testing.T) {
+	at := stampOf(walkStart)
+	f := &api.NodeFence{Spec: kdumpSpec()}
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+	}
+	seen := usual(state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a")
+	seen.Dump = &Dump{NodeUID: f.Spec.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
+	st, act := Decide(f, seen, walkStart)
+	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpHold || st.GivenBack == nil || st.DecidedAt != nil {
+		t.Errorf("%s %s, action %q, given back %v", st.Phase, st.Reason, act, st.GivenBack)
+	}
+	if p := st.Power; p.OffAt != nil || p.OffCalls != 0 || p.CutByUs {
+		t.Errorf("noted as sent: %+v", p)
+	}
+}

@@ -63,18 +63,14 @@ func (c *cluster) set(nodes ...corev1.Node) {
 	c.nodes = nodes
 }
 
-// told keeps the events.
+// told is a broker.
 type told struct {
-	mu     sync.Mutex
-	events []event.Event
 	// down: the broker is away.
 	down bool
 	sent chan event.Event
 }
 
 func (t *told) Send(_ context.Context, e event.Event) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.down {
 		return errors.New("the broker is away")
 	}
