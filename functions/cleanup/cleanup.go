@@ -48,18 +48,9 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 			return err
 		}
 	}
-	pods, err := c.Client.PodsOn(ctx, f.Spec.Node)
-	if err != nil {
-		return err
-	}
-	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.Node)
-	if err != nil {
-		return err
-	}
-	left := leftOf(pods)
-	left.Attachments = len(attached)
-	seen.Left = &left
-	return nil
+	var err error
+	seen.Left, err = c.left(ctx, f)
+	return err
 }
 
 // Act is one batch of the release, or a mark around it.
@@ -76,21 +67,33 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	return fmt.Errorf("cleanup can't %s", a)
 }
 
-// release sets the out-of-service taint and force-deletes the pods together:
+// release does what the strategy says, all together: of taint and deletions
 // either alone leaves the volumes attached for minutes.
 func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	pods := seen.Left.Delete
-	errs := make([]error, len(pods)+1)
+	left, how := seen.Left, f.Spec.Policy.Cleanup
+	var all []func() error
+	if how.Taints() {
+		all = append(all, func() error { return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version) })
+	}
+	for _, p := range fence.Batch(f, left) {
+		all = append(all, func() error {
+			if how.RespectDisruptionBudgets {
+				return c.Client.ForceEvict(ctx, p)
+			}
+			return c.Client.ForceDelete(ctx, p)
+		})
+	}
+	for _, a := range left.Detach {
+		all = append(all, func() error { return c.Client.Detach(ctx, a) })
+	}
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallel)
-	wg.Go(func() {
-		errs[len(pods)] = c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version)
-	})
-	for i, p := range pods {
+	for i, do := range all {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			errs[i] = c.Client.ForceDelete(ctx, p)
+			errs[i] = do()
 		})
 	}
 	wg.Wait()

@@ -1,6 +1,8 @@
 package cleanup
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,7 +17,7 @@ const mirrorAnnotation = "kubernetes.io/config.mirror"
 // that belong to the node rather than to the work on it: mirror pods, pods of a
 // DaemonSet, and pods that tolerate the out-of-service taint. Pods that ended
 // hold no volume and are left to Kubernetes.
-func leftOf(pods []corev1.Pod) fence.Left {
+func leftOf(pods []corev1.Pod) *fence.Left {
 	var left fence.Left
 	for i := range pods {
 		p := &pods[i]
@@ -23,15 +25,30 @@ func leftOf(pods []corev1.Pod) fence.Left {
 		case !ours(p):
 		case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0:
 			left.Terminating++ // deleted already; a finalizer holds it
+			left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (finalizer "+strings.Join(p.Finalizers, ", ")+")")
 		default:
-			left.Delete = append(left.Delete, fence.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID})
+			left.Delete = append(left.Delete, fence.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: ready(p)})
 		}
 	}
-	return left
+	return &left
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// ended pods hold no volume.
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 func ours(p *corev1.Pod) bool {
-	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+	if ended(p) {
 		return false
 	}
 	if _, mirror := p.Annotations[mirrorAnnotation]; mirror {

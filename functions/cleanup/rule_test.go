@@ -21,7 +21,9 @@ func TestThePodRule(t *testing.T) { // S24
 		"an ordinary pod is deleted":       {func(*corev1.Pod) {}, deleted},
 		"a terminating pod is deleted too": {func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &five }, deleted},
 		"a pod that only a finalizer holds is waited for": {
-			func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &zero }, fence.Left{Terminating: 1}},
+			func(p *corev1.Pod) {
+				p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.Finalizers = &now, &zero, []string{"example.com/f"}
+			}, fence.Left{Terminating: 1, Names: []string{"pod default/p (finalizer example.com/f)"}}},
 		"a static pod is left":   {func(p *corev1.Pod) { p.Annotations = map[string]string{mirrorAnnotation: "x"} }, fence.Left{}},
 		"a finished pod is left": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, fence.Left{}},
 		"a DaemonSet's pod is left": {func(p *corev1.Pod) {
@@ -45,7 +47,7 @@ func TestThePodRule(t *testing.T) { // S24
 	} {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		c.change(&p)
-		if d := cmp.Diff(c.want, leftOf([]corev1.Pod{p})); d != "" {
+		if d := cmp.Diff(&c.want, leftOf([]corev1.Pod{p})); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}

@@ -200,6 +200,7 @@ func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
 func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	all := maps.Clone(broken)
 	maps.Copy(all, brokenEarly)
+	maps.Copy(all, brokenGentle)
 	for name, d := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

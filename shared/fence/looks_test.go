@@ -48,6 +48,9 @@ func waits(s state) []time.Duration {
 	}
 	switch s.st.Phase {
 	case api.Releasing:
+		if s.isGentle() {
+			all = append(all, 131*time.Second)
+		}
 		return append(all, 31*time.Second, 51*time.Second)
 	case api.Recovering:
 		return append(all, 71*time.Second)
@@ -121,6 +124,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
 	kdumpLooks(s, now, with)
+	gentleLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

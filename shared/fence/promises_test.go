@@ -24,6 +24,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
 	w.checkEvidence(s, sh, f, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
+	checkGentle(s, sh, seen, a, act, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
 	}

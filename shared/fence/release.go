@@ -31,6 +31,11 @@ func (d *decision) releasing() Action {
 	}
 	d.st.Release.LeftPods = int32(len(left.Delete) + left.Terminating)
 	d.st.Release.LeftAttachments = int32(left.Attachments)
+	if d.spec.Policy.Cleanup.Strategy == api.CleanupNone && d.st.Release.DoneAt == nil {
+		d.st.Release.StartedAt = d.at(0)
+		d.tell(api.Released, "cleanup strategy None: pods and volumes are left to Kubernetes and to the machine's own kubelet")
+		return d.released()
+	}
 	if !begun && d.st.Release.LeftPods+d.st.Release.LeftAttachments == 0 {
 		d.st.Release.StartedAt = d.at(0)
 		return d.released() // nothing to free: no mark is placed
@@ -46,9 +51,12 @@ func (d *decision) releasing() Action {
 func (d *decision) batch(left *Left) Action {
 	r := &d.st.Release
 	if r.Deadline != nil && !d.now.Before(r.Deadline.Time) {
-		d.tell(api.ReleaseTimedOut, fmt.Sprintf("%d pods and %d attachments are left after %s; going on",
-			r.LeftPods, r.LeftAttachments, d.spec.Policy.Timeouts.Release.Duration))
+		d.tell(api.ReleaseTimedOut, d.unreleased(left))
 		return d.released()
+	}
+	n, wait := d.due(left)
+	if wait && !d.spec.Policy.Cleanup.Taints() {
+		return None // nothing of ours is on the node: waiting needs no proof
 	}
 	if p := d.st.Proof; p.Kind == api.ProofSeenOff && d.since(&p.At) > ProofValidity {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
@@ -60,17 +68,19 @@ func (d *decision) batch(left *Left) Action {
 		r.MarkedAt = d.at(0)
 		return d.do(MarkNotReady)
 	}
-	if r.StartedAt != nil && len(left.Delete) == 0 && d.seen.Node.OutOfService {
-		d.next(d.patience())
+	if wait {
 		return None
 	}
 	if r.StartedAt == nil {
 		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
-		d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d pods, %d attachments to go", len(left.Delete), left.Attachments))
+		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	d.st.Placed.OutOfService = true
+	d.st.Placed.OutOfService = d.spec.Policy.Cleanup.Taints()
+	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
+	if !d.spec.Policy.Cleanup.Taints() {
+		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
+	}
 	r.Batches++ // no batch without a save: whoever goes on meanwhile has the record, and this one nothing
-	r.Pods += int32(len(left.Delete))
 	return d.do(Release)
 }
 
@@ -99,13 +109,20 @@ func (d *decision) released() Action {
 		d.st.Release.DoneAt = d.at(0)
 	}
 	d.st.Power.LastRead, d.st.Power.NotBefore = nil, nil
-	if d.owesPowerOn() {
-		return d.to(api.PoweringOn, api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
+	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
+	if d.st.Reason == api.ReleaseTimedOut {
+		reason, msg = d.st.Reason, d.st.Message
 	}
-	d.tell(api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods))
+	if d.owesPowerOn() {
+		return d.to(api.PoweringOn, reason, msg)
+	}
+	d.tell(reason, msg)
 	why := d.staysOff()
 	if !d.st.Power.CutByUs {
 		why = "it was not nodefence that switched this machine off"
+	}
+	if reason == api.ReleaseTimedOut {
+		why += "; " + msg
 	}
 	return d.to(api.Fenced, api.StaysOff, why)
 }

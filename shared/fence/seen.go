@@ -143,12 +143,36 @@ type Left struct {
 	Terminating int
 	// Attachments of volumes to this node.
 	Attachments int
+	// Detach are those of them that no pod of the node uses any more.
+	Detach []Attachment
+	// Budgets are the disruption budgets that pods in Delete name.
+	Budgets map[string]Disruption
+	// Names says in words what is left besides Delete, and what holds it.
+	Names []string
 }
 
 // Pod is one pod, by UID: another one of its name is another pod (S6).
 type Pod struct {
 	Namespace, Name string
 	UID             types.UID
+	// Budgets that it counts for, where they are to be respected, unless it is
+	// being deleted already.
+	Budgets []string
+	// Ready: its Ready condition is True.
+	Ready bool
+}
+
+// Attachment is one VolumeAttachment, by UID.
+type Attachment struct {
+	Name string
+	UID  types.UID
+}
+
+// Disruption is what a PodDisruptionBudget allows now.
+type Disruption struct {
+	Allowed, Healthy, Wanted int32
+	// UnreadyFree: it lets pods go that are not Ready.
+	UnreadyFree bool
 }
 
 // Action is the one thing to do next.
@@ -171,7 +195,8 @@ const (
 	On   Action = "On"
 	// MarkNotReady sets Ready=Unknown. Owner: cleanup.
 	MarkNotReady Action = "MarkNotReady"
-	// Release sets the out-of-service taint and force-deletes. Owner: cleanup.
+	// Release sets the out-of-service taint and force-deletes, as the policy's
+	// cleanup says. Owner: cleanup.
 	Release Action = "Release"
 	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
 	ClearOutOfService Action = "ClearOutOfService"

@@ -44,6 +44,8 @@ type shadow struct {
 	served bool
 	// sick is since when the policy's condition has held; zero if it does not.
 	sick time.Time
+	// deleted is when pods were last asked to go, where that is counted.
+	deleted time.Time
 	witnesses
 	// dumpSince is when a dump of this node was first heard of.
 	dumpSince time.Time
@@ -139,6 +141,9 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
 		s := w.queue[0]
 		w.queue = w.queue[1:]
+		if two, ok := gently(s); ok {
+			w.push(two)
+		}
 		for _, l := range looks(s) {
 			w.step(s, l)
 			if two := s; w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
@@ -203,10 +208,11 @@ func (w *walker) step(s state, l look) {
 	}
 	sh.level(s.st, after, l.seen, act)
 	sh.served = sh.served || act == Off || act == Release
+	sh.deletedBy(after, act, now)
 	if act == Off || act == On {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + boundAt(&s.spec, after.Power.Level).EffectDelay.Duration)
 	}
-	next := state{st: strip(after), now: now, spec: s.spec, sh: sh}
+	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
 	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) {
 		return
 	}
@@ -269,7 +275,7 @@ func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action
 // strip drops what no decision reads.
 func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
-	st.Release.Batches, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = 0, 0, 0, 0
+	st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = 0, 0, 0, 0, 0
 	st.Power.LastError = ""
 	if st.Activity != nil {
 		st.Activity = st.Activity.DeepCopy()
@@ -325,6 +331,9 @@ func key(s state) string {
 	}
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
+	}
+	if s.isGentle() {
+		k = append(k, gentleKey(s, age)...)
 	}
 	if e := evidenceKey(s, age) + s.kdumpKey(age); e != "" {
 		k = append(k, e)

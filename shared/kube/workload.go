@@ -59,12 +59,9 @@ func (c *Client) EventsAbout(ctx context.Context, node string) ([]corev1.Event, 
 // ForceDelete removes exactly this pod, at once: another pod of its name, or
 // none, is left alone (S6).
 func (c *Client) ForceDelete(ctx context.Context, p fence.Pod) error {
-	uid, now := types.UID(p.UID), int64(0)
+	now := int64(0)
 	err := c.rest.Delete().AbsPath("/api/v1/namespaces/" + p.Namespace + "/pods/" + p.Name).
-		Body(&metav1.DeleteOptions{
-			TypeMeta:           metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-			GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &uid},
-		}).Do(ctx).Error()
+		Body(deletion(p.UID, &now)).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -116,6 +116,11 @@ type FencePolicySpec struct {
 	// +listType=atomic
 	// +optional
 	Levels []PowerLevel `json:"levels,omitempty"`
+	// Cleanup is how the pods and volumes of a machine that is proven off are
+	// released.
+	// +kubebuilder:default={}
+	// +optional
+	Cleanup Cleanup `json:"cleanup,omitzero"`
 	// +kubebuilder:default={}
 	// +optional
 	Timeouts Timeouts `json:"timeouts,omitzero"`

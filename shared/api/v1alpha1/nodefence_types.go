@@ -136,9 +136,11 @@ type ResolvedPolicy struct {
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
-	Levels   []PowerLevel `json:"levels,omitempty"`
-	Timeouts Timeouts     `json:"timeouts"`
-	Retries  Retries      `json:"retries"`
+	Levels []PowerLevel `json:"levels,omitempty"`
+	// +optional
+	Cleanup  Cleanup  `json:"cleanup,omitzero"`
+	Timeouts Timeouts `json:"timeouts"`
+	Retries  Retries  `json:"retries"`
 	// Limits are those of every policy that selects the node; all must hold.
 	// +kubebuilder:validation:MaxItems=64
 	Limits []ScopedLimits `json:"limits"`

@@ -123,6 +123,14 @@ type ReleaseRecord struct {
 	// Pods that were force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
+	// BatchAt is when pods were last asked to be deleted, Batch how many that was,
+	// InMinute how many it and the batches less than a minute before it were together.
+	// +optional
+	BatchAt *Time `json:"batchAt,omitempty"`
+	// +optional
+	Batch int32 `json:"batch,omitempty"`
+	// +optional
+	InMinute int32 `json:"inMinute,omitempty"`
 	// LeftPods, LeftAttachments at the last look.
 	// +optional
 	LeftPods int32 `json:"leftPods,omitempty"`

@@ -1,0 +1,121 @@
+package cleanup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// left looks at what of the node is still to be released under the policy.
+func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
+	how := f.Spec.Policy.Cleanup
+	if how.Strategy == api.CleanupNone {
+		return &fence.Left{}, nil
+	}
+	pods, err := c.Client.PodsOn(ctx, f.Spec.Node)
+	if err != nil {
+		return nil, err
+	}
+	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.Node)
+	if err != nil {
+		return nil, err
+	}
+	var used map[string]bool
+	if how.Detaches() {
+		if pods, attached, used, err = c.storage(ctx, how.StorageClasses, pods, attached); err != nil {
+			return nil, err
+		}
+	}
+	left := leftOf(pods)
+	attachments(left, attached, used)
+	if how.RespectDisruptionBudgets && len(left.Delete) > 0 {
+		return left, c.budgets(ctx, left, pods)
+	}
+	return left, nil
+}
+
+// storage keeps the pods and attachments whose volumes are of one of these
+// classes, all if none is named, and tells which volumes any pod of the node uses.
+func (c *Cleaner) storage(ctx context.Context, classes []string, pods []corev1.Pod, attached []storagev1.VolumeAttachment) (
+	minePods []corev1.Pod, mine []storagev1.VolumeAttachment, used map[string]bool, err error) {
+	used = map[string]bool{}
+	for _, p := range pods {
+		chosen := len(classes) == 0
+		for _, claim := range claims(&p) {
+			pvc, err := c.Client.Claim(ctx, p.Namespace, claim)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			if pvc == nil {
+				continue
+			}
+			used[pvc.Spec.VolumeName] = true
+			chosen = chosen || pvc.Spec.StorageClassName != nil && slices.Contains(classes, *pvc.Spec.StorageClassName)
+		}
+		if chosen {
+			minePods = append(minePods, p)
+		}
+	}
+	if len(classes) == 0 {
+		return minePods, attached, used, nil
+	}
+	for _, a := range attached {
+		name := a.Spec.Source.PersistentVolumeName
+		if name == nil {
+			continue // a volume within a pod's own spec has no class
+		}
+		pv, err := c.Client.Volume(ctx, *name)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if pv != nil && slices.Contains(classes, pv.Spec.StorageClassName) {
+			mine = append(mine, a)
+		}
+	}
+	return minePods, mine, used, nil
+}
+
+// claims are the names of the claims that a pod uses.
+func claims(p *corev1.Pod) (names []string) {
+	if ended(p) {
+		return nil
+	}
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			names = append(names, p.Name+"-"+v.Name)
+		}
+	}
+	return names
+}
+
+// attachments counts and names them, each with its CSI driver, since that is who
+// has to let it go. Where used is known, those that no pod uses are to be deleted.
+func attachments(left *fence.Left, attached []storagev1.VolumeAttachment, used map[string]bool) {
+	var names []string
+	for _, a := range attached {
+		left.Attachments++
+		volume := a.Spec.Source.PersistentVolumeName
+		name := "volume " + a.Name
+		if volume != nil {
+			name = "volume " + *volume
+		}
+		name += " (CSI driver " + a.Spec.Attacher
+		if e := a.Status.DetachError; e != nil {
+			name += fmt.Sprintf(": %.120q", e.Message)
+		}
+		names = append(names, name+")")
+		if used != nil && volume != nil && !used[*volume] && a.DeletionTimestamp == nil {
+			left.Detach = append(left.Detach, fence.Attachment{Name: a.Name, UID: a.UID})
+		}
+	}
+	left.Names = append(names, left.Names...)
+}

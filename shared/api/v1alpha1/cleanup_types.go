@@ -1,0 +1,73 @@
+package v1alpha1
+
+// Cleanup is how the work of a machine that is proven off is released.
+// +kubebuilder:validation:XValidation:rule="self.strategy == 'ResourceDeletion' || !(has(self.deletionsPerMinute) || has(self.storageClasses) || (has(self.respectDisruptionBudgets) && self.respectDisruptionBudgets))",message="deletionsPerMinute, respectDisruptionBudgets and storageClasses release pod by pod: they need strategy ResourceDeletion, because the out-of-service taint frees everything at once"
+type Cleanup struct {
+	// Strategy Both sets Kubernetes' out-of-service taint and force-deletes the
+	// pods together, which is the fastest. OutOfService sets the taint alone and
+	// leaves the deletions to Kubernetes, at its next sweep. ResourceDeletion sets
+	// no taint: it force-deletes the pods, and then the VolumeAttachments of
+	// volumes that no pod of the node uses any more. None releases nothing: the
+	// machine is switched off and on, and its pods are its own kubelet's. Under
+	// each of them pods that belong to the node rather than to the work on it stay:
+	// mirror pods, pods of a DaemonSet, and pods that tolerate the out-of-service
+	// taint.
+	// +kubebuilder:default=Both
+	// +optional
+	Strategy CleanupStrategy `json:"strategy,omitempty"`
+	// DeletionsPerMinute is how many pods of one node may be force-deleted within
+	// any minute. Unless set: as many as there are. Nodes that are fenced at the
+	// same time (limits.maxConcurrent) count for themselves.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	DeletionsPerMinute *int32 `json:"deletionsPerMinute,omitempty"`
+	// RespectDisruptionBudgets deletes a pod only if its PodDisruptionBudget lets
+	// it go, by Kubernetes' eviction API. Such a budget counts a pod on a lost node
+	// as unavailable already: where that leaves it nothing to allow, its pods stay
+	// held, unless it says unhealthyPodEvictionPolicy AlwaysAllow. After
+	// timeouts.release nothing more is deleted: under action Reboot the machine is
+	// switched on and its kubelet takes the pods up again; under PowerOff they stay
+	// bound to it until a person deletes them.
+	// +optional
+	RespectDisruptionBudgets bool `json:"respectDisruptionBudgets,omitempty"`
+	// StorageClasses releases only pods that use a volume of one of these classes,
+	// and only the attachments of such volumes. All other pods are left as they are.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	StorageClasses []string `json:"storageClasses,omitempty"`
+}
+
+// CleanupStrategy is how work is released.
+// +kubebuilder:validation:Enum=Both;OutOfService;ResourceDeletion;None
+type CleanupStrategy string
+
+// The strategies. A record from before there was a choice has none: Both.
+const (
+	CleanupBoth             CleanupStrategy = "Both"
+	CleanupOutOfService     CleanupStrategy = "OutOfService"
+	CleanupResourceDeletion CleanupStrategy = "ResourceDeletion"
+	CleanupNone             CleanupStrategy = "None"
+)
+
+// Taints tells whether the out-of-service taint is set: never where the release
+// is pod by pod (S24), whatever the strategy says.
+func (c Cleanup) Taints() bool {
+	return !c.selective() && (c.Strategy == "" || c.Strategy == CleanupBoth || c.Strategy == CleanupOutOfService)
+}
+
+// Deletes tells whether nodefence itself force-deletes pods.
+func (c Cleanup) Deletes() bool {
+	return c.Strategy != CleanupNone && (c.Strategy != CleanupOutOfService || c.selective())
+}
+
+// Detaches tells whether nodefence itself deletes VolumeAttachments: only where no
+// taint has Kubernetes do it.
+func (c Cleanup) Detaches() bool { return c.Deletes() && !c.Taints() }
+
+func (c Cleanup) selective() bool {
+	return c.DeletionsPerMinute != nil || c.RespectDisruptionBudgets || len(c.StorageClasses) > 0
+}

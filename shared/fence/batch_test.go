@@ -1,0 +1,175 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func TestDisruptionBudgets(t *testing.T) { // S24
+	pod := func(ready bool, budgets ...string) Pod {
+		return Pod{Namespace: "a", Name: "p", Ready: ready, Budgets: budgets}
+	}
+	none := Disruption{Healthy: 2, Wanted: 2}
+	for name, c := range map[string]struct {
+		budget Disruption
+		pods   []Pod
+		free   int
+		held   string
+	}{
+		"a pod without a budget goes":               {none, []Pod{pod(true)}, 1, ""},
+		"an exhausted budget holds a ready pod":     {Disruption{Healthy: 2, Wanted: 2}, []Pod{pod(true, "b")}, 0, "budget b: 2 healthy, 2 wanted, 0 may go"},
+		"a budget that is not met holds":            {Disruption{Healthy: 1, Wanted: 2}, []Pod{pod(false, "b")}, 0, "1 healthy, 2 wanted"},
+		"a budget is spent":                         {Disruption{Allowed: 1, Healthy: 1, Wanted: 0}, []Pod{pod(true, "b"), pod(true, "b")}, 1, "0 may go"},
+		"a budget that is met lets an unready go":   {none, []Pod{pod(false, "b"), pod(false, "b")}, 2, ""},
+		"one that says AlwaysAllow lets it go, too": {Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []Pod{pod(false, "b")}, 1, ""},
+		"but not a ready one":                       {Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []Pod{pod(true, "b")}, 0, "may go"},
+		"two budgets of one pod hold it":            {Disruption{Allowed: 9}, []Pod{pod(true, "b", "c")}, 0, "counts for two"},
+		"a budget that was not read allows nothing": {Disruption{}, []Pod{pod(true, "unread")}, 0, "budget unread"},
+	} {
+		left := &Left{Delete: c.pods, Budgets: map[string]Disruption{"b": c.budget}}
+		free, held := permitted(api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true}, left)
+		if len(free) != c.free || !strings.Contains(strings.Join(held, ";"), c.held) || len(free)+len(held) != len(c.pods) {
+			t.Errorf("%s: %d go, held %q", name, len(free), held)
+		}
+		if left.Budgets["b"] != c.budget {
+			t.Errorf("%s: what was seen was changed", name)
+		}
+	}
+}
+
+// TestStrategies: who frees what under each.
+func TestStrategies(t *testing.T) { // S24
+	one := int32(1)
+	type does struct{ taints, deletes, detaches bool }
+	for name, c := range map[string]struct {
+		how  api.Cleanup
+		want does
+	}{
+		"a record of an older nodefence": {api.Cleanup{}, does{true, true, false}},
+		"both":                           {api.Cleanup{Strategy: api.CleanupBoth}, does{true, true, false}},
+		"the taint":                      {api.Cleanup{Strategy: api.CleanupOutOfService}, does{true, false, false}},
+		"deletion":                       {api.Cleanup{Strategy: api.CleanupResourceDeletion}, does{false, true, true}},
+		"none":                           {api.Cleanup{Strategy: api.CleanupNone}, does{}},
+		"none, whatever else is set":     {api.Cleanup{Strategy: api.CleanupNone, DeletionsPerMinute: &one}, does{}},
+		"a rate is pod by pod, whatever is asked":    {api.Cleanup{Strategy: api.CleanupBoth, DeletionsPerMinute: &one}, does{false, true, true}},
+		"budgets are pod by pod":                     {api.Cleanup{Strategy: api.CleanupOutOfService, RespectDisruptionBudgets: true}, does{false, true, true}},
+		"one storage's pods are pod by pod":          {api.Cleanup{StorageClasses: []string{"x"}}, does{false, true, true}},
+		"deletion at a rate is no different from it": {api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one}, does{false, true, true}},
+	} {
+		if d := cmp.Diff(c.want, does{c.how.Taints(), c.how.Deletes(), c.how.Detaches()}, cmp.AllowUnexported(does{})); d != "" {
+			t.Errorf("%s:\n%s", name, d)
+		}
+	}
+}
+
+// TestAMinuteNeverHasMoreDeletionsThanAllowed lets a release of twenty pods at
+// seven a minute run to its end, with a device that answers at once.
+func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
+	rate, pods := int32(7), 20
+	spec := walkSpec()
+	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
+	spec.Policy.Timeouts.Release.Duration = time.Hour
+	f := releasing(spec)
+	seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+	var at []time.Time
+	now := walkStart
+	for range 1000 {
+		if f.Status.Phase != api.Releasing && f.Status.Phase != api.Fencing {
+			break
+		}
+		if n := f.Status.NextCheck; n != nil && n.After(now) {
+			now = n.Time
+		}
+		if f.Status.Phase == api.Fencing {
+			f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now) // seen off anew
+		}
+		seen.Left = &Left{Delete: make([]Pod, pods)}
+		st, act := Decide(f, seen, now)
+		f.Status = st
+		if act != Release {
+			continue
+		}
+		for range Batch(f, seen.Left) {
+			at, pods = append(at, now), pods-1
+		}
+		if age := now.Sub(f.Status.Proof.At.Time); age > ProofValidity {
+			t.Errorf("released on a proof of %s", age)
+		}
+	}
+	if pods != 0 || f.Status.Phase != api.PoweringOn || f.Status.Release.Pods != 20 {
+		t.Fatalf("%d pods are left, phase %s, %d counted: %s", pods, f.Status.Phase, f.Status.Release.Pods, f.Status.Message)
+	}
+	for i := range at {
+		if j := i + int(rate); j < len(at) && at[j].Sub(at[i]) < time.Minute {
+			t.Errorf("%d deletions within %s", rate+1, at[j].Sub(at[i]))
+		}
+	}
+}
+
+// releasing is a fence whose machine we cut and saw off.
+func releasing(spec api.NodeFenceSpec) *api.NodeFence {
+	f := &api.NodeFence{Spec: spec}
+	f.Name, f.UID = "n", "fence-1"
+	start := stampOf(walkStart)
+	f.Status = api.NodeFenceStatus{Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
+		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{CutByUs: true, Cut: []int32{0}}}
+	return f
+}
+
+func proofOf(at time.Time) *api.Proof {
+	return &api.Proof{Kind: api.ProofSeenOff, FenceUID: "fence-1", Generation: 1, NodeUID: "uid-1", BootIDBefore: "a", At: stampOf(at)}
+}
+
+// TestWaitsAreSaid: each way of waiting names its cause, and its end is stated.
+func TestWaitsAreSaid(t *testing.T) { // S28
+	one := int32(1)
+	volume := "volume pv-1 (CSI driver csi.example.com)"
+	for name, c := range map[string]struct {
+		how    api.Cleanup
+		left   Left
+		at     time.Duration
+		reason api.Reason
+		words  string
+		phase  api.Phase
+	}{
+		"a volume that does not go": {api.Cleanup{}, Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
+			api.ReleaseWaiting, "waiting for " + volume, api.Releasing},
+		"a volume that has not gone in time": {api.Cleanup{}, Left{Attachments: 1, Names: []string{volume}}, time.Minute,
+			api.ReleaseTimedOut, "1 attachments are left after 50s: " + volume + "; going on", api.PoweringOn},
+		"the rate": {api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one}, Left{Delete: make([]Pod, 3)}, 2 * time.Second,
+			api.DeletionsPaced, "deletionsPerMinute is 1, the next go at 00:01:00", api.Releasing},
+		"a budget": {api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true},
+			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
+			api.BudgetsHold, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
+		"a budget that held to the end": {api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true},
+			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
+			api.ReleaseTimedOut, "held: pod a/p by budget a/b", api.PoweringOn},
+		"a finalizer, where no taint is on": {api.Cleanup{Strategy: api.CleanupResourceDeletion}, Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
+			api.ReleaseWaiting, "waiting for pod a/p (finalizer x)", api.Releasing},
+		"nothing is released": {api.Cleanup{Strategy: api.CleanupNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
+	} {
+		spec := walkSpec()
+		spec.Policy.Cleanup = c.how
+		f := releasing(spec)
+		seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen.Left = &c.left
+		f.Status, _ = Decide(f, seen, walkStart)
+		if c.at > 0 {
+			seen.Node.OutOfService = false // what is on it does not hold up the end
+			if c.at < time.Minute {
+				seen.Node.OutOfService = f.Status.Placed.OutOfService
+			}
+			now := walkStart.Add(c.at)
+			f.Status.Proof = proofOf(now)
+			f.Status, _ = Decide(f, seen, now)
+		}
+		if st := f.Status; st.Reason != c.reason || !strings.Contains(st.Message, c.words) || st.Phase != c.phase {
+			t.Errorf("%s: %s %s: %s", name, st.Phase, st.Reason, st.Message)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// pod by pod: what a walk adds for a release at a rate, under budgets. It is
+// entered where a release begins and left where it ends, since nothing else reads
+// how work is released.
+
+// gentle is such a policy.
+func gentle(s api.NodeFenceSpec) api.NodeFenceSpec {
+	one := int32(1)
+	s.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one, RespectDisruptionBudgets: true}
+	s.Policy.Timeouts.Release.Duration = 130 * time.Second
+	return s
+}
+
+func (s state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.CleanupResourceDeletion }
+
+// gently is the same state under such a policy, if a release of it may begin.
+func gently(s state) (state, bool) {
+	ok := s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.isGentle() && !s.isEarly() && !s.checked() &&
+		!climbed(s) && s.spec.Trigger.Request == nil && s.spec.Policy.Action.Device() && s.spec.Policy.Kdump == nil && s.st.Restarts == 0
+	s.spec = gentle(s.spec)
+	return s, ok
+}
+
+// settled: a release that has ended is like any other.
+func settled(s state) state {
+	begun := s.st.Release.StartedAt != nil && s.st.Release.DoneAt == nil
+	if s.isGentle() && s.st.Phase != api.Releasing && !(begun && s.st.Phase == api.Fencing) {
+		plain := walkSpec()
+		s.spec.Policy.Cleanup, s.spec.Policy.Timeouts.Release = plain.Policy.Cleanup, plain.Policy.Timeouts.Release
+		s.sh.deleted = time.Time{}
+		s.st.Release.BatchAt, s.st.Release.InMinute = nil, 0
+	}
+	return s
+}
+
+// gentleKey is what such a release reads besides.
+func gentleKey(s state, age func(*api.Time, ...time.Duration) string) []any {
+	deleted := stampOf(s.sh.deleted)
+	return []any{"gentle", age(s.st.Release.BatchAt, Poll, deletionWindow), s.st.Release.InMinute, age(&deleted, deletionWindow)}
+}
+
+// gentleLooks: two pods, of a budget that lets both go, one or none.
+func gentleLooks(s state, with func(func(*Seen))) {
+	if !s.isGentle() || s.st.Phase != api.Releasing {
+		return
+	}
+	pod := Pod{Name: "p", Ready: true, Budgets: []string{"b"}}
+	for allowed := range int32(3) {
+		with(func(y *Seen) {
+			y.Left = &Left{Delete: []Pod{pod, pod}, Attachments: 1, Budgets: map[string]Disruption{"b": {Allowed: allowed, Healthy: 2, Wanted: 2}}}
+		})
+	}
+	with(func(y *Seen) { y.Left = &Left{Attachments: 1, Detach: []Attachment{{Name: "v"}}} })
+}
+
+// deletedBy is when pods were really last asked to go.
+func (sh *shadow) deletedBy(after api.NodeFenceStatus, act Action, now time.Time) {
+	if act == Release && after.Release.Batch > 0 {
+		sh.deleted = now
+	}
+}
+
+func checkGentle(s state, sh shadow, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if !s.isGentle() {
+		return
+	}
+	say(!a.Placed.OutOfService, "S24: no taint frees all at once where the release is pod by pod")
+	if act != Release || seen.Left == nil {
+		return
+	}
+	n := a.Release.Batch
+	say(n <= 1 && (n == 0 || sh.deleted.IsZero() || now.Sub(sh.deleted) >= deletionWindow), "S24: no minute has more deletions than the rate")
+	allowed := int32(0)
+	for _, p := range seen.Left.Delete {
+		if len(p.Budgets) == 0 {
+			allowed++
+		}
+		for _, b := range p.Budgets {
+			allowed = max(allowed, seen.Left.Budgets[b].Allowed)
+		}
+	}
+	say(n <= allowed, "S24: no pod is deleted against its budget")
+}
+
+// brokenGentle lack one guard of such a release each.
+var brokenGentle = map[string]decider{
+	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup = api.Cleanup{} }),
+	"forgets when it deleted last":                   before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
+	"does not ask the budgets": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		if s.Left != nil {
+			left := *s.Left
+			left.Delete = make([]Pod, len(left.Delete))
+			s.Left = &left
+		}
+	}),
+}
