@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -24,9 +25,7 @@ func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
 			out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
 		}
 	}
-	out = append(out,
-		"API server: set Ready to Unknown, place the out-of-service taint, force-delete the node's pods",
-		fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Timeouts.Release.Duration))
+	out = append(out, released(p)...)
 	if p.Action != api.ActionReboot || b.LeaveOff {
 		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: taint and cordon away")
 	}
@@ -34,4 +33,32 @@ func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
 		device+"On, if it was nodefence that switched it off",
 		device+"State, until it reads on",
 		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then taint and cordon away", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration))
+}
+
+// released is what becomes of the node's work.
+func released(p *api.ResolvedPolicy) []string {
+	how := p.Cleanup
+	if how.Strategy == api.CleanupNone {
+		return []string{"the node's pods and volumes are left as they are (cleanup.strategy None)"}
+	}
+	words := "API server: set Ready to Unknown"
+	if how.Taints() {
+		words += ", place the out-of-service taint"
+	}
+	if how.Deletes() {
+		words += ", force-delete the node's pods"
+	}
+	if len(how.StorageClasses) > 0 {
+		words += " that use storage of class " + strings.Join(how.StorageClasses, ", ")
+	}
+	if n := how.DeletionsPerMinute; n != nil {
+		words += fmt.Sprintf(", at most %d a minute", *n)
+	}
+	if how.RespectDisruptionBudgets {
+		words += ", as their disruption budgets allow"
+	}
+	if how.Detaches() {
+		words += ", then the attachments of volumes that no pod of it uses any more"
+	}
+	return []string{words, fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Timeouts.Release.Duration)}
 }
