@@ -98,6 +98,9 @@ func badPolicies(t *testing.T, w *world) {
 		"healthy counts as unhealthy": {`unhealthy: {conditions: [{type: Ready, status: "True"}]}`, "Ready=True is what healthy means"},
 		"an unknown action":           {`action: Explode`, "action"},
 		"nothing at once":             {`limits: {maxConcurrent: 0}`, "maxConcurrent"},
+		"a rate, and all at once":     {`cleanup: {deletionsPerMinute: 3}`, "need strategy ResourceDeletion"},
+		"budgets, and all at once":    {`cleanup: {strategy: OutOfService, respectDisruptionBudgets: true}`, "need strategy ResourceDeletion"},
+		"one storage of nothing":      {`cleanup: {strategy: None, storageClasses: [x]}`, "need strategy ResourceDeletion"},
 	} {
 		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -38,7 +38,8 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	w := newWorld(t, 5, trusting+"secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod}]}\n")
+	policy := trusting + "secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod}]}\n"
+	w := newWorld(t, 5, policy)
 	root, err := rig.Root()
 	must(t, err)
 	file := filepath.Join(root, "infra/knative/base/rights.yaml")
@@ -62,14 +63,17 @@ func TestRights(t *testing.T) {
 	a := asking{world: w}
 	must(t, o.publish(a.request(second, "/me", "1", a.token(second, "1", 600))))
 	w.phase(second, api.Finished)
-	third := w.moved("db-0", second)
+	w.moved("db-0", second)
 	must(t, o.publish(a.request(first, "/me", "2", a.token(first, "2", 600))))
 	w.until("the first node to be fenced again", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, first)
 		return f != nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
 	})
 
-	// A machine loses its power; later a Node object of the same name replaces it.
+	// The machine with the work loses its power, and the work is released pod by pod;
+	// later a Node object of the same name replaces it.
+	third := w.moved("db-0", "")
+	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true, storageClasses: [lab]}\n")))
 	w.node(third, "power-loss")
 	w.phase(third, api.Fenced)
 	w.moved("db-0", third)

@@ -25,7 +25,9 @@ type Cleanup struct {
 	// RespectDisruptionBudgets deletes a pod only if its PodDisruptionBudget lets
 	// it go, by Kubernetes' eviction API. Such a budget counts a pod on a lost node
 	// as unavailable already: where that leaves it nothing to allow, its pods stay
-	// held, unless it says unhealthyPodEvictionPolicy AlwaysAllow. After
+	// held, unless it says unhealthyPodEvictionPolicy AlwaysAllow. A pod that
+	// Kubernetes itself has asked to leave (by default five minutes after its node
+	// was lost) counts for no budget any more. After
 	// timeouts.release nothing more is deleted: under action Reboot the machine is
 	// switched on and its kubelet takes the pods up again; under PowerOff they stay
 	// bound to it until a person deletes them.

@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// removals are the API server's answers to what nodefence asked to be gone.
+type removals struct {
+	mu  sync.Mutex
+	all []removal
+}
+
+type removal struct {
+	path   string
+	at     time.Time
+	status int
+}
+
+// startWatched runs nodefence, and keeps what it has the API server remove.
+func (w *world) startWatched() *removals {
+	w.t.Helper()
+	r := &removals{}
+	w.start(func(o *local.Options) {
+		o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(req *http.Request) (*http.Response, error) {
+				at := time.Now()
+				resp, err := next.RoundTrip(req)
+				if err == nil && (req.Method == http.MethodDelete || strings.HasSuffix(req.URL.Path, "/eviction")) {
+					r.mu.Lock()
+					r.all = append(r.all, removal{req.URL.Path, at, resp.StatusCode})
+					r.mu.Unlock()
+				}
+				return resp, err
+			})
+		})
+	})
+	return r
+}
+
+// of are the removals that were granted, of objects of this kind.
+func (r *removals) of(kind string) (all []removal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.all {
+		if strings.Contains(x.path, "/"+kind+"/") && x.status < 300 {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// forget what was before.
+func (r *removals) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = nil
+}
+
+// taints watches a node, and says when the watch ends whether the out-of-service
+// taint was ever on it.
+func (w *world) taints(node string) (ever func() bool) {
+	w.t.Helper()
+	watch, err := w.Kube.CoreV1().Nodes().Watch(w.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node})
+	must(w.t, err)
+	seen, done := false, make(chan struct{})
+	go func() {
+		defer close(done)
+		for e := range watch.ResultChan() {
+			n, ok := e.Object.(*corev1.Node)
+			seen = seen || ok && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == api.OutOfServiceTaint })
+		}
+	}()
+	return func() bool { watch.Stop(); <-done; return seen }
+}
+
+// cleanup has the policy release so from the next fence on.
+func (w *world) cleanup(how string) {
+	w.t.Helper()
+	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick+"cleanup: "+how+"\n")))
+}
+
+// finished waits until a node's fence of this generation has ended.
+func (w *world) finished(node string, generation int64) *api.NodeFence {
+	w.t.Helper()
+	var f *api.NodeFence
+	w.until("fence of "+node+" to end", func() (bool, error) {
+		var err error
+		f, err = w.Fences.Fence(w.ctx, node)
+		return err == nil && f != nil && f.Spec.Generation == generation && f.Status.Generation == generation && f.Status.Phase == api.Finished, nil
+	})
+	return f
+}
+
+// TestCleanupStrategies fences a node under each strategy: who sets the taint, who
+// deletes, who detaches, and where the work comes back.
+func TestCleanupStrategies(t *testing.T) { // S24
+	w := newWorld(t, 3, quick)
+	asked := w.startWatched()
+	victim := w.database(1)
+	generations := map[string]int64{}
+	for _, c := range []struct {
+		how                      string
+		taint, deletes, detaches bool
+		moves                    bool
+	}{
+		{"{strategy: Both}", true, true, false, true},
+		{"{strategy: OutOfService}", true, false, false, true},
+		{"{strategy: ResourceDeletion}", false, true, true, true},
+		{"{strategy: None}", false, false, false, false},
+	} {
+		w.cleanup(c.how)
+		asked.forget()
+		ever := w.taints(victim)
+		w.node(victim, "crash")
+		generations[victim]++
+		next := victim
+		if c.moves {
+			next = w.moved("db-0", victim)
+		}
+		f := w.finished(victim, generations[victim])
+		if got := ever(); got != c.taint {
+			t.Errorf("%s: out-of-service taint seen: %v", c.how, got)
+		}
+		if n := len(asked.of("pods")); (n > 0) != c.deletes {
+			t.Errorf("%s: nodefence deleted %d pods", c.how, n)
+		}
+		if n := len(asked.of("volumeattachments")); (n > 0) != c.detaches {
+			t.Errorf("%s: nodefence detached %d volumes", c.how, n)
+		}
+		if f.Status.Outcome != api.Recovered || slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.ReleaseTimedOut }) {
+			t.Errorf("%s: %s\n%s", c.how, f.Status.Outcome, rig.Story(f))
+		}
+		w.unmarked(victim)
+		victim = next
+	}
+	w.oneWriter()
+}
+
+// TestOneStoragesPodsAreReleased: pods that use none of the policy's storage
+// classes stay bound to the node, and come back with it.
+func TestOneStoragesPodsAreReleased(t *testing.T) { // S24
+	w := newWorld(t, 3, quick+"cleanup: {strategy: ResourceDeletion, storageClasses: [lab]}\n")
+	asked := w.startWatched()
+	victim := w.database(1)
+	stays := w.bound("bystander", victim)
+	ever := w.taints(victim)
+	w.node(victim, "crash")
+	w.moved("db-0", victim)
+	w.phase(victim, api.Finished)
+	if p := w.Pod(w.ctx, "bystander"); p == nil || p.UID != stays || p.Spec.NodeName != victim || p.DeletionTimestamp != nil {
+		t.Errorf("the pod without such storage is %+v", p)
+	}
+	if got := asked.of("pods"); len(got) != 1 || !strings.HasSuffix(got[0].path, "/db-0") {
+		t.Errorf("nodefence deleted %+v", got)
+	}
+	if ever() {
+		t.Error("the out-of-service taint was set")
+	}
+	w.oneWriter()
+}
+
+// bound runs a pod without volumes on a node, which Kubernetes does not ask to leave.
+func (w *world) bound(name, node string) types.UID {
+	w.t.Helper()
+	p, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "pinned"}},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "example.invalid/c"}}, Tolerations: []corev1.Toleration{
+			{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists}, {Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists}}},
+	}, metav1.CreateOptions{})
+	must(w.t, err)
+	_, err = w.PodRunning(w.ctx, name, "")
+	must(w.t, err)
+	return p.UID
+}
+
+// TestDeletionsPerMinute counts by the API server's answers: no minute, however it
+// is laid, has more than the policy allows, and all pods go in the end.
+func TestDeletionsPerMinute(t *testing.T) { // S24
+	const rate, pods = 2, 3
+	w := newWorld(t, 2, quick+"cleanup: {strategy: ResourceDeletion, deletionsPerMinute: 2}\n")
+	asked := w.startWatched()
+	for i := range pods {
+		w.bound([]string{"a", "b", "c"}[i], "node-0")
+	}
+	w.node("node-0", "crash")
+	f := w.phase("node-0", api.Finished)
+	got := asked.of("pods")
+	if len(got) != pods || f.Status.Release.Pods != pods {
+		t.Fatalf("%d pods were deleted, %d counted\n%s", len(got), f.Status.Release.Pods, rig.Story(f))
+	}
+	slices.SortFunc(got, func(a, b removal) int { return a.at.Compare(b.at) })
+	// The requests of one batch leave together; between batches lies a minute of
+	// the API server's clock, less the way there.
+	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-2*time.Second {
+		t.Errorf("%d deletions within %s", rate+1, apart)
+	}
+	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.DeletionsPaced }) {
+		t.Errorf("nothing says why it took so long\n%s", rig.Story(f))
+	}
+}
+
+// TestDisruptionBudgetsAreRespected: a pod that its budget holds is not deleted,
+// the record says so with numbers, and after the deadline it comes back with its
+// machine; where the budget lets unready pods go it moves.
+func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
+	held := strings.Replace(quick, "boot: 2m", "boot: 2m, release: 15s", 1) + "cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true}\n"
+	w := newWorld(t, 3, held)
+	asked := w.startWatched()
+	// A pod that Kubernetes has asked to leave already counts for no budget.
+	must(t, w.Apply(w.ctx, strings.Replace(rig.StatefulSet("db", 1), "      containers:\n",
+		"      tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists}, {key: node.kubernetes.io/not-ready, operator: Exists}]\n      containers:\n", 1)))
+	victim := w.moved("db-0", "")
+	budgets := w.Kube.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault)
+	one := intstr.FromInt32(1)
+	b, err := budgets.Create(w.ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	w.until("the budget to be counted", func() (bool, error) {
+		b, err = budgets.Get(w.ctx, "db", metav1.GetOptions{})
+		return err == nil && b.Status.CurrentHealthy == 1, err
+	})
+	before := w.Pod(w.ctx, "db-0").UID
+
+	w.node(victim, "crash")
+	f := w.finished(victim, 1)
+	if p := w.Pod(w.ctx, "db-0"); p == nil || p.UID != before || len(asked.of("pods")) != 0 {
+		t.Errorf("the pod did not stay: %+v", asked.of("pods"))
+	}
+	for reason, words := range map[api.Reason]string{
+		api.BudgetsHold:     "1 pods are held: pod default/db-0 by budget default/db: 0 healthy, 1 wanted, 0 may go; from ",
+		api.ReleaseTimedOut: "1 pods and 1 attachments are left after 15s; held: pod default/db-0 by budget default/db",
+	} {
+		if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == reason && strings.Contains(h.Message, words) }) {
+			t.Errorf("nothing says %s: %s\n%s", reason, words, rig.Story(f))
+		}
+	}
+
+	w.until("the pod to run again", func() (bool, error) {
+		b, err = budgets.Get(w.ctx, "db", metav1.GetOptions{})
+		return err == nil && b.Status.CurrentHealthy == 1, err
+	})
+	always := policyv1.AlwaysAllow
+	b.Spec.UnhealthyPodEvictionPolicy = &always
+	_, err = budgets.Update(w.ctx, b, metav1.UpdateOptions{})
+	must(t, err)
+	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(held, "release: 15s", "release: 4m", 1))))
+	w.node(victim, "crash")
+	w.moved("db-0", victim)
+	w.finished(victim, 2)
+	if got := asked.of("pods"); len(got) != 1 || !strings.HasSuffix(got[0].path, "/db-0/eviction") {
+		t.Errorf("nodefence deleted %+v", got)
+	}
+	w.oneWriter()
+}
