@@ -24,6 +24,7 @@ const (
 	kdump       = `{"kdump":{"firstMessage":"0s","quiet":"30s","longest":"15m"}}`
 	storage     = `{"storageHold":{"timeout":"60s","interval":"30s"}}`
 	early       = `{"earlyEvidence":{"leaseStillFor":"12s"}}`
+	podByPod    = `{"cleanup":{"strategy":"ResourceDeletion"}}`
 	tenth       = `{"limits":{"maxUnhealthy":null}}`
 )
 
@@ -128,13 +129,15 @@ var policyRows = map[string]row{
 	"levels.perStep":  {with: `{"levels":[{}]}`, from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
 	"levels.powerOff": {with: `{"levels":[{}]}`, from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
 
+	"cleanup.strategy":                 {from: `"Both"`, to: `"ResourceDeletion"`, ask: decides(phase(api.Releasing), provenOff)},
+	"cleanup.deletionsPerMinute":       {with: podByPod, from: `1`, to: `2`, ask: decides(phase(api.Releasing), provenOff)},
+	"cleanup.respectDisruptionBudgets": {with: podByPod, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff)},
+	"cleanup.storageClasses":           {to: `["fast"]`, ask: decides(phase(api.Releasing), provenOff)},
+
 	"timeouts.deviceCall": {from: `"20s"`, to: `"5s"`, ask: decides(phase(api.Fencing))},
 	"timeouts.powerOff":   {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
-	"timeouts.release": {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), func(w *world) {
-		w.fence.Status.Power.CutByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{{Namespace: "d", Name: "p", UID: "u"}}}
-		w.fence.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, FenceUID: "f0", Generation: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
-	})},
-	"timeouts.boot": {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
+	"timeouts.release":    {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), provenOff)},
+	"timeouts.boot":       {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
 	"timeouts.healthyFor": {from: `"30s"`, to: `"5m"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
 		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince = w.ago(time.Minute), w.ago(time.Second)
 	})},
@@ -166,4 +169,12 @@ func offSent(w *world) {
 func askedFor(w *world) {
 	ready(w)
 	w.fence.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+}
+
+// provenOff is a machine that was seen off, with three pods, of which a disruption
+// budget lets none go.
+func provenOff(w *world) {
+	pod := fence.Pod{Namespace: "d", Name: "p", UID: "u", Ready: true, Budgets: []string{"d/b"}}
+	w.fence.Status.Power.CutByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{pod, pod, pod}, Budgets: map[string]fence.Disruption{"d/b": {}}}
+	w.fence.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, FenceUID: "f0", Generation: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
 }

@@ -82,6 +82,9 @@ func (w *world) decide(spec api.FencePolicySpec) string {
 	st, act := fence.Decide(f, w.seen, w.now)
 	said := fmt.Sprintf("%s %s, action %q", st.Phase, st.Reason, act)
 	said += after("next look", st.NextCheck, w.now) + after("release until", st.Release.Deadline, w.now) + after("not before", st.Power.NotBefore, w.now)
+	if act == fence.Release {
+		said += fmt.Sprintf(", %d pods, taint %v", st.Release.Batch, st.Placed.OutOfService)
+	}
 	if st.Claim != nil {
 		said += after("call until", &st.Claim.NotAfter, w.now)
 	}
