@@ -50,7 +50,7 @@ func deletion(uid types.UID, grace *int64) *metav1.DeleteOptions {
 
 // Volume reads a PersistentVolume; nil when there is none.
 func (c *Client) Volume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
-	return glimpse[corev1.PersistentVolume](ctx, c, "/api/v1/persistentvolumes/"+name)
+	return get[corev1.PersistentVolume](ctx, c, "/api/v1/persistentvolumes/"+name)
 }
 
 // DisruptionBudgets reads all PodDisruptionBudgets.
