@@ -160,10 +160,10 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 		seen.Left = &c.left
 		f.Status, _ = Decide(f, seen, walkStart)
 		if c.at > 0 {
-			seen.Node.OutOfService = false // what is on it does not hold up the end
-			if c.at < time.Minute {
-				seen.Node.OutOfService = f.Status.Placed.OutOfService
+			if c.phase == api.PoweringOn {
+				f.Status.Placed.OutOfService = false // cleared in a step of its own
 			}
+			seen.Node.OutOfService = f.Status.Placed.OutOfService
 			now := walkStart.Add(c.at)
 			f.Status.Proof = proofOf(now)
 			f.Status, _ = Decide(f, seen, now)
