@@ -18,6 +18,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	_ "time/tzdata" // for the policies' maintenance windows: an image has no time zones
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"

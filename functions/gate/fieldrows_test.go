@@ -149,6 +149,13 @@ var policyRows = map[string]row{
 	"approveWithin": {with: `{"mode":"Approve"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
 	"paused":        {from: `false`, to: `true`, ask: braked},
 	"pauseRequests": {to: `["upgrade"]`, ask: braked},
+
+	// It is noon in UTC, on a Thursday in January.
+	"maintenanceWindows.days":     {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `["Thursday"]`, to: `["Friday"]`, ask: braked},
+	"maintenanceWindows.start":    {with: `{"maintenanceWindows":[{"duration":"1h"}]}`, from: `"11:30"`, to: `"10:30"`, ask: braked},
+	"maintenanceWindows.duration": {with: `{"maintenanceWindows":[{"start":"11:30"}]}`, from: `"1h"`, to: `"15m"`, ask: braked},
+	"maintenanceWindows.timeZone": {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"UTC"`, to: `"Europe/Berlin"`, ask: braked},
+	"maintenanceWindows.reason":   {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"switches"`, to: `"firmware"`, ask: worded},
 }
 
 var budgetRows = map[string]row{

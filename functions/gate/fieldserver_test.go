@@ -21,6 +21,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/step"
 )
@@ -58,9 +59,16 @@ type deaf struct{ step.Witness }
 func (deaf) Refused(_ context.Context, _ step.Refusal)           {}
 func (deaf) Alerted(_ context.Context, _ step.Refusal, _ string) {}
 
-// braked asks what a pause in the policy as it stands now does to n0's fence.
+// braked asks what a pause or a window in the policy as it stands now does to n0's fence.
 func braked(t *testing.T, spec []byte) string {
 	w := newWorld()
+	w.look(t, spec)
+	return w.decide(read[api.FencePolicySpec](t, spec))
+}
+
+// look sees the brakes as the policy p has them.
+func (w *world) look(t *testing.T, spec []byte) {
+	t.Helper()
 	g, _ := server(t, map[string]string{
 		policyPath + "/p": `{"metadata":{"name":"p"},"spec":` + string(spec) + `}`,
 		ledgerPath:        `{"metadata":{"name":"cluster"}}`,
@@ -69,7 +77,15 @@ func braked(t *testing.T, spec []byte) string {
 	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
-	return w.decide(read[api.FencePolicySpec](t, spec))
+}
+
+// worded asks what the record says while a brake in the policy holds n0's fence.
+func worded(t *testing.T, spec []byte) string {
+	w := newWorld()
+	w.look(t, spec)
+	w.decide(read[api.FencePolicySpec](t, spec))
+	st, _ := fence.Decide(&w.fence, w.seen, w.now)
+	return st.Message
 }
 
 // members asks whether n0, a control-plane node, may go while etcd's pods can't be seen.

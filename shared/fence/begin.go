@@ -224,7 +224,7 @@ func (d *decision) braked() bool {
 	case b.Storm && d.st.Phase != api.Pending:
 		why = api.StormHold // in Pending the reservation itself asks for the storm
 	default:
-		return false
+		return d.inMaintenance()
 	}
 	d.st.Proof = nil
 	d.to(api.Pending, why, b.Message)

@@ -116,6 +116,9 @@ type Brakes struct {
 	Looked                 bool
 	Stopped, Paused, Storm bool
 	Message                string
+	// Windows are the maintenance windows of the node's policies; they stop what
+	// was not begun, and no further Off.
+	Windows []Windows
 }
 
 // Verdict is the gate's refusal, with its numbers (S28).

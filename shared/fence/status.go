@@ -80,6 +80,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		})
 	}
 	why := api.Admitted
+	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.MaintenanceWindows}}, now)
 	switch {
 	case l.Spec.Stop:
 		allowed, why, words = false, api.StoppedHold, "the ledger's stop switch is on"
@@ -87,6 +88,8 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 	case p.Spec.Paused:
 		allowed, why, words = false, api.PausedHold, "spec.paused is set"
+	case shut != nil:
+		allowed, why, words = false, shut.why, shut.message
 	case !allowed:
 		why = api.StormHold
 	default:
@@ -97,7 +100,11 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		}
 	}
 	set("RemediationAllowed", allowed, why, words)
-	set("Valid", true, "Read", "every field was understood")
+	if shut != nil && shut.why == api.WindowInvalidHold {
+		set("Valid", false, shut.why, shut.message)
+	} else {
+		set("Valid", true, "Read", "every field was understood")
+	}
 	meta.RemoveStatusCondition(&st.Conditions, expectedPresent)
 	if p.Spec.Expected != nil {
 		present, words := presence(p, st.Missing, now)

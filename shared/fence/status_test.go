@@ -25,7 +25,13 @@ func TestPolicyStatus(t *testing.T) {
 			}
 		}, nil, api.StormHold},
 		"a pause, by name": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"upgrade"} }, nil, api.PausedHold},
-		"the stop switch":  {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
+		"a maintenance window": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("00:00", time.Hour, "")}
+		}, nil, api.WindowHold},
+		"a window in a zone that is not known": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
+		}, nil, api.WindowInvalidHold},
+		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
 		"a cool-down": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			until := stampOf(walkStart.Add(time.Minute))
 			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
@@ -57,6 +63,10 @@ func TestPolicyStatus(t *testing.T) {
 		cond := meta.FindStatusCondition(st.Conditions, "RemediationAllowed")
 		if ok := cond.Status == metav1.ConditionTrue; ok != (c.allowed == "") || !ok && cond.Reason != string(c.allowed) || cond.Message == "" {
 			t.Errorf("%s: %+v", name, cond)
+		}
+		valid := meta.IsStatusConditionTrue(st.Conditions, "Valid")
+		if valid == (c.allowed == api.WindowInvalidHold) {
+			t.Errorf("%s: Valid=%v", name, valid)
 		}
 		if st.Targets != 10 || st.Healthy+st.Unhealthy != 10 || st.ObservedGeneration != 3 {
 			t.Errorf("%s: %+v", name, st)

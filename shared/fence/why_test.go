@@ -50,6 +50,14 @@ var noes = []struct {
 	{"a policy is paused", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Paused: true, Message: "policy p is paused by upgrade-controller"}
 	}},
+	{"a maintenance window of a policy that selects it is open", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		w := opens("22:00", 8*time.Hour, "Europe/Berlin", "Wednesday")
+		w.Reason = "new firmware for the switches"
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{w}}}
+	}},
+	{"a maintenance window can't be read", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{opens("22:00", 8*time.Hour, "Europe/Atlantis")}}}
+	}},
 	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},

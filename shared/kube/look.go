@@ -70,7 +70,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if err != nil {
 		return err
 	}
-	paused, err := c.pausedBy(ctx, f)
+	b, err := c.policyBrakes(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -80,12 +80,11 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 			seen.Lease.StillSince = s.Since.Time
 		}
 	}
-	b := fence.Brakes{Looked: true}
 	if msg := fence.Storming(f, seen.Node.Labels, led); msg != "" {
-		b.Storm, b.Message = true, msg
-	}
-	if paused != "" {
-		b.Paused, b.Message = true, paused
+		b.Storm = true
+		if !b.Paused {
+			b.Message = msg
+		}
 	}
 	if led.Spec.Stop {
 		b.Stopped, b.Message = true, "the ledger's stop switch is on"
@@ -94,27 +93,35 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	return nil
 }
 
-// pausedBy says which policy of this fence is paused now, and by whom: a pause is
-// for right now, so the policy as it was when the fence was opened does not
-// count. Each is read by name, because a list of a quiet kind takes the API server
-// a tenth of a second.
-func (c *Client) pausedBy(ctx context.Context, f *api.NodeFence) (string, error) {
+// policyBrakes are the pause and the maintenance windows of this fence's policies as
+// they stand now: both are for right now, so the policy as it was when the fence was
+// opened does not count. Each is read by name, because a list of a quiet kind takes
+// the API server a tenth of a second.
+func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence) (fence.Brakes, error) {
+	b := fence.Brakes{Looked: true}
 	for _, lim := range f.Spec.Policy.Limits {
 		if lim.SkipFrom > 0 {
 			continue // a ConfigMap's limit is no policy's
 		}
 		p, err := c.Policy(ctx, lim.Policy)
+		if err != nil {
+			return fence.Brakes{}, err
+		}
+		if p == nil {
+			continue
+		}
+		if len(p.Spec.MaintenanceWindows) > 0 {
+			b.Windows = append(b.Windows, fence.Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})
+		}
 		switch {
-		case err != nil:
-			return "", err
-		case p == nil:
+		case b.Paused:
 		case len(p.Spec.PauseRequests) > 0:
-			return "policy " + p.Name + " is paused by " + strings.Join(p.Spec.PauseRequests, ", "), nil
+			b.Paused, b.Message = true, "policy "+p.Name+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 		case p.Spec.Paused:
-			return "policy " + p.Name + " is paused", nil
+			b.Paused, b.Message = true, "policy "+p.Name+" is paused"
 		}
 	}
-	return "", nil
+	return b, nil
 }
 
 // excludeLabel is medik8s' word for a node that no remediation may touch.

@@ -122,6 +122,8 @@ func TestLook(t *testing.T) {
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused"}}},
 		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
+		"a policy with a maintenance window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"maintenanceWindows":[{"start":"22:00","duration":"8h"}]}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.MaintenanceWindow{{Start: "22:00", Duration: metav1.Duration{Duration: 8 * time.Hour}}}}}}}},
 		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {

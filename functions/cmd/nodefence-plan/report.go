@@ -199,7 +199,7 @@ func (w *world) credentials(ctx context.Context, r *Report, b *api.Binding) erro
 }
 
 // holds are what no time and nobody else's healing changes.
-var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid}
+var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold}
 
 // judge lets the automaton and the ledger's own rule say what they would say if
 // the node had failed long enough ago.

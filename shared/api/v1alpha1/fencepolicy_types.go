@@ -149,6 +149,15 @@ type FencePolicySpec struct {
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
+	// MaintenanceWindows are times within which no fence of a node that this policy
+	// selects begins, whatever other policies select it too. What was begun runs to
+	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and
+	// is decided anew after the window; so does an event that asks for a fence, for as
+	// long as a request is valid.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
 }
 
 // PowerLevel is how long one level is tried.

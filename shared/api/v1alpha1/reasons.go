@@ -62,6 +62,8 @@ const (
 	ActivitySeenHold   Reason = "ActivitySeen"
 	StorageDownHold    Reason = "StorageHold"
 	KdumpHold          Reason = "KdumpUnderWay"
+	WindowHold         Reason = "MaintenanceWindow"
+	WindowInvalidHold  Reason = "MaintenanceWindowInvalid"
 
 	// Things that went wrong, or turned.
 	Healed          Reason = "HealedBeforeFence"

@@ -1,0 +1,152 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Windows are one policy's maintenance windows as they stand now. Those of every
+// policy that selects the node hold, as limits do.
+type Windows struct {
+	Policy  string
+	Windows []api.MaintenanceWindow
+}
+
+// inMaintenance sends a fence that was not begun back to the gate while a window is
+// open, and looks again when it ends.
+func (d *decision) inMaintenance() bool {
+	c := closed(d.seen.Brakes.Windows, d.now)
+	if c == nil {
+		return false
+	}
+	d.st.Proof = nil
+	d.to(api.Pending, c.why, c.message)
+	d.next(Resync)
+	if !c.until.IsZero() && c.until.Sub(d.now) < Resync {
+		d.awaken(c.until)
+	}
+	return true
+}
+
+// closure is why no fence begins now.
+type closure struct {
+	why     api.Reason
+	message string
+	// until is when the last of the windows that follow on one another ends; zero
+	// if that can't be told.
+	until time.Time
+}
+
+// furthest is how far ahead the end of windows that follow on one another is
+// looked for: longer than any of them, and longer than a week.
+const furthest = 14 * 24 * time.Hour
+
+// closed tells whether a maintenance window is open at this time of the API server
+// (S30); nil if none is. One that can't be read holds at all times: nobody knows
+// when it was meant to.
+func closed(all []Windows, now time.Time) *closure {
+	var read []window
+	for _, p := range all {
+		for i, w := range p.Windows {
+			r, err := readWindow(w)
+			if err != nil {
+				return &closure{why: api.WindowInvalidHold, message: fmt.Sprintf("policy %s, maintenanceWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
+			}
+			r.name = "maintenance window of policy " + p.Policy
+			if w.Reason != "" {
+				r.name += " (" + w.Reason + ")"
+			}
+			read = append(read, r)
+		}
+	}
+	name, until := lastOpen(read, now)
+	if name == "" {
+		return nil
+	}
+	for until.Sub(now) < furthest {
+		next, later := lastOpen(read, until)
+		if next == "" {
+			break
+		}
+		until = later
+	}
+	return &closure{why: api.WindowHold, until: until, message: name + ": no fence begins until " + until.UTC().Format(time.RFC3339)}
+}
+
+// lastOpen is, of the windows that are open at a time, the one that ends last.
+func lastOpen(all []window, at time.Time) (name string, until time.Time) {
+	for _, w := range all {
+		if end := w.openUntil(at); end.After(until) {
+			name, until = w.name, end
+		}
+	}
+	return name, until
+}
+
+// window is a maintenance window as it was understood.
+type window struct {
+	name  string
+	days  []api.Weekday
+	clock time.Time
+	lasts time.Duration
+	zone  *time.Location
+}
+
+func readWindow(w api.MaintenanceWindow) (window, error) {
+	r := window{days: w.Days, lasts: w.Duration.Duration}
+	var err error
+	// Local would be whatever the machine is set to on which this runs.
+	if r.zone, err = time.LoadLocation(w.TimeZone); err != nil || r.zone == time.Local {
+		return r, fmt.Errorf("time zone %q is not known: use a name of the IANA database, such as Europe/Berlin", w.TimeZone)
+	}
+	if r.clock, err = time.Parse("15:04", w.Start); err != nil {
+		return r, fmt.Errorf("start %q is no time of day: write HH:MM", w.Start)
+	}
+	return r, nil
+}
+
+// openUntil is when the window ends that is open at a time: its start belongs to
+// it, its end does not. Zero: it is not open.
+func (w window) openUntil(at time.Time) (until time.Time) {
+	today := at.In(w.zone)
+	// A day more on either side, for the clocks' changes.
+	for day := -2 - int(w.lasts.Hours()/24); day <= 1; day++ {
+		// The calendar's day and the clocks' time, written as if they were UTC's.
+		wall := time.Date(today.Year(), today.Month(), today.Day()+day, w.clock.Hour(), w.clock.Minute(), 0, 0, time.UTC)
+		if len(w.days) > 0 && !slices.Contains(w.days, api.Weekday(wall.Weekday().String())) {
+			continue
+		}
+		for _, start := range moments(wall, w.zone) {
+			if end := start.Add(w.lasts); !at.Before(start) && end.After(at) && end.After(until) {
+				until = end
+			}
+		}
+	}
+	return until
+}
+
+// moments are those at which clocks in a zone show this time: one, two where they
+// are set back over it, and where they are set forward over it the moment at which
+// that happens.
+func moments(wall time.Time, zone *time.Location) []time.Time {
+	var all []time.Time
+	earliest := wall.Add(furthest)
+	for _, aside := range []time.Duration{-26 * time.Hour, 26 * time.Hour} { // no zone is further from UTC
+		_, offset := wall.Add(aside).In(zone).Zone()
+		t := wall.Add(-time.Duration(offset) * time.Second)
+		if t.Before(earliest) {
+			earliest = t
+		}
+		if _, there := t.In(zone).Zone(); there == offset && !slices.ContainsFunc(all, t.Equal) {
+			all = append(all, t)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	_, change := earliest.In(zone).ZoneBounds()
+	return []time.Time{change}
+}
