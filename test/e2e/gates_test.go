@@ -143,8 +143,11 @@ func (g *gatesWorld) release(name string) error {
 		if err != nil {
 			return err
 		}
-		if f == nil || f.CurrentPhase() != api.Isolating {
-			return fmt.Errorf("fence of %s: begun, and then written by a gate: %+v", name, f)
+		if f == nil {
+			return fmt.Errorf("fence of %s: begun, and then gone", name)
+		}
+		if p := f.CurrentPhase(); p != api.Isolating {
+			return fmt.Errorf("fence of %s: begun, and then written by a gate: it is %s", name, p)
 		}
 		at := metav1.NewMicroTime(time.Now().UTC())
 		f.Status.Phase, f.Status.PhaseSince, f.Status.NextCheck = api.Recovering, &at, nil
@@ -160,8 +163,8 @@ func (g *gatesWorld) forget(dead []string) {
 	g.t.Helper()
 	must(g.t, atOnce(dead, func(name string) error {
 		f, err := g.Fences.Fence(g.ctx, name)
-		if err != nil {
-			return err
+		if err != nil || f == nil {
+			return errors.Join(err, fmt.Errorf("fence of %s: can't be removed", name))
 		}
 		return errors.Join(g.Fences.DropFinalizer(g.ctx, f), g.says(name, corev1.ConditionTrue),
 			g.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+name).Do(g.ctx).Error())
