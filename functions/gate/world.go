@@ -24,7 +24,27 @@ func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) err
 	if err := g.Client.LookBrakes(ctx, f, seen); err != nil {
 		return err
 	}
+	if err := g.keepWentBack(ctx); err != nil {
+		return err
+	}
 	return g.Client.LookDump(ctx, f, seen)
+}
+
+// keepWentBack has the others hold too, once this process has seen the API server's
+// state go back in time (S16).
+func (g *Gate) keepWentBack(ctx context.Context) error {
+	if g.Client.WentBack() == nil {
+		return nil
+	}
+	led, err := g.Client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = g.Client.SaveLedger(ctx, led)
+	if errors.Is(err, kube.ErrConflict) {
+		return nil // the next look tries again
+	}
+	return err
 }
 
 // Act resolves the binding, asks the checks, or reserves a slot.

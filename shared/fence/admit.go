@@ -46,8 +46,8 @@ const (
 // that the three are one atomic step (S14). A nil verdict means reserved.
 func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	rebuild(l, c.Fences, now)
-	if l.Spec.Stop {
-		return &Verdict{api.StoppedHold, "the ledger's stop switch is on", Resync}
+	if why, message := Stopped(l); why != "" {
+		return &Verdict{why, message, Resync}
 	}
 	if v := pictureUsable(l.Status.Leases, now); v != nil {
 		return v

@@ -62,6 +62,11 @@ func running(node string, uid types.UID, p api.Phase) api.NodeFence {
 		Spec: api.NodeFenceSpec{Node: node, Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: p}}
 }
 
+// restored is a restore that was seen so long before walkStart.
+func restored(ago time.Duration) *api.Restored {
+	return &api.Restored{SeenAt: stampOf(walkStart.Add(-ago)), From: "1000", To: "600"}
+}
+
 func TestAdmit(t *testing.T) { // S14, S15, S16
 	now := walkStart
 	for name, c := range map[string]struct {
@@ -85,7 +90,20 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		"a reservation without a fence counts for nothing": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "gone", Generation: 1, At: stampOf(now)}}
 		}, ""},
-		"the stop switch stops":          {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.StoppedHold},
+		"the stop switch stops":       {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.StoppedHold},
+		"a restored API server holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, api.WentBackHold},
+		"a person's word on that restore ends it": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Restored = restored(0)
+			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: restored(0).SeenAt}
+		}, ""},
+		"her word on an earlier restore does not": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Restored = restored(0)
+			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: restored(time.Hour).SeenAt}
+		}, api.WentBackHold},
+		"nobody's word does not": {func(_ *Cluster, l *api.FenceLedger) {
+			l.Status.Restored = restored(0)
+			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{SeenAt: restored(0).SeenAt}
+		}, api.WentBackHold},
 		"no picture of the Leases holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, api.PictureOldHold},
 		"an old picture holds": {func(_ *Cluster, l *api.FenceLedger) {
 			at := stampOf(now.Add(-31 * time.Second))

@@ -218,7 +218,7 @@ func (d *decision) braked() bool {
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return true
 	case b.Stopped:
-		why = api.StoppedHold
+		why = cmp.Or(b.Why, api.StoppedHold)
 	case b.Paused:
 		why = api.PausedHold
 	case b.Storm && d.st.Phase != api.Pending:

@@ -115,7 +115,9 @@ type Brakes struct {
 	// Looked: somebody read them. Brakes that were not read are not off.
 	Looked                 bool
 	Stopped, Paused, Storm bool
-	Message                string
+	// Why is what stopped it, if not the ledger's switch.
+	Why     api.Reason
+	Message string
 	// Windows are the maintenance windows of the node's policies; they stop what
 	// was not begun, and no further Off.
 	Windows []Windows

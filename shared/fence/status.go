@@ -81,9 +81,9 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 	}
 	why := api.Admitted
 	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.MaintenanceWindows}}, now)
-	switch {
-	case l.Spec.Stop:
-		allowed, why, words = false, api.StoppedHold, "the ledger's stop switch is on"
+	switch stop, message := Stopped(l); {
+	case stop != "":
+		allowed, why, words = false, stop, message
 	case len(p.Spec.PauseRequests) > 0:
 		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 	case p.Spec.Paused:

@@ -32,6 +32,7 @@ func TestPolicyStatus(t *testing.T) {
 			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
 		}, nil, api.WindowInvalidHold},
 		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
+		"a restore":       {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, nil, api.WentBackHold},
 		"a cool-down": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			until := stampOf(walkStart.Add(time.Minute))
 			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}

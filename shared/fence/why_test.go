@@ -61,6 +61,9 @@ var noes = []struct {
 	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},
+	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
+		l.Status.Restored = restored(0)
+	}},
 	{"the policy excludes the node", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Policy.Excluded = "policy p excludes this node"
 	}},

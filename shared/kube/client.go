@@ -33,6 +33,7 @@ type Client struct {
 	clock *Clock
 	// glances are what its invocations share.
 	glances glances
+	past    past
 }
 
 // New connects to the cluster that the configuration names.
@@ -178,7 +179,11 @@ func decoded[T any](ctx context.Context, c *Client, r rest.Result, path string, 
 	if raw, err := r.Raw(); err == nil {
 		c.remember(ctx, path, raw, at)
 	}
-	return decode[T](r, path)
+	out, err := decode[T](r, path)
+	if l, ok := any(out).(*api.FenceLedger); ok && err == nil {
+		c.past.note(l, at, c.clock.elapsed(), c.clock.Now())
+	}
+	return out, err
 }
 
 func decode[T any](r rest.Result, path string) (*T, error) {

@@ -86,8 +86,8 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 			b.Message = msg
 		}
 	}
-	if led.Spec.Stop {
-		b.Stopped, b.Message = true, "the ledger's stop switch is on"
+	if why, msg := fence.Stopped(led); why != "" {
+		b.Stopped, b.Why, b.Message = true, why, msg
 	}
 	seen.Brakes = b
 	return nil

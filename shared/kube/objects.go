@@ -114,12 +114,20 @@ func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 	return err
 }
 
-// Ledger reads the ledger, creating it when it is missing.
+// Ledger reads the ledger, creating it when it is missing. If this process has seen
+// the API server's state go back in time, the ledger says so, whether or not
+// anybody has kept that yet.
 func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	for {
 		l, err := glimpse[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
-		if err != nil || l != nil {
-			return l, err
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			if back := c.WentBack(); back != nil {
+				l.Status.Restored = back
+			}
+			return l, nil
 		}
 		l = &api.FenceLedger{
 			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"},
@@ -170,8 +178,23 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // PatchLeases replaces the source's picture in the ledger and nothing else, so
 // that it needs no turn in the gates' compare-and-swap.
 func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture) error {
-	return c.patch(ctx, mergePatch, ledgersPath+"/"+api.LedgerName,
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName,
 		map[string]any{"status": map[string]any{"leases": p}})
+	return err
+}
+
+// KeepWentBack writes what this process has seen, if it has, into the ledger as it
+// was read. ErrConflict: somebody else wrote first.
+func (c *Client) KeepWentBack(ctx context.Context, l *api.FenceLedger) error {
+	back := c.WentBack()
+	if back == nil {
+		return nil
+	}
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName, map[string]any{
+		"metadata": map[string]any{"resourceVersion": l.ResourceVersion},
+		"status":   map[string]any{"restored": back},
+	})
+	return err
 }
 
 // DropFinalizer lets a record go, or be reopened later; f becomes as it stands

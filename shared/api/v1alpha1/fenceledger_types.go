@@ -12,6 +12,8 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=fl
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
+// +kubebuilder:printcolumn:name=RESTORED,type=date,JSONPath=`.status.restored.seenAt`
+// +kubebuilder:printcolumn:name=CONFIRMED-BY,type=string,JSONPath=`.spec.restoreConfirmed.by`
 // +kubebuilder:printcolumn:name=STORM-SINCE,type=date,JSONPath=`.status.storms[0].since`
 // +kubebuilder:printcolumn:name=LEASES-SEEN,type=date,JSONPath=`.status.leases.observedAt`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'cluster'",message="there is one FenceLedger, named cluster"
@@ -31,6 +33,19 @@ type FenceLedgerSpec struct {
 	// sent. What was begun is proven, released and recovered.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
+	// RestoreConfirmed is a person's word that nodefence may go on after the
+	// restore that status.restored tells of (S16).
+	// +optional
+	RestoreConfirmed *RestoreConfirmed `json:"restoreConfirmed,omitempty"`
+}
+
+// RestoreConfirmed is said of one restore, and of no later one.
+type RestoreConfirmed struct {
+	// By is the authenticated user.
+	// +kubebuilder:validation:MinLength=1
+	By string `json:"by"`
+	// SeenAt is status.restored.seenAt of the restore that is meant.
+	SeenAt Time `json:"seenAt"`
 }
 
 // FenceLedgerStatus is what nodefence keeps.
@@ -56,6 +71,20 @@ type FenceLedgerStatus struct {
 	// +listType=atomic
 	// +optional
 	Admitted []Reservation `json:"admitted,omitempty"`
+	// Restored says that the API server's state was seen to have gone back in time,
+	// last. Nothing new starts until spec.restoreConfirmed names its seenAt.
+	// +optional
+	Restored *Restored `json:"restored,omitempty"`
+}
+
+// Restored is an answer of the API server that is older than one it gave before.
+type Restored struct {
+	// SeenAt tells one restore from the next.
+	SeenAt Time `json:"seenAt"`
+	// From is the highest resourceVersion of the FenceLedger that was read before,
+	// To the lower one that was read then.
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Reservation is one slot, bound to one fence.

@@ -41,6 +41,7 @@ const (
 	DryRunHold         Reason = "DryRun"
 	PausedHold         Reason = "Paused"
 	StoppedHold        Reason = "Stopped"
+	WentBackHold       Reason = "StateWentBack"
 	StormHold          Reason = "TooManyUnhealthy"
 	CoolDownHold       Reason = "StormCoolDown"
 	ConcurrencyHold    Reason = "TooManyConcurrent"
