@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -158,7 +159,7 @@ func (d *decision) readOrOff() Action {
 	}
 	if d.freshlyRead("On") && !d.onlyLease() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.st.Power.CutByUs && d.braking() {
-			return d.hold(api.StoppedHold, "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+			return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}
 		if d.spareDump() {
 			return None

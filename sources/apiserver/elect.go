@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,9 +16,42 @@ import (
 // leaderLease is the Lease by which replicas agree on who sends.
 const leaderLease = "nodefence-source"
 
-// Run watches and sends until ctx ends. With Elect it first waits for its turn,
-// and returns an error when it loses it: whoever runs it starts it again.
+// errLost is the end of a leader's turn.
+var errLost = errors.New("lost the leader Lease")
+
+// Run watches and sends until ctx ends, or until it can't. With Elect it first waits
+// for its turn, and stands by again when it loses it: a process that ended would
+// forget how far the API server's state had come, and an API server that is restored
+// is away for long enough to cost every leader its Lease (S16).
 func (s *Source) Run(ctx context.Context) error {
+	for {
+		err := s.turn(ctx)
+		if ctx.Err() != nil || !errors.Is(err, errLost) && !errors.Is(err, errWentBack) {
+			return err
+		}
+		s.o.Logger.Warn("beginning anew", "error", err.Error())
+	}
+}
+
+// turn is one wait and one lead.
+func (s *Source) turn(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var remembering sync.WaitGroup
+	defer remembering.Wait()
+	defer cancel(nil)
+	remembering.Go(func() { s.remember(ctx, cancel) })
+	s.mu.Lock()
+	s.state, s.watched = errStarting, map[string]*standing{}
+	s.mu.Unlock()
+	err := s.stand(ctx)
+	if errors.Is(context.Cause(ctx), errWentBack) {
+		return errWentBack
+	}
+	return err
+}
+
+// stand waits for its turn, and leads until it is lost.
+func (s *Source) stand(ctx context.Context) error {
 	if !s.o.Elect {
 		return s.lead(ctx)
 	}
@@ -61,5 +95,5 @@ func (s *Source) Run(ctx context.Context) error {
 	if parent.Err() != nil {
 		return parent.Err()
 	}
-	return errors.New("lost the leader Lease")
+	return errLost
 }

@@ -33,6 +33,7 @@ type fakeAPI struct {
 	past     map[string][]line
 	writes   []string
 	pictures chan api.LeasePicture
+	restores []api.Restored
 	// away refuses everything.
 	away bool
 	// forbidden is a collection that the source may not see.
@@ -46,6 +47,7 @@ type line struct {
 }
 
 type watcher struct {
+	from   int
 	events chan []byte
 	gone   chan struct{}
 }
@@ -55,6 +57,7 @@ const (
 	leasesURL = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	fencesURL = "/apis/nodefence.io/v1alpha1/nodefences"
 	ledgerURL = "/apis/nodefence.io/v1alpha1/fenceledgers"
+	electURL  = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 	mapsURL   = "/api/v1/namespaces/ns/configmaps"
 	eventsURL = "/api/v1/namespaces/default/events"
 	// podEventsURL has those of all namespaces; here only Pods have any.
@@ -67,6 +70,7 @@ var kinds = map[string][2]string{
 	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
 	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"},
 	nodesURL:    {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	electURL:  {"coordination.k8s.io/v1", "Lease"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }
 
@@ -116,7 +120,9 @@ func (f *fakeAPI) store(collection string, obj any) map[string]any {
 	raw, _ = json.Marshal(map[string]any{"type": kind, "object": m})
 	f.past[collection] = append(f.past[collection], line{f.rv, raw})
 	for _, w := range f.watchers[collection] {
-		w.events <- raw
+		if f.rv > w.from { // nothing that is older, however late it comes
+			w.events <- raw
+		}
 	}
 	return m
 }
@@ -183,8 +189,8 @@ func (f *fakeAPI) list(w http.ResponseWriter, collection string) {
 }
 
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
-	me := &watcher{events: make(chan []byte, 100), gone: make(chan struct{})}
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	me := &watcher{from: from, events: make(chan []byte, 100), gone: make(chan struct{})}
 	f.mu.Lock()
 	for _, l := range f.past[r.URL.Path] {
 		if l.rv > from {
@@ -245,6 +251,12 @@ func (f *fakeAPI) patched(raw []byte) {
 	var l api.FenceLedger
 	if err := json.Unmarshal(raw, &l); err != nil {
 		f.t.Error(err)
+	}
+	if l.Status.Restored != nil {
+		l.Name = api.LedgerName
+		f.store(ledgerURL, &l)
+		f.restores = append(f.restores, *l.Status.Restored)
+		return
 	}
 	f.pictures <- l.Status.Leases
 }

@@ -55,9 +55,7 @@ const (
 
 func newOutbox(s Sender, log *slog.Logger) *outbox {
 	o := &outbox{
-		sender: s, log: log, pending: map[string]letter{}, newest: map[string]string{},
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 5*time.Second)),
+		sender: s, log: log,
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_source_events_total", Help: "Events that the broker has, by type.",
 		}, []string{"type"}),
@@ -68,7 +66,18 @@ func newOutbox(s Sender, log *slog.Logger) *outbox {
 	o.length = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "nodefence_source_queue", Help: "Events that wait to be sent.",
 	}, func() float64 { o.mu.Lock(); defer o.mu.Unlock(); return float64(len(o.pending)) })
+	o.empty()
 	return o
+}
+
+// empty is before each run: a run ends with its queue, and who leads anew sends what
+// is still so.
+func (o *outbox) empty() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pending, o.newest = map[string]letter{}, map[string]string{}
+	o.queue = workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 5*time.Second))
 }
 
 func (o *outbox) put(l letter) {

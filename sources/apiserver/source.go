@@ -44,6 +44,8 @@ type Source struct {
 	outbox *outbox
 	enrol  *enrolment
 	wg     sync.WaitGroup
+	// remembers is how often the ledger is read to see whether it went back.
+	remembers time.Duration
 
 	mu      sync.Mutex
 	nodes   map[string]nodeView
@@ -77,7 +79,7 @@ func New(o Options) (*Source, error) {
 	o.Logger = o.Logger.With("function", "source")
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{},
+		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -122,6 +124,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.drawn, s.told = api.LeasePicture{}, nil
 	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
 	s.mu.Unlock()
+	s.outbox.empty()
 	s.wg.Go(func() { s.outbox.run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })
 	if err := s.watches(ctx); err != nil {

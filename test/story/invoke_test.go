@@ -77,6 +77,9 @@ func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	if seen.Brakes.Paused && w.offs == 0 && a == fence.Off {
 		w.wrong("cut while everything is paused, at +%s", w.now.Sub(start)) // S25
 	}
+	if seen.Brakes.Stopped && a == fence.Off {
+		w.wrong("cut while everything is stopped, at +%s", w.now.Sub(start)) // S16, S25
+	}
 	if seen.Node.UID != w.uid && ofNode {
 		return nil // another node since that look: the API server refuses what names the old UID
 	}

@@ -82,6 +82,9 @@ func (w *world) lookAround(seen *fence.Seen) {
 	}
 	seen.Node.ControlPlane = c.etcd != nil
 	seen.Reserved = fence.ReservedAt(&c.ledger, &w.record)
+	if why, message := fence.Stopped(&c.ledger); why != "" {
+		seen.Brakes.Stopped, seen.Brakes.Why, seen.Brakes.Message = true, why, message
+	}
 	if why := fence.Storming(&w.record, w.labels(0), &c.ledger); why != "" {
 		seen.Brakes.Storm, seen.Brakes.Message = true, why
 	}
@@ -103,6 +106,24 @@ func waits(w *world, d time.Duration) {
 func (w *world) remove() {
 	w.gone, w.taint, w.cordon, w.oos = true, false, false, false
 	w.say("           the Node object is gone")
+}
+
+// restored takes everything but the machine back to what it was then, once its work
+// has moved, and one of nodefence's processes has seen that it went back.
+func restored(w *world, to time.Duration) *cluster {
+	c := among(w)
+	w.crashed = true
+	var old api.NodeFence
+	var ledger api.FenceLedger
+	at(w, to, func() { old, ledger = *w.record.DeepCopy(), *c.ledger.DeepCopy() })
+	at(w, 13500*time.Millisecond, func() {
+		w.record, c.ledger, w.taint, w.oos, w.left = old, ledger, false, false, 2
+		w.ready, w.readySince = "Unknown", start
+		w.say("           everything is as it was at the beginning, but the machine")
+		c.ledger.Status.Restored = &api.Restored{SeenAt: metav1.NewMicroTime(w.now), From: "1000", To: "600"}
+		w.wake(0, "due")
+	})
+	return c
 }
 
 // wide are the stories in which more than one machine, or somebody else, has a part.
@@ -148,20 +169,24 @@ var wide = map[string]incident{
 			w.say("           the API server is back; the source begins to watch anew")
 		})
 	}, []api.Phase{api.Finished}, 1},
-	// The machine does not forget what was done to it: it is looked at, and proven off
-	// anew, before anything is released again. A record from between Off and proof
-	// cuts a machine that is on again once more.
+	// S16: somebody has seen a higher resourceVersion of the ledger, so nothing new
+	// starts on what was restored until a person says so. The machine does not forget
+	// what was done to it: it is looked at, and proven off anew, before anything is
+	// released again. With that person's word a record from between Off and proof cuts
+	// a machine that is on again once more; without it, never.
 	"the API server is restored from an older backup": {func(w *world) {
-		w.crashed = true
-		var old api.NodeFence
-		at(w, 15*time.Millisecond, func() { old = *w.record.DeepCopy() })
-		at(w, 13500*time.Millisecond, func() {
-			w.record, w.taint, w.oos, w.left = old, false, false, 2
-			w.ready, w.readySince = "Unknown", start
-			w.say("           everything is as it was at the beginning, but the machine")
-			w.wake(0, "due")
+		c := restored(w, 15*time.Millisecond)
+		at(w, 2*time.Minute, func() {
+			c.ledger.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: c.ledger.Status.Restored.SeenAt}
+			w.say("           anna confirms the restore")
 		})
 	}, []api.Phase{api.Fenced, api.Finished}, 2},
+	"the API server is restored, and nobody confirms": {func(w *world) {
+		restored(w, 15*time.Millisecond)
+	}, []api.Phase{api.Pending, api.Fencing, api.Fenced, api.Finished}, 1},
+	"the API server is restored to between Off and proof": {func(w *world) { // S25
+		restored(w, 35*time.Millisecond)
+	}, []api.Phase{api.Pending, api.Fencing, api.Fenced, api.Finished}, 1},
 	"the source begins to watch anew": {func(w *world) { // S15
 		c := among(w)
 		w.crashed, c.since = true, start

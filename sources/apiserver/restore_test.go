@@ -1,0 +1,69 @@
+package apiserver
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// restore takes everything back to what it was at that resourceVersion: here, to no
+// node at all. Watches break, as they do when an API server ends.
+func (f *fakeAPI) restore(rv int) {
+	f.mu.Lock()
+	f.rv, f.objects, f.past = rv, map[string]map[string]any{}, map[string][]line{}
+	f.store(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
+	f.mu.Unlock()
+	f.cutWatches("")
+}
+
+func (f *fakeAPI) told() []api.Restored {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.restores)
+}
+
+// TestARestoreIsToldAndWatchedAnew: it stands in the ledger, once, and what happens
+// after it is seen, although its resourceVersions are lower than those watched (S16).
+func TestARestoreIsToldAndWatchedAnew(t *testing.T) {
+	f := newFakeAPI(t)
+	f.rv = 1000
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	s, b := start(t, f, 20*time.Millisecond)
+	eventually(t, func() bool { return s.Ready() == nil })
+	f.restore(500)
+	eventually(t, func() bool { return len(f.told()) > 0 })
+	f.set(nodesURL, nodeIn("b", "False", 1))
+	b.until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy })
+	eventually(t, func() bool { return s.Ready() == nil })
+	want := []api.Restored{{From: "1002", To: "501"}}
+	if d := cmp.Diff(want, f.told(), cmpopts.IgnoreFields(api.Restored{}, "SeenAt")); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAnAPIServerThatIsAwayIsNotRestored: no answer is no evidence.
+func TestAnAPIServerThatIsAwayIsNotRestored(t *testing.T) {
+	f := newFakeAPI(t)
+	s, _ := start(t, f, 20*time.Millisecond)
+	eventually(t, func() bool { return s.Ready() == nil })
+	f.setAway(true)
+	f.cutWatches("")
+	l, err := s.o.Client.Ledger(t.Context())
+	if err == nil || s.tellRestore(t.Context()) {
+		t.Fatalf("told: %v, %v", l, err)
+	}
+	f.setAway(false)
+	f.set(nodesURL, nodeIn("b", "False", 1))
+	eventually(t, func() bool { l, err = s.o.Client.Ledger(t.Context()); return err == nil })
+	if got := f.told(); len(got) > 0 || l.Status.Restored != nil {
+		t.Errorf("told: %v, %v", got, l.Status.Restored)
+	}
+}
