@@ -54,8 +54,8 @@ It takes no arguments. It is configured by its environment:
 A Knative SinkBinding sets K_SINK, K_CE_OVERRIDES and K_CA_CERTS, and mounts
 /oidc/token and /knative-custom-certs.
 
-Its log is JSON on standard error. It ends with an error when it loses the
-leader Lease: whoever runs it starts it again.
+Its log is JSON on standard error. When it loses the leader Lease, it stands by
+for its next turn.
 `
 
 type settings struct {

@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// confirmers may both write the ledger; only anna may also confirm a restore.
+const confirmers = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: write-ledger}
+rules: [{apiGroups: [nodefence.io], resources: [fenceledgers], verbs: [get, update]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: confirm-restore}
+rules: [{apiGroups: [nodefence.io], resources: [fenceledgers], verbs: [confirm]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: write-ledger}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: write-ledger}
+subjects: [{kind: User, name: anna}, {kind: User, name: ben}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: confirm-restore}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: confirm-restore}
+subjects: [{kind: User, name: anna}]
+`
+
+// TestARestoreIsConfirmedInOnesOwnName: and with the verb, and of the restore that is
+// held for. The functions may write a ledger that says so already (S16, S20).
+func TestARestoreIsConfirmedInOnesOwnName(t *testing.T) {
+	w := newWorld(t, 1, quick)
+	must(t, w.Apply(w.ctx, confirmers))
+	seen := metav1.NewMicroTime(time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC))
+	// write changes the ledger as that user, whoever else writes it meanwhile.
+	write := func(who string, change func(*api.FenceLedger)) (r refusal) {
+		w.until("the ledger to be free", func() (bool, error) {
+			l, err := w.Fences.Ledger(w.ctx)
+			if err != nil {
+				return false, err
+			}
+			change(l)
+			_, err = w.as(who).SaveLedger(w.ctx, l)
+			var status apierrors.APIStatus
+			if errors.As(err, &status) {
+				r = refusal{status.Status().Code, status.Status().Message}
+			} else if err != nil {
+				return false, nil
+			} else {
+				r = refusal{}
+			}
+			return true, nil
+		})
+		return r
+	}
+	says := func(by string, at metav1.MicroTime) func(*api.FenceLedger) {
+		return func(l *api.FenceLedger) { l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: by, SeenAt: at} }
+	}
+	w.until("the admission policy to hold", func() (bool, error) {
+		return strings.Contains(write("ben", says("anna", seen)).says, "must be your own name"), nil
+	})
+	if r := write("anna", says("anna", seen)); r.code != 422 || !strings.Contains(r.says, "must be status.restored.seenAt") {
+		t.Errorf("a word of no restore: %+v", r)
+	}
+	restored := func(l *api.FenceLedger) { l.Status.Restored = &api.Restored{SeenAt: seen, From: "9", To: "7"} }
+	if r := write("ben", restored); r != (refusal{}) {
+		t.Fatalf("a ledger that tells of a restore: %+v", r)
+	}
+	for name, c := range map[string]struct {
+		who, by string
+		at      time.Duration
+		refused refusal
+	}{
+		"in another's name":  {"ben", "anna", 0, refusal{422, "spec.restoreConfirmed.by must be your own name, ben"}},
+		"without the verb":   {"ben", "ben", 0, refusal{403, "it needs the verb confirm on fenceledgers"}},
+		"of another restore": {"anna", "anna", time.Second, refusal{422, "must be status.restored.seenAt"}},
+	} {
+		r := write(c.who, says(c.by, metav1.NewMicroTime(seen.Add(c.at))))
+		if r.code != c.refused.code || !strings.Contains(r.says, c.refused.says) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r := write("anna", says("anna", seen)); r != (refusal{}) {
+		t.Fatalf("with the verb, in her own name: %+v", r)
+	}
+	if r := write("ben", func(l *api.FenceLedger) { l.Spec.Stop = true }); r != (refusal{}) {
+		t.Errorf("her word stands, and another writes: %+v", r)
+	}
+}
