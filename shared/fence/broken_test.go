@@ -200,26 +200,26 @@ func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
 func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	all := maps.Clone(broken)
 	maps.Copy(all, brokenEarly)
-	maps.Copy(all, brokenGentle)
-	for name, d := range all {
+	catchEach(t, all, aside{starts(), true})
+	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})
+	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
+}
+
+func catchEach(t *testing.T, twins map[string]decider, from aside) {
+	for name, d := range twins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalker(d)
-			w.stopAtFirst, w.levels = true, strings.Contains(name, "level")
-			from := starts()
+			w.stopAtFirst, w.live, w.levels = true, from.live, strings.Contains(name, "level")
+			specs := from.specs
 			if strings.Contains(name, "request") { // elsewhere others may come first to where it shows
-				from = []api.NodeFenceSpec{requestSpec()}
+				specs = []api.NodeFenceSpec{requestSpec()}
 			}
-			w.run(from...)
-			var caught []string
-			for p := range w.broken {
-				caught = append(caught, p)
-			}
-			slices.Sort(caught)
-			if len(caught) == 0 {
+			w.run(specs...)
+			if len(w.broken) == 0 {
 				t.Fatal("it survived the walk")
 			}
-			t.Log("caught by " + strings.Join(caught, "; "))
+			t.Log("caught by " + strings.Join(slices.Sorted(maps.Keys(w.broken)), "; "))
 		})
 	}
 }

@@ -142,34 +142,6 @@ var brokenKdump = map[string]decider{
 	}),
 }
 
-func TestEveryBrokenKdumpIsCaught(t *testing.T) {
-	for name, d := range brokenKdump {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWalker(d)
-			w.stopAtFirst, w.live, w.levels = true, false, false
-			w.run(kdumpSpec())
-			if len(w.broken) == 0 {
-				t.Fatal("it survived the walk")
-			}
-			for p := range w.broken {
-				t.Log("caught by " + p)
-			}
-		})
-	}
-}
-
-// TestWalkOfKdump is the walk of such fences alone, which is short.
-func TestWalkOfKdump(t *testing.T) {
-	w := newWalker(Decide)
-	w.levels = false
-	w.run(kdumpSpec())
-	for promise, where := range w.broken {
-		t.Errorf("%s: %s", promise, where)
-	}
-	t.Logf("%d states, %d decisions", len(w.seen), w.decisions)
-}
-
 // TestADumpAfterTheYes: nothing is noted as sent, and the slot is free again.
 func TestADumpAfterTheYes(t *testing.T) {
 	at := stampOf(walkStart)

@@ -3,6 +3,7 @@ package fence
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -366,9 +367,33 @@ func key(s state) string {
 	return string(b)
 }
 
+// aside is a walk of its own: of fences that wait in ways that no other does.
+type aside struct {
+	specs []api.NodeFenceSpec
+	live  bool
+}
+
+func asides() []aside {
+	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec()}, true}}
+}
+
+// add takes in what another walk has seen.
+func (w *walker) add(x *walker) {
+	w.decisions += x.decisions
+	maps.Copy(w.seen, x.seen)
+	maps.Copy(w.edges, x.edges)
+	maps.Copy(w.broken, x.broken)
+}
+
 func TestWalk(t *testing.T) {
 	w := newWalker(Decide)
 	w.run(starts()...)
+	for _, from := range asides() {
+		x := newWalker(Decide)
+		x.live, x.levels = from.live, false
+		x.run(from.specs...)
+		w.add(x)
+	}
 	fmt.Printf("walk: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
 	for promise, where := range w.broken {
 		t.Errorf("%s: %s", promise, where)

@@ -163,38 +163,6 @@ func onRead(which func(*CallResult) bool, power string) decider {
 	})
 }
 
-func TestEveryBrokenWitnessIsCaught(t *testing.T) {
-	for name, d := range brokenWitness {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWalker(d)
-			w.stopAtFirst, w.live, w.levels = true, false, false
-			w.run(deviceSpec(), aloneSpec())
-			if len(w.broken) == 0 {
-				t.Fatal("it survived the walk")
-			}
-			for p := range w.broken {
-				t.Log("caught by " + p)
-			}
-		})
-	}
-}
-
-// TestWitnessWalk walks a fence whose machine is a witness, alone and not.
-func TestWitnessWalk(t *testing.T) {
-	w := newWalker(Decide)
-	w.live, w.levels = false, false
-	w.run(deviceSpec(), aloneSpec())
-	for promise, where := range w.broken {
-		t.Errorf("%s: %s", promise, where)
-	}
-	for _, edge := range []string{"Pending --> Fencing: CheckingActivity", "Fencing --> Pending: CheckingActivity", "Pending --> Isolating: Admitted"} {
-		if !w.edges[edge] {
-			t.Errorf("the walk never saw %s", edge)
-		}
-	}
-}
-
 // TestTheDevicesAnswer: what each reading is worth, and that the slot is given back.
 func TestTheDevicesAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
