@@ -200,6 +200,7 @@ func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
 func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	all := maps.Clone(broken)
 	maps.Copy(all, brokenEarly)
+	maps.Copy(all, brokenGentle)
 	catchEach(t, all, aside{starts(), true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})
 	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
