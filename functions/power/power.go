@@ -44,10 +44,14 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	return p.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node and, where they may stop something, the brakes. The device is looked at by an action of
-// its own, since only one invocation at a time may speak with it (S7).
+// Look sees the node and, where they may stop something, the brakes. The device is
+// looked at by an action of its own, since only one invocation at a time may speak
+// with it (S7).
 func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = p.Self != "" && p.Self == f.Spec.Node
+	if fence.AsksAnew(f) {
+		p.Client.Forget(ctx)
+	}
 	if err := p.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}

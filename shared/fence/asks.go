@@ -11,3 +11,10 @@ func AsksBrakes(f *api.NodeFence) bool {
 	begun := st.Power.CutByUs || st.Release.StartedAt != nil
 	return f.CurrentPhase() != api.PoweringOn && !(begun && st.Power.OffAt != nil)
 }
+
+// AsksAnew tells whether what power decides next may be an Off: the node is then
+// looked at for that very decision, whatever was seen of it a moment ago (S17).
+func AsksAnew(f *api.NodeFence) bool {
+	r := f.Status.Power.LastRead
+	return f.CurrentPhase() == api.Fencing && f.Status.Power.OffAt == nil && r != nil && r.Power == "On"
+}

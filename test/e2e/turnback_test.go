@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,10 +37,9 @@ const (
 
 // TestTurnsBack: a node of five hundred recovers, in turn, before anything is done
 // about it and after each write on the way to the Off: its device gets no command,
-// and nothing of ours is left on the node (S17, S22). Only after the last write, the
-// one that saves that the device reads on, it takes a second until that counts.
-// Where it does not recover, the same chain sends the Off. There is no kubelet: the test says which node is
-// Ready and moves its Lease; the machines are in memory.
+// and nothing of ours is left on the node (S17, S22). Where it does not recover, the
+// same chain sends the Off. There is no kubelet: the test says which node is Ready
+// and moves its Lease; the machines are in memory.
 func TestTurnsBack(t *testing.T) {
 	w := newWorld(t, 0, quick, "--nodes", "0", "--grace", "10m")
 	b := newTurns(w)
@@ -63,8 +61,6 @@ type turns struct {
 	*world
 	rack     *mem.Rack
 	handlers map[string]run.Handler
-	// skipped is how much later it is for the functions than the machine says.
-	skipped atomic.Int64
 
 	mu sync.Mutex
 	// left is how many writes there are until the node recovers; node is it.
@@ -81,10 +77,9 @@ func newTurns(w *world) *turns {
 	w.t.Helper()
 	b := &turns{world: w, rack: mem.NewRack(time.Now)}
 	must(w.t, b.populate())
-	began := time.Now()
 	cfg := rest.CopyConfig(w.Config)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return b.between(next) })
-	client, err := kube.NewAt(cfg, func() time.Duration { return time.Since(began) + time.Duration(b.skipped.Load()) })
+	client, err := kube.New(cfg)
 	must(w.t, err)
 	parts, err := functions.NewParts(w.ctx, rig.Settings(), rest.CopyConfig(w.Config), quiet(), freshRegistry())
 	must(w.t, err)
@@ -262,12 +257,6 @@ func (b *turns) wrote(what string, body []byte) {
 		b.last = what
 	}
 	b.mu.Unlock()
-	if now && record.Status.Power.LastRead != nil {
-		// The read came back, and the node was looked at after it. What the functions
-		// have seen in the last second they need not look at again (see kube.Begin), so
-		// that the Off of a node that recovers in this second is sent: it is over here.
-		b.skipped.Add(int64(2 * time.Second))
-	}
 	if now {
 		b.recover()
 	}
