@@ -210,9 +210,7 @@ func TestAProblemFromTheAPIServerToTheBroker(t *testing.T) {
 	f.set(eventsURL, told(3))
 	p.Count = 3
 	want(b.next(t), p)
-	if err := s.Ready(); err != nil {
-		t.Error(err)
-	}
+	eventually(t, func() bool { return s.Ready() == nil })
 }
 
 func TestWithoutLeaveToSeeEventsTheRestGoesOn(t *testing.T) {
