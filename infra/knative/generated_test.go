@@ -120,11 +120,13 @@ func TestGeneratedRights(t *testing.T) {
 
 func resources(r rbacv1.PolicyRule) string {
 	var all []string
-	for _, x := range r.Resources {
-		if g := r.APIGroups[0]; g != "" {
-			x += "." + g
+	for _, g := range r.APIGroups {
+		for _, x := range r.Resources {
+			if g != "" {
+				x += "." + g
+			}
+			all = append(all, "`"+x+"`")
 		}
-		all = append(all, "`"+x+"`")
 	}
 	s := strings.Join(all, ", ")
 	if len(r.ResourceNames) > 0 {
