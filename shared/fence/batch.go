@@ -83,7 +83,7 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 		return n, false
 	}
 	switch {
-	case d.since(r.BatchAt) < Poll: // what was asked last has not been seen to act
+	case d.since(r.AskedAt) < Poll: // what was asked last has not been seen to act
 		d.next(Poll)
 	case n > 0 || len(left.Detach) > 0:
 		return n, false
@@ -146,7 +146,8 @@ func (l *Left) names() []string {
 
 // quota is how many deletions the rate leaves for now, and, if none, when it
 // leaves some. A minute's count begins anew a whole minute after its last batch,
-// so that no minute, however it is laid, has more than the rate.
+// so that no minute, however it is laid, has more than the rate. A batch that only
+// frees attachments is none of them: it would put the next deletions off.
 func (d *decision) quota() (int, time.Duration) {
 	rate := d.spec.Policy.Cleanup.DeletionsPerMinute
 	if rate == nil {

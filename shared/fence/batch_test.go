@@ -111,6 +111,49 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	}
 }
 
+// TestADetachmentDelaysNoDeletion: attachments become free one by one after the
+// pods of the first minute went; the next pods go a minute after those pods did.
+func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
+	rate := int32(10)
+	spec := walkSpec()
+	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
+	spec.Policy.Timeouts.Release.Duration = time.Hour
+	f := releasing(spec)
+	seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+	at := func(after time.Duration, pods, detach int) (Action, int32) {
+		now := walkStart.Add(after)
+		f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now)
+		seen.Left = &Left{Delete: make([]Pod, pods), Detach: make([]Attachment, detach), Attachments: 1}
+		st, act := Decide(f, seen, now)
+		f.Status = st
+		return act, st.Release.Batch
+	}
+	type step struct {
+		act  Action
+		pods int32
+	}
+	var got []step
+	for _, l := range []struct {
+		after        time.Duration
+		pods, detach int
+	}{
+		{0, 20, 0}, {20 * time.Second, 10, 1}, {20*time.Second + Poll/2, 10, 1}, {40 * time.Second, 10, 1}, {59 * time.Second, 10, 1}, {61 * time.Second, 10, 0},
+	} {
+		act, n := at(l.after, l.pods, l.detach)
+		if act != Release {
+			n = 0
+		}
+		got = append(got, step{act, n})
+	}
+	want := []step{{Release, 10}, {Release, 0}, {None, 0}, {Release, 0}, {Release, 0}, {Release, 10}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(step{})); d != "" {
+		t.Error(d)
+	}
+	if f.Status.Release.InMinute != rate {
+		t.Errorf("%d deletions are counted in this minute", f.Status.Release.InMinute)
+	}
+}
+
 // releasing is a fence whose machine we cut and saw off.
 func releasing(spec api.NodeFenceSpec) *api.NodeFence {
 	f := &api.NodeFence{Spec: spec}

@@ -35,7 +35,7 @@ func settled(s state) state {
 		plain := walkSpec()
 		s.spec.Policy.Cleanup, s.spec.Policy.Timeouts.Release = plain.Policy.Cleanup, plain.Policy.Timeouts.Release
 		s.sh.deleted = time.Time{}
-		s.st.Release.BatchAt, s.st.Release.InMinute = nil, 0
+		s.st.Release.AskedAt, s.st.Release.BatchAt, s.st.Release.InMinute = nil, nil, 0
 	}
 	return s
 }
@@ -43,7 +43,7 @@ func settled(s state) state {
 // gentleKey is what such a release reads besides.
 func gentleKey(s state, age func(*api.Time, ...time.Duration) string) []any {
 	deleted := stampOf(s.sh.deleted)
-	return []any{"gentle", age(s.st.Release.BatchAt, Poll, deletionWindow), s.st.Release.InMinute, age(&deleted, deletionWindow)}
+	return []any{"gentle", age(s.st.Release.AskedAt, Poll), age(s.st.Release.BatchAt, deletionWindow), s.st.Release.InMinute, age(&deleted, deletionWindow)}
 }
 
 // gentleLooks: two pods, of a budget that lets both go, one or none.

@@ -78,6 +78,9 @@ func (d *decision) batch(left *Left) Action {
 	d.st.Placed.OutOfService = d.spec.Policy.Cleanup.Taints()
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	if !d.spec.Policy.Cleanup.Taints() {
+		r.AskedAt = d.at(0)
+	}
+	if n > 0 && !d.spec.Policy.Cleanup.Taints() {
 		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
 	}
 	r.Batches++ // no batch without a save: whoever goes on meanwhile has the record, and this one nothing

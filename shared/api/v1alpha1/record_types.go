@@ -123,8 +123,12 @@ type ReleaseRecord struct {
 	// Pods that were force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
-	// BatchAt is when pods were last asked to be deleted, Batch how many that was,
-	// InMinute how many it and the batches less than a minute before it were together.
+	// AskedAt is when anything was last asked to be released pod by pod, be it a pod
+	// or an attachment; Batch is how many pods that was.
+	// +optional
+	AskedAt *Time `json:"askedAt,omitempty"`
+	// BatchAt is when pods were last asked to be deleted, InMinute how many were then
+	// and by the batches less than a minute before it together.
 	// +optional
 	BatchAt *Time `json:"batchAt,omitempty"`
 	// +optional
