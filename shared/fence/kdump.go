@@ -44,14 +44,28 @@ func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpRule {
 // dumping: messages of this very node still arrive. A Lease that was seen to move
 // since the first of them says that they are not true.
 func (d *decision) dumping() bool {
-	r, m := kdumpRule(d.spec), d.seen.Dump
-	if r == nil || m == nil || m.NodeUID != d.spec.NodeUID || m.Last.After(d.now.Add(Settle)) {
+	r, last := kdumpRule(d.spec), d.lastMessage()
+	if r == nil || last.IsZero() {
 		return false
 	}
 	if k := d.st.Kdump; k != nil && d.leaseMovedSince(k.Since) {
 		return false
 	}
-	return d.now.Sub(m.Last) < r.Quiet.Duration
+	return d.now.Sub(last) < r.Quiet.Duration
+}
+
+// lastMessage is when this node's last message came; zero if none did. Where
+// nothing is seen now, because the look was refused or what was written down is
+// gone, that is no end of a dump (S2): what the record has of it stands.
+func (d *decision) lastMessage() (at time.Time) {
+	switch m, k := d.seen.Dump, d.st.Kdump; {
+	case m == nil && k != nil:
+		return k.LastSeen.Time
+	case m == nil || m.NodeUID != d.spec.NodeUID || m.Last.After(d.now.Add(Settle)):
+		return at
+	default:
+		return m.Last
+	}
 }
 
 // noteDump keeps what is heard, as long as there is a dump to be destroyed.
@@ -61,7 +75,7 @@ func (d *decision) noteDump() {
 	default:
 		return
 	}
-	if d.st.Power.CutByUs || !d.dumping() {
+	if d.st.Power.CutByUs || d.seen.Dump == nil || !d.dumping() {
 		return
 	}
 	k, m := api.KdumpRecord{Since: d.time()}, d.seen.Dump
@@ -92,8 +106,12 @@ func (d *decision) dumpHolds() (why string, until time.Time) {
 	if !d.dumping() || !over.After(d.now) {
 		return "", until
 	}
-	return fmt.Sprintf("the machine dumps its memory (kdump messages from %s): its power is not cut before there was none for %s, or at %s",
-		k.Source, r.Quiet.Duration, over.UTC().Format(time.RFC3339)), sooner(over, d.seen.Dump.Last.Add(r.Quiet.Duration))
+	why = fmt.Sprintf("the machine dumps its memory (kdump messages from %s): its power is not cut before there was none for %s, or at %s",
+		k.Source, r.Quiet.Duration, over.UTC().Format(time.RFC3339))
+	if d.seen.Dump == nil {
+		why += "; whether more come can't be seen now"
+	}
+	return why, sooner(over, d.lastMessage().Add(r.Quiet.Duration))
 }
 
 // awaitDump holds a fence that has no slot yet. What is only to be read may be
@@ -123,6 +141,9 @@ func (d *decision) dumpOver() string {
 		return "the dump is still under way after " + r.Longest.Duration.String() + ": going on"
 	case d.leaseMovedSince(k.Since):
 		return "kdump messages come, and the node's Lease moves: not believed"
+	}
+	if d.seen.Dump == nil {
+		return fmt.Sprintf("no kdump message was seen for %s, and whether any came can't be seen now: going on", r.Quiet.Duration)
 	}
 	return fmt.Sprintf("no kdump message for %s: the dump has ended", r.Quiet.Duration)
 }

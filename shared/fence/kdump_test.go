@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,19 +27,34 @@ func (s state) pastDump(l look) bool {
 	return s.spec.Policy.Kdump != nil && (s.sh.served || s.st.Phase == api.Releasing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering || l.confirm)
 }
 
-// truly: messages of this node's dump really arrive, by what the look shows.
+// truly: messages of this node's dump really arrive, by what the look shows, or by
+// the last that did if it shows nothing.
 func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
 	m := seen.Dump
-	return m != nil && m.NodeUID == spec.NodeUID && !m.Last.After(now.Add(Settle)) && now.Sub(m.Last) < 9*time.Second
+	if m == nil {
+		return !sh.dumpLast.IsZero() && now.Sub(sh.dumpLast) < 9*time.Second
+	}
+	return m.NodeUID == spec.NodeUID && !m.Last.After(now.Add(Settle)) && now.Sub(m.Last) < 9*time.Second
 }
 
-// heardDump is since when a dump was first heard of, and whether the Lease moved since.
-func (sh shadow) heardDump(s state, seen Seen, now time.Time) time.Time {
-	if sh.dumpSince.IsZero() && s.mayDump() && sh.truly(s.spec, seen, now) &&
-		!(&decision{spec: &s.spec, st: s.st, seen: seen, now: now}).callElsewhere() {
-		return now
+// heardDump notes since when a dump was heard of, and its last message. What comes
+// against a moving Lease is none of it.
+func (sh *shadow) heardDump(s state, seen Seen, now time.Time) {
+	if seen.Dump == nil || !s.mayDump() || !sh.truly(s.spec, seen, now) ||
+		(&decision{spec: &s.spec, st: s.st, seen: seen, now: now}).callElsewhere() {
+		return
 	}
-	return sh.dumpSince
+	if sh.dumpSince.IsZero() {
+		sh.dumpSince = now
+	}
+	if !sh.dumpRefuted(seen) {
+		sh.dumpLast = seen.Dump.Last
+	}
+}
+
+// dumpRefuted: the Lease moved since a dump was first heard of.
+func (sh shadow) dumpRefuted(seen Seen) bool {
+	return !sh.dumpSince.IsZero() && seen.Lease.Exists && sh.moved.After(sh.dumpSince)
 }
 
 func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
@@ -46,7 +62,7 @@ func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
 		return
 	}
-	moved := !sh.dumpSince.IsZero() && seen.Lease.Exists && sh.moved.After(sh.dumpSince)
+	moved := sh.dumpRefuted(seen)
 	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Longest.Duration
 	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessage.Duration
 	if act == Off && !sh.cut {
@@ -92,7 +108,9 @@ func (s state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 		return fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
 	}
 	since := stampOf(s.sh.dumpSince)
+	last := stampOf(s.sh.dumpLast)
 	return fmt.Sprint("kdump", age(&k.Since, r.Longest.Duration-1), age(&since, r.Longest.Duration-1),
+		age(&k.LastSeen, r.Quiet.Duration-1), age(&last, r.Quiet.Duration-1),
 		s.st.Lease.StillSince != nil && s.st.Lease.StillSince.After(k.Since.Time), s.sh.moved.After(s.sh.dumpSince))
 }
 
@@ -102,6 +120,11 @@ var brokenKdump = map[string]decider{
 	"does not hear one that begins after the yes": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
 			s.Dump = nil
+		}
+	}),
+	"takes a refused look for the end of a dump": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if k := f.Status.Kdump; k != nil && s.Dump == nil {
+			k.LastSeen = stampOf(now.Add(-f.Spec.Policy.Kdump.Quiet.Duration))
 		}
 	}),
 	"does not wait for a first message": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
@@ -140,6 +163,53 @@ var brokenKdump = map[string]decider{
 			s.Lease.Exists = false
 		}
 	}),
+}
+
+// TestARefusedLookEndsNoDump: what was heard last stands, as long as it would if
+// nothing more had come.
+func TestARefusedLookEndsNoDump(t *testing.T) { // S2
+	last := walkStart.Add(10 * time.Second)
+	for name, c := range map[string]struct {
+		after time.Duration // of the last message
+		since time.Duration // that the dump began before it
+		moved bool
+		shows *Dump
+		holds bool
+		words string
+	}{
+		"just after a message":            {after: time.Second, holds: true, words: "whether more come can't be seen now"},
+		"near the end of the quiet":       {after: 8 * time.Second, holds: true},
+		"not after it":                    {after: 9 * time.Second},
+		"not after the longest":           {after: time.Second, since: 40 * time.Second},
+		"not against a moving Lease":      {after: time.Second, moved: true},
+		"a look that shows an old one":    {after: time.Second, shows: &Dump{NodeUID: "uid-1", Last: last.Add(-time.Minute)}},
+		"a look that shows another's one": {after: time.Second, shows: &Dump{NodeUID: "uid-2", Last: last}},
+	} {
+		for _, phase := range []api.Phase{api.Pending, api.Fencing} {
+			t.Run(name+", "+string(phase), func(t *testing.T) {
+				at, since, now := stampOf(walkStart), stampOf(last.Add(-c.since)), last.Add(c.after)
+				f := &api.NodeFence{Spec: kdumpSpec()}
+				f.Status = api.NodeFenceStatus{
+					Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, BootIDBefore: "a",
+					Kdump: &api.KdumpRecord{Since: since, FirstSeen: since, LastSeen: stampOf(last), Source: "10.0.0.1", Count: 1},
+					Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
+				}
+				if phase == api.Fencing {
+					decided, read := stampOf(now), api.Read{Power: "On", At: stampOf(now)}
+					f.Status.DecidedAt, f.Status.Placed.Taint, f.Status.Power.LastRead = &decided, true, &read
+				}
+				seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
+				seen.Dump = c.shows
+				st, act := Decide(f, seen, now)
+				if holds := st.Reason == api.KdumpHold && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
+					t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
+				}
+				if end := last.Add(9 * time.Second); c.holds && (st.NextCheck == nil || !st.NextCheck.Time.Equal(stampOf(end).Time)) {
+					t.Errorf("next look at %v, not at %s", st.NextCheck, end)
+				}
+			})
+		}
+	}
 }
 
 // TestADumpAfterTheYes: nothing is noted as sent, and the slot is free again.

@@ -48,8 +48,9 @@ type shadow struct {
 	// deleted is when pods were last asked to go, where that is counted.
 	deleted time.Time
 	witnesses
-	// dumpSince is when a dump of this node was first heard of.
-	dumpSince time.Time
+	// dumpSince is when a dump of this node was first heard of, dumpLast when its
+	// last message came.
+	dumpSince, dumpLast time.Time
 }
 
 type state struct {
@@ -185,7 +186,7 @@ func (w *walker) step(s state, l look) {
 	w.decisions++
 	sh := s.sh.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
-	sh.dumpSince = sh.heardDump(s, l.seen, now)
+	sh.heardDump(s, l.seen, now)
 	w.check(s, sh, f, l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true

@@ -29,7 +29,8 @@ const (
 
 // LookDump sees what is heard of the machine's dump, where the fence asks for
 // that. Where there is no such namespace, or no right to look into it, nobody
-// listens, and nothing is heard.
+// listens, and nothing is heard. A right can also be refused for a while: a dump
+// that the fence has on record is not ended by that (fence.Decide).
 func (c *Client) LookDump(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	if fence.Kdump(f) == nil || f.Status.Power.CutByUs {
 		return nil
