@@ -38,8 +38,15 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 	return c.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node, what is left on it and, as long as nothing was begun, the brakes.
+// Look sees what is left on the node, the node after it and, as long as nothing was
+// begun, the brakes. That the node is the one that was fenced is seen after its pods
+// were, and anew: another of its name has other pods (S6).
 func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	var err error
+	if seen.Left, err = c.left(ctx, f); err != nil {
+		return err
+	}
+	c.Client.Forget(ctx)
 	if err := c.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
@@ -48,9 +55,7 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 			return err
 		}
 	}
-	var err error
-	seen.Left, err = c.left(ctx, f)
-	return err
+	return nil
 }
 
 // Act is one batch of the release, or a mark around it.
@@ -71,12 +76,14 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 // either alone leaves the volumes attached for minutes.
 func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	left, how := seen.Left, f.Spec.Policy.Cleanup
-	var all []func() error
+	var all []func(context.Context) error
 	if how.Taints() {
-		all = append(all, func() error { return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version) })
+		all = append(all, func(ctx context.Context) error {
+			return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version)
+		})
 	}
 	for _, p := range fence.Batch(f, left) {
-		all = append(all, func() error {
+		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {
 				return c.Client.ForceEvict(ctx, p)
 			}
@@ -84,8 +91,19 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 		})
 	}
 	for _, a := range left.Detach {
-		all = append(all, func() error { return c.Client.Detach(ctx, a) })
+		all = append(all, func(ctx context.Context) error { return c.Client.Detach(ctx, a) })
 	}
+	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
+}
+
+// carryOut begins nothing that the batch's time is over for: who stood still finds
+// the machine switched on, and what ran on it running again (S3, S4).
+func (c *Cleaner) carryOut(ctx context.Context, until *api.Time, all []func(context.Context) error) error {
+	if until == nil {
+		return errors.New("a release that doesn't say until when it counts is not carried out")
+	}
+	ctx, cancel := context.WithTimeout(ctx, until.Sub(c.Client.Clock().Now()))
+	defer cancel()
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, parallel)
@@ -93,7 +111,11 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			errs[i] = do()
+			if !c.Client.Clock().Now().Before(until.Time) {
+				errs[i] = fmt.Errorf("the time of this batch is over: %w", kube.ErrConflict)
+				return
+			}
+			errs[i] = do(ctx)
 		})
 	}
 	wg.Wait()

@@ -128,6 +128,12 @@ var broken = map[string]decider{
 	}),
 	"does not hear an abort":          before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = nil }),
 	"does not see that it is deleted": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Deleting = false }),
+	"lets a batch be begun at any time": after(func(st *api.NodeFenceStatus, act Action, now time.Time) {
+		if act == Release {
+			late := stampOf(now.Add(time.Hour))
+			st.Release.NotAfter = &late
+		}
+	}),
 	"takes a taint that it doesn't see for one that can't come": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		s.Cleared = s.Cleared || !s.Node.OutOfService
 	}),

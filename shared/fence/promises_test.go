@@ -43,6 +43,11 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 
 func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	b := s.st
+	if act == Release {
+		until := a.Release.NotAfter
+		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
+		say(until != nil && (a.Proof.Kind != api.ProofSeenOff || !until.After(a.Proof.At.Add(ProofValidity))), "S3: nothing is begun to be released on an old proof")
+	}
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
 		say(late || b.Release.DoneAt != nil || (seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0), "S4: no power-on before its work is gone")

@@ -83,6 +83,7 @@ func (d *decision) batch(left *Left) Action {
 	if n > 0 && !d.spec.Policy.Cleanup.Taints() {
 		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
 	}
+	r.NotAfter = d.batchEnds()
 	r.Batches++ // no batch without a save: whoever goes on meanwhile has the record, and this one nothing
 	return d.do(Release)
 }
@@ -90,6 +91,19 @@ func (d *decision) batch(left *Left) Action {
 // patience: look often at first, then less.
 func (d *decision) patience() time.Duration {
 	return min(max(Poll, d.since(d.st.Release.StartedAt)/2), 10*Poll)
+}
+
+// batchEnds is until when a batch may begin a deletion: within the proof's validity
+// (S3), and before anybody goes on without it.
+func (d *decision) batchEnds() *api.Time {
+	until := d.now.Add(ActWithin)
+	if late := d.st.Release.Deadline; late.Time.Before(until) {
+		until = late.Time
+	}
+	if p := d.st.Proof; p.Kind == api.ProofSeenOff && p.At.Add(ProofValidity).Before(until) {
+		until = p.At.Add(ProofValidity)
+	}
+	return d.stamp(until)
 }
 
 // outOfService: the taint has still to go. That it is not seen is not enough: the

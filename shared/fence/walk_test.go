@@ -277,7 +277,7 @@ func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action
 // strip drops what no decision reads.
 func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
-	st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = 0, 0, 0, 0, 0
+	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = nil, 0, 0, 0, 0, 0
 	st.Power.LastError = ""
 	if st.Activity != nil {
 		st.Activity = st.Activity.DeepCopy()

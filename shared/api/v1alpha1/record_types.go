@@ -117,6 +117,9 @@ type ReleaseRecord struct {
 	Deadline *Time `json:"deadline,omitempty"`
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
+	// NotAfter is when what the last batch asked for is no longer begun.
+	// +optional
+	NotAfter *Time `json:"notAfter,omitempty"`
 	// Batches that were begun: each is saved before it is carried out.
 	// +optional
 	Batches int32 `json:"batches,omitempty"`

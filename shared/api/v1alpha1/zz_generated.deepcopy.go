@@ -1391,6 +1391,10 @@ func (in *ReleaseRecord) DeepCopyInto(out *ReleaseRecord) {
 		in, out := &in.DoneAt, &out.DoneAt
 		*out = (*in).DeepCopy()
 	}
+	if in.NotAfter != nil {
+		in, out := &in.NotAfter, &out.NotAfter
+		*out = (*in).DeepCopy()
+	}
 	if in.AskedAt != nil {
 		in, out := &in.AskedAt, &out.AskedAt
 		*out = (*in).DeepCopy()
