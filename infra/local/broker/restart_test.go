@@ -240,10 +240,10 @@ func TestAnInterruptedEventComesAgainAndIsNotDead(t *testing.T) {
 
 func TestALongHandlerKeepsItsEvent(t *testing.T) {
 	var calls atomic.Int32
-	b := start(t, Options{Triggers: parse(t, one("gate", "")), AckWait: 60 * time.Millisecond, Handlers: map[string]run.Handler{
+	b := start(t, Options{Triggers: parse(t, one("gate", "")), AckWait: time.Second, Handlers: map[string]run.Handler{
 		"gate": func(ctx context.Context, _ event.Event) (*event.Event, error) {
 			calls.Add(1)
-			pause(ctx, 600*time.Millisecond) // ten times as long as an event may lie about
+			pause(ctx, 3*time.Second) // three times as long as an event may lie about
 			return nil, nil
 		}}})
 	publish(t, b, makeEvent("test.gate", "1"))
