@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -189,7 +190,7 @@ func (w *walker) step(s state, l look) {
 	sh.heardDump(s, l.seen, now)
 	w.check(s, sh, f, l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
-		w.edges[fmt.Sprintf("%s --> %s: %s", s.st.Phase, after.Phase, after.Reason)] = true
+		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
 	if act == Off && s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "On" {
 		sh.cut = true
@@ -300,7 +301,7 @@ func key(s state) string {
 				n++
 			}
 		}
-		return fmt.Sprint(n)
+		return strconv.Itoa(n)
 	}
 	st, p, pol := s.st, s.st.Power, s.spec.Policy
 	read := func(r *api.Read, limits ...time.Duration) string {
@@ -317,8 +318,8 @@ func key(s state) string {
 		proof = string(st.Proof.Kind) + st.Proof.BootIDBefore + age(&st.Proof.At, ProofValidity)
 	}
 	if l := st.Lease.StillSince; l != nil {
-		lease = age(l, 2*walkRenewal) + fmt.Sprint(st.PhaseSince != nil && l.After(st.PhaseSince.Time),
-			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time))
+		lease = age(l, 2*walkRenewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
+			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time)})
 	}
 	if !pol.Action.Device() {
 		claim += string(pol.Action)
@@ -364,7 +365,32 @@ func key(s state) string {
 		k = append(k, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, ReadValidity), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0))
 	}
-	b, _ := json.Marshal(k)
+	return spell(k)
+}
+
+// spell is a list as JSON, without what that costs where a walk does little else.
+func spell(k []any) string {
+	b := append(make([]byte, 0, 160), '[')
+	for _, v := range k {
+		switch v := v.(type) {
+		case string:
+			b = append(append(append(b, '"'), v...), '"')
+		case api.Reason:
+			b = append(append(append(b, '"'), v...), '"')
+		case api.Phase:
+			b = append(append(append(b, '"'), v...), '"')
+		case bool:
+			b = strconv.AppendBool(b, v)
+		case int32:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case api.Placed:
+			b = strconv.AppendBool(strconv.AppendBool(strconv.AppendBool(b, v.Taint), v.Cordon), v.OutOfService)
+		default:
+			raw, _ := json.Marshal(v)
+			b = append(b, raw...)
+		}
+		b = append(b, ',')
+	}
 	return string(b)
 }
 
