@@ -40,7 +40,7 @@ limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNodePerD
 // would rightly think that it is the one cut off.
 const (
 	sweepNodes = 72
-	lanes      = 32
+	lanes      = 22
 	pods       = lanes + 10
 )
 
