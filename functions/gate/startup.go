@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,23 @@ import (
 type startup struct {
 	trigger  *api.Trigger
 	starting bool
+}
+
+// atBirth is how soon after its Node's creation a kubelet says for the first time that
+// it is not Ready.
+const atBirth = time.Minute
+
+// changedSince: Ready was something else before, so that nobody saw that this node was
+// never Ready (S2): nodefence may have come later than the node, or the enrolment may
+// be gone. Its conditions count then. A kubelet's clock that is ahead leads here too,
+// which only makes the fence wait for those (S30).
+func changedSince(n *corev1.Node, t time.Time) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.LastTransitionTime.After(t)
+		}
+	}
+	return false
 }
 
 // startup looks whether the node was ever Ready: the source enrols each Node object
@@ -34,6 +52,9 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 			return s, err
 		}
 		created := n.CreationTimestamp.Time
+		if changedSince(n, created.Add(atBirth)) {
+			return s, nil
+		}
 		s.trigger, s.starting = fence.Startup(timeout.Duration, g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
 	}
 	return s, nil

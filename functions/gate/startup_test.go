@@ -1,13 +1,14 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/step"
@@ -27,23 +28,27 @@ func TestANodeThatIsStarting(t *testing.T) {
 		status        string
 		timeout, uid  string
 		wantCondition []string
+		ago           time.Duration // since when Ready is so; at its creation if zero
 	}{
-		"never Ready, within its time":                         {unready, 9 * time.Minute, "Unknown", "10m", "", nil},
-		"never Ready, its time over":                           {unready, 11 * time.Minute, "Unknown", "10m", "", fence},
-		"a status that no condition of the policy names":       {unready, 11 * time.Minute, "False", "10m", "", fence},
-		"an earlier Node of the name was Ready":                {unready, 11 * time.Minute, "False", "10m", "0", fence},
-		"an earlier Node of the name was Ready, this is young": {unready, time.Minute, "Unknown", "10m", "0", nil},
-		"it was Ready before":                                  {unready, time.Minute, "Unknown", "10m", "1", ready},
-		"it was Ready before, for long":                        {unready, time.Hour, "False", "10m", "1", nil},
-		"it is Ready, and only not enrolled":                   {unready, time.Hour, "True", "10m", "", nil},
-		"no timeout is set: young nodes count":                 {unready, time.Minute, "Unknown", "", "", ready},
-		"no timeout is set: no condition, no fence":            {unready, time.Hour, "False", "", "", nil},
-		"a still Lease of a starting node":                     {suspect, time.Minute, "Unknown", "10m", "", nil},
+		"never Ready, within its time":                         {unready, 9 * time.Minute, "Unknown", "10m", "", nil, 0},
+		"never Ready, its time over":                           {unready, 11 * time.Minute, "Unknown", "10m", "", fence, 0},
+		"a status that no condition of the policy names":       {unready, 11 * time.Minute, "False", "10m", "", fence, 0},
+		"an earlier Node of the name was Ready":                {unready, 11 * time.Minute, "False", "10m", "0", fence, 0},
+		"an earlier Node of the name was Ready, this is young": {unready, time.Minute, "Unknown", "10m", "0", nil, 0},
+		"it was Ready before":                                  {unready, time.Minute, "Unknown", "10m", "1", ready, 0},
+		"it was Ready before, for long":                        {unready, time.Hour, "False", "10m", "1", nil, 0},
+		"it is Ready, and only not enrolled":                   {unready, time.Hour, "True", "10m", "", nil, 0},
+		"no timeout is set: young nodes count":                 {unready, time.Minute, "Unknown", "", "", ready, 0},
+		"no timeout is set: no condition, no fence":            {unready, time.Hour, "False", "", "", nil, 0},
+		"it was something else before, seen by nobody":         {unready, time.Hour, "False", "10m", "", nil, time.Second},
+		"that, of a condition that its policy names":           {unready, time.Hour, "Unknown", "10m", "", ready, time.Second},
+		"it says so for the first time":                        {unready, 11 * time.Minute, "False", "10m", "", fence, 11*time.Minute - 20*time.Second},
+		"a still Lease of a starting node":                     {suspect, time.Minute, "Unknown", "10m", "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
-			answers["/api/v1/nodes/a"] = fmt.Sprintf(`{"metadata":{"name":"a","uid":"1","creationTimestamp":%q},"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
-				now.Add(-c.age).UTC().Format(time.RFC3339), c.status)
+			answers["/api/v1/nodes/a"] = fmt.Sprintf(`{"metadata":{"name":"a","uid":"1","creationTimestamp":%q},"status":{"conditions":[{"type":"Ready","status":%q,"lastTransitionTime":%q}]}}`,
+				now.Add(-c.age).UTC().Format(time.RFC3339), c.status, now.Add(-cmp.Or(c.ago, c.age)).UTC().Format(time.RFC3339))
 			timeout := ""
 			if c.timeout != "" {
 				timeout = fmt.Sprintf(`"startupTimeout":%q,`, c.timeout)
@@ -58,7 +63,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 			if _, err := g.open(t.Context(), "a", c.e); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.wantCondition, written()); d != "" {
+			if d := gocmp.Diff(c.wantCondition, written()); d != "" {
 				t.Error(d)
 			}
 		})

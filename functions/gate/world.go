@@ -143,11 +143,9 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
-	var policies []api.FencePolicy
-	if f.Spec.Trigger.Missing() {
-		if policies, err = g.Client.Policies(ctx); err != nil {
-			return err
-		}
+	policies, err := g.Client.Policies(ctx) // whose missing nodes count for every fence (S15)
+	if err != nil {
+		return err
 	}
 	c := fence.WithMissing(fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}, policies)
 	if c.Etcd, err = g.etcd(ctx, f, nodes); err != nil {

@@ -2,6 +2,7 @@ package waker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type shown struct {
 	policy   api.FencePolicy
 	machines []fence.Machine
 	asked    int
+	broken   error
 }
 
 func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
@@ -31,7 +33,10 @@ func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {
 func (s *shown) Budgets(context.Context) ([]api.FenceBudget, error)       { return nil, nil }
 func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return &api.FenceLedger{}, nil }
 func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { return nil }
-func (s *shown) Machines(context.Context) ([]fence.Machine, error)        { s.asked++; return s.machines, nil }
+func (s *shown) Machines(context.Context) ([]fence.Machine, error) {
+	s.asked++
+	return s.machines, s.broken
+}
 func (s *shown) SavePolicyStatus(_ context.Context, p *api.FencePolicy) error {
 	s.policy = *p
 	return nil
@@ -66,7 +71,11 @@ func TestMissingNodesAreTold(t *testing.T) {
 	}
 	s.policy.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
 	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
-	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[0].Machine != "m/x" {
+	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine != "m/x" {
 		t.Errorf("%v %+v", err, s.policy.Status.Missing)
+	}
+	s.machines, s.broken = nil, errors.New("no such kind")
+	if err := w.Wake(t.Context()); !errors.Is(err, s.broken) || len(s.policy.Status.Missing) != 2 {
+		t.Errorf("without leave to see the Machines: %v %+v", err, s.policy.Status.Missing)
 	}
 }

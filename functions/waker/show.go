@@ -47,16 +47,20 @@ func (w *Waker) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	if err != nil {
 		return fmt.Errorf("look at the ledger: %w", err)
 	}
+	var failed []error
+	unseen := false // the Machines
 	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
 	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Expected != nil && p.Spec.Expected.MachineSelector != nil }) {
 		if c.Machines, err = w.Objects.Machines(ctx); err != nil {
-			return fmt.Errorf("look at the Machines: %w", err)
+			unseen, failed = true, append(failed, fmt.Errorf("look at the Machines: %w", err))
 		}
 	}
 	at := metav1.NewMicroTime(now.UTC())
-	var failed []error
 	for i := range policies {
 		p := policies[i].DeepCopy()
+		if x := p.Spec.Expected; unseen && x != nil && x.MachineSelector != nil {
+			continue // what was missing stays on record
+		}
 		st := fence.PolicyStatus(p, policies, c, ledger, now)
 		st.ObservedAt = p.Status.ObservedAt
 		if !equality.Semantic.DeepEqual(st, p.Status) {

@@ -17,6 +17,9 @@ type Cluster struct {
 	Budgets []api.FenceBudget
 	// Machines are the Machine objects, where policies expect nodes of them.
 	Machines []Machine
+	// Uncounted are policies that more nodes are missing under than are kept, so that
+	// nobody knows how many.
+	Uncounted []string
 	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
 	Etcd map[string]bool
 }
@@ -54,6 +57,11 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 	}
 	if v := usCutOff(l.Status.Leases); v != nil {
 		return v
+	}
+	for _, lim := range f.Spec.Policy.Limits {
+		if slices.Contains(c.Uncounted, lim.Policy) {
+			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object: too many to count", maxHeld, lim.Policy), askStorm}
+		}
 	}
 	if v := calm(f, c, l, now); v != nil {
 		return v

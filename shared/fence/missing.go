@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,10 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 		all = append(all, missing)
 	}
-	slices.SortStableFunc(all, func(a, b api.MissingNode) int { return strings.Compare(a.Node+" "+a.Machine, b.Node+" "+b.Machine) })
+	// Whatever is cut are Machines that have no node yet, before any node is.
+	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
+		return cmp.Or(min(len(b.Node), 1)-min(len(a.Node), 1), strings.Compare(a.Node, b.Node), strings.Compare(a.Machine, b.Machine))
+	})
 	return all[:min(len(all), maxHeld)]
 }
 
@@ -148,6 +152,9 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		}
 	}
 	for _, p := range policies {
+		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].Node != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
 		for _, m := range p.Status.Missing {
 			under[m.Node] = append(under[m.Node], p.Name)
 		}

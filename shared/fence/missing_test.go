@@ -290,3 +290,30 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingNodesThatNobodyCounts: a full list may be a part of what is missing, and
+// a part of a storm is no number to decide by (S14, S15). Machines without a node are
+// the part that is cut.
+func TestMissingNodesThatNobodyCounts(t *testing.T) {
+	p := expecting()
+	p.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
+	c := Cluster{}
+	for i := range maxHeld {
+		c.Machines = append(c.Machines, Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: fmt.Sprint(i)}})
+	}
+	for nodes, held := range map[int]bool{maxHeld - 2: false, maxHeld: true} {
+		p.Spec.Expected.Nodes = nil
+		for i := range nodes {
+			p.Spec.Expected.Nodes = append(p.Spec.Expected.Nodes, fmt.Sprint("gone-", i))
+		}
+		p.Status.Missing = missingNow(&p, c, walkStart)
+		if len(p.Status.Missing) != maxHeld || p.Status.Missing[nodes-1].Node == "" {
+			t.Fatalf("%d missing: %+v", len(p.Status.Missing), p.Status.Missing[maxHeld-3:])
+		}
+		f, cl, l := admitWorld(walkStart)
+		v := Admit(f, WithMissing(cl, []api.FencePolicy{p}), l, walkStart)
+		if got := v != nil && v.Reason == api.StormHold && strings.Contains(v.Message, "too many to count"); got != held {
+			t.Errorf("%d are missing: %+v", nodes, v)
+		}
+	}
+}

@@ -97,6 +97,7 @@ func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	r := c.rest.Get().AbsPath(path).Do(ctx)
 	if err := r.Error(); err != nil {
 		if apierrors.IsNotFound(err) {
+			c.forget(path)
 			return nil, nil
 		}
 		return nil, fmt.Errorf("get %s: %w", path, err)
