@@ -36,6 +36,9 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
 			now = st.NextCheck.Time
 		}
+		if d := (&decision{spec: &s.spec, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
+			now = d.takeover(st.Claim) // the source sends what is overdue again and again
+		}
 		now = now.Add(time.Millisecond)
 		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
 		seen := usual(s, now, "Unknown", false, boot)
