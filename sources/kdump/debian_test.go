@@ -21,7 +21,7 @@ func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed (Debian package fence-agents): %v", name, err)
+		t.Skipf("%s is missing: apt-get install fence-agents (%v)", name, err)
 	}
 	return path
 }

@@ -1,0 +1,120 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ResolvedPolicy is the outcome of all policies that select a node.
+type ResolvedPolicy struct {
+	// Name and Generation of the deciding policy.
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+	// Conflict names the policy of equal priority, if there is one; then
+	// nothing is done.
+	// +optional
+	Conflict string `json:"conflict,omitempty"`
+	// +kubebuilder:validation:MaxItems=32
+	Conditions []UnhealthyCondition `json:"conditions"`
+	// +optional
+	EarlyEvidence *EarlyEvidence `json:"earlyEvidence,omitempty"`
+	Action        FenceAction    `json:"action"`
+	Mode          Mode           `json:"mode"`
+	// +optional
+	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
+	// +optional
+	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
+	// +optional
+	StorageHold *StorageHold `json:"storageHold,omitempty"`
+	// +optional
+	Kdump *KdumpRule `json:"kdump,omitempty"`
+	// Excluded says why this node is not to be fenced under this policy, if it is not.
+	// +optional
+	Excluded string `json:"excluded,omitempty"`
+	// +optional
+	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
+	// +optional
+	Etcd []string `json:"etcd,omitempty"`
+	// +optional
+	Recoveries *int32 `json:"recoveries,omitempty"`
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Levels []PowerLevel `json:"levels,omitempty"`
+	// +optional
+	Cleanup  Cleanup  `json:"cleanup,omitzero"`
+	Timeouts Timeouts `json:"timeouts"`
+	Retries  Retries  `json:"retries"`
+	// Limits are those of every policy that selects the node; all must hold.
+	// +kubebuilder:validation:MaxItems=64
+	Limits []ScopedLimits `json:"limits"`
+}
+
+// ScopedLimits are one policy's limits with the nodes that they count over.
+type ScopedLimits struct {
+	Policy string `json:"policy"`
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// SkipFrom is the percentage of unhealthy nodes from which nothing begins, as
+	// ConfigMap fence-policy-fence-limit has it; then it is the only limit here.
+	// +optional
+	SkipFrom int32 `json:"skipFrom,omitempty"`
+	Limits   `json:",inline"`
+}
+
+// Binding is which device switches this machine. No secret is in it (S29).
+type Binding struct {
+	Driver string `json:"driver"`
+	// Address is the outlet or machine in the driver's one spelling (S11).
+	Address string            `json:"address"`
+	Params  map[string]string `json:"params,omitempty"`
+	// Secrets says where each secret parameter is read when it is needed.
+	// +optional
+	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	// EffectDelay is the longest time between an accepted call and its effect (S8).
+	// +optional
+	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
+	// Identity is what the machine said of itself while it was healthy.
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// LeaveOff: the node's configuration has no method that switches the machine
+	// on, so that it stays off whatever the policy says.
+	// +optional
+	LeaveOff bool `json:"leaveOff,omitempty"`
+	// Kdump: the node's configuration asks for its dump to be waited for.
+	// +optional
+	Kdump bool `json:"kdump,omitempty"`
+	// Members are the devices of a set (driver "set"): the machine is off when
+	// each of them is.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Members []SetMember `json:"members,omitempty"`
+	// Sources are the ConfigMaps that it came from, with resourceVersion.
+	// +optional
+	Sources []string `json:"sources,omitempty"`
+}
+
+// SetMember is one device of a set. Its fields are a Binding's.
+type SetMember struct {
+	Driver  string            `json:"driver"`
+	Address string            `json:"address"`
+	Params  map[string]string `json:"params,omitempty"`
+	// +optional
+	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	// +optional
+	Identity string `json:"identity,omitempty"`
+}
+
+// Binding is the member as if it were alone.
+func (m SetMember) Binding() *Binding {
+	return &Binding{Driver: m.Driver, Address: m.Address, Params: m.Params, Secrets: m.Secrets, Identity: m.Identity}
+}
+
+// SecretRef is a key of a Secret, or of a ConfigMap where a person left one.
+type SecretRef struct {
+	// +optional
+	Secret string `json:"secret,omitempty"`
+	// +optional
+	ConfigMap string `json:"configMap,omitempty"`
+	Key       string `json:"key"`
+}

@@ -1,0 +1,155 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Unhealthy says what counts as a failed node; any entry suffices.
+type Unhealthy struct {
+	// Conditions are node conditions and how long each must have held. Unless
+	// set: Ready=Unknown at once, Ready=False for five minutes.
+	// +kubebuilder:default={{type:Ready,status:Unknown,"for":"0s"},{type:Ready,status:"False","for":"5m"}}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=type
+	// +listMapKey=status
+	// +optional
+	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
+	// StartupTimeout is how long a new node may take from its creation to be Ready
+	// for the first time. Until then its conditions count for nothing; after it, a
+	// node that was never Ready is unhealthy, whatever its conditions. Unless set,
+	// only conditions count, from the start.
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('24h')",message="startupTimeout must be between 1m and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	StartupTimeout *metav1.Duration `json:"startupTimeout,omitempty"`
+	// Problems are passing problems that somebody reports as Kubernetes Events
+	// about a Node, as node-problem-detector does, or about the Pods on it. Whoever
+	// may create Events in namespace default, or in that of the Pod, can report one.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=reason
+	// +listMapKey=component
+	// +listMapKey=about
+	// +optional
+	Problems []NodeProblem `json:"problems,omitempty"`
+}
+
+// NodeProblem is a problem that counts once it was reported often enough.
+// +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || (self.pods == 1 && !has(self.namespaces))",message="pods and namespaces are for about: Pod"
+// +kubebuilder:validation:XValidation:rule="self.pods <= self.count",message="pods must not be more than count: each of them is a report"
+type NodeProblem struct {
+	// About says what the Events are about: the Node itself, or a Pod, whose
+	// Events count for the node that the Pod is bound to.
+	// +kubebuilder:default=Node
+	// +optional
+	About ProblemAbout `json:"about,omitempty"`
+	// Reason of the Events, such as TaskHung.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Reason string `json:"reason"`
+	// Component that reports it, such as kernel-monitor. Empty: any.
+	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Component string `json:"component"`
+	// Pods is on how many different Pods of the node the problem must have been
+	// reported. One Pod that asks for a volume or a Secret that does not exist is no
+	// failed node: with action Fence, two or more tell the two apart.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Pods int32 `json:"pods,omitempty"`
+	// Namespaces whose Pods count. Whoever may create Events in one of them can
+	// report of the nodes that its Pods run on. Unless set: all.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Count of reports within Within that it takes. An Event that began before
+	// that time counts once, because how often it came since is not known.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	Within metav1.Duration `json:"within,omitempty"`
+	// Action Alert only tells: log, metric, and an Event on the Node. Fence asks
+	// for a fence, under all limits.
+	// +kubebuilder:default=Alert
+	// +optional
+	Action ProblemAction `json:"action,omitempty"`
+}
+
+// Is tells whether a report is one of this problem.
+func (p NodeProblem) Is(about ProblemAbout, reason, component string) bool {
+	is := p.About
+	if is == "" {
+		is = AboutNode
+	}
+	return is == about && p.Reason == reason && (p.Component == "" || p.Component == component)
+}
+
+// ProblemAbout is what the Events of a problem are about.
+// +kubebuilder:validation:Enum=Node;Pod
+type ProblemAbout string
+
+// What they may be about.
+const (
+	AboutNode ProblemAbout = "Node"
+	AboutPod  ProblemAbout = "Pod"
+)
+
+// EarlyEvidence is a Lease that stands still. It is enough to read the machine's
+// power, under all limits, and to release what ran on a machine that is seen off;
+// it is never enough to switch a machine off, or to mark a node whose machine is
+// on: that waits for a condition of the policy, as ever.
+type EarlyEvidence struct {
+	// LeaseStillFor is how long the Lease must have been seen to stand still. The
+	// machine is not read before every node that was lost in the same moment would
+	// show too, so that a storm is seen for one: 2.2 renewals and a second, which
+	// is 23 s where Leases are renewed each 10 s.
+	// +kubebuilder:default="12s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillFor must be between 5s and 10m"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	LeaseStillFor metav1.Duration `json:"leaseStillFor,omitempty"`
+}
+
+// ProblemAction is what a problem leads to.
+// +kubebuilder:validation:Enum=Alert;Fence
+type ProblemAction string
+
+// The actions on problems.
+const (
+	ProblemAlert ProblemAction = "Alert"
+	ProblemFence ProblemAction = "Fence"
+)
+
+// UnhealthyCondition is one node condition that makes a node unhealthy.
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="Ready=True is what healthy means; it can't make a node unhealthy"
+type UnhealthyCondition struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
+	Type string `json:"type"`
+	// +kubebuilder:validation:Enum=True;False;Unknown
+	Status string `json:"status"`
+	// For is how long the condition must have held, by the API server's clock.
+	// +kubebuilder:default="0s"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="for must be between 0s and 24h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	For metav1.Duration `json:"for"`
+}
