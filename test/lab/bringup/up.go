@@ -71,6 +71,9 @@ func (s *starting) up(ctx context.Context, kube string) error {
 		if err := allowMachines(ctx, client); err != nil {
 			return err
 		}
+		if err := s.wait(ctx, "machines' rights", apiLimit, machinesAllowed(client)); err != nil {
+			return err
+		}
 		if err := s.startMachines(); err != nil {
 			return err
 		}

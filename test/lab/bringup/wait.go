@@ -3,10 +3,12 @@ package bringup
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -128,6 +130,26 @@ func schedulable(node *corev1.Node) bool {
 		}
 	}
 	return false
+}
+
+// machinesAllowed matters because the API server's authorizer learns of a new
+// binding by a watch: on a busy machine some seconds after it was written.
+func machinesAllowed(client kubernetes.Interface) condition {
+	return func(ctx context.Context) error {
+		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:               machinesUser,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		if !review.Status.Allowed {
+			return errors.New("the API server does not know of " + machinesUser + "'s rights yet")
+		}
+		return nil
+	}
 }
 
 // allowMachines lets the simulated machines do all that kubelets and a storage
