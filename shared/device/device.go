@@ -37,6 +37,17 @@ type Driver interface {
 	On(ctx context.Context) error
 }
 
+// Scope is what a device takes from a machine when it is off.
+type Scope string
+
+// The scopes. Only the first stops the machine: what cuts off storage or network
+// leaves it running, and is bound in a node's isolation, never as its power (S1).
+const (
+	ScopePower   Scope = ""
+	ScopeStorage Scope = "Storage"
+	ScopeNetwork Scope = "Network"
+)
+
 // Param is one parameter that a driver takes.
 type Param struct {
 	Name     string
@@ -54,6 +65,9 @@ type Param struct {
 type Kind struct {
 	Name   string
 	Params []Param
+	// Scope says what Off takes away: of a Storage or Network kind, On reads as
+	// "has access", Off as "is cut off".
+	Scope Scope
 	// EffectDelay is the longest time between an accepted Off or On and its
 	// effect. A takeover and any power-on wait for it (S8).
 	EffectDelay time.Duration
