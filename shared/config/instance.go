@@ -34,6 +34,9 @@ func (r *resolver) cloud() (device.Kind, string) {
 	var known []string
 	for _, name := range slices.Sorted(maps.Keys(r.s.Kinds)) {
 		k := r.s.Kinds[name]
+		if k.Scope != device.ScopePower || k.NoOn != "" {
+			continue // it is another way to have the instance's work end, and not its switch
+		}
 		if r.enrolled(k) != nil {
 			return k, ""
 		}

@@ -239,3 +239,37 @@ func TestOneInstanceOfTwo(t *testing.T) {
 		})
 	}
 }
+
+// TestNotTheSwitch: what knows the instance too, and is no switch of it, is not what
+// restart-instance means; and what can't switch on is not asked to (S12).
+func TestNotTheSwitch(t *testing.T) {
+	s := clouded()
+	end, net := s.Kinds["vm"], s.Kinds["vm"]
+	end.Name, end.NoOn = "ends", "what is deleted stays so"
+	net.Name, net.Scope = "cuts", device.ScopeNetwork
+	s.Kinds["ends"], s.Kinds["cuts"] = end, net // by name before vm
+	s.Agents["ends"] = "ends"
+	p, err := Resolve(nil, enrolled("vm://here/x7"), s)
+	if err != nil || p.Binding.Driver != "vm" {
+		t.Errorf("restart-instance is by %s, %v", p.Binding.Driver, err)
+	}
+	delete(s.Kinds, "vm")
+	if p, err := Resolve(nil, enrolled("vm://here/x7"), s); !errors.Is(err, ErrNoBinding) {
+		t.Errorf("without a switch it is by %s, %v", p.Binding.Driver, err)
+	}
+	for action, want := range map[string]string{
+		"off":    "",
+		"reboot": `ConfigMap fence-config-default, key fence-method-e, line 2: method "e" switches on, and driver ends can't: what is deleted stays so; write action=off`,
+		"on":     `ConfigMap fence-config-default, key fence-method-e, line 2: method "e" switches on, and driver ends can't: what is deleted stays so; write action=off`,
+	} {
+		cm := configMap("fence-config-default", "config.properties", "power_management=e", "fence-method-e", "agent_name=ends\naction="+action)
+		p, err := Resolve([]ConfigMap{cm}, enrolled("vm://here/x7"), s)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != want || want == "" && (p.Binding.Driver != "ends" || !p.Binding.LeaveOff) {
+			t.Errorf("%s: %+v, %v", action, p.Binding, err)
+		}
+	}
+}

@@ -149,6 +149,8 @@ func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, 
 	switch {
 	case key == isolation && (off || on):
 		return at.errorf("method %q switches power in isolation; it belongs in power_management", m.name)
+	case on && k.NoOn != "":
+		return at.errorf("method %q switches on, and driver %s can't: %s; write action=off", m.name, k.Name, k.NoOn)
 	case key == recovery && off:
 		return at.errorf("method %q switches off in recovery, which takes action=on; without action= it is a reboot", m.name)
 	}

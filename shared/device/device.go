@@ -68,6 +68,9 @@ type Kind struct {
 	// Scope says what Off takes away: of a Storage or Network kind, On reads as
 	// "has access", Off as "is cut off".
 	Scope Scope
+	// NoOn says in words why On is refused, where nothing that nodefence can tell a
+	// device undoes an Off; empty if On works. What binds it leaves it off (S12).
+	NoOn string
 	// EffectDelay is the longest time between an accepted Off or On and its
 	// effect. A takeover and any power-on wait for it (S8).
 	EffectDelay time.Duration
@@ -98,6 +101,10 @@ var (
 	ErrConflict    = errors.New("device refused in its present state")
 	ErrUnknown     = errors.New("device does not know this machine")
 )
+
+// ErrBlind is beside ErrUnknown for a device that reads off for every machine that it
+// does not know. Its off is one only for who has seen the same binding on before.
+var ErrBlind = errors.New("an off that can't be told from a machine that the device never knew")
 
 // ErrFabric is for what switches no power: it can be no node's device.
 var ErrFabric = errors.New("it cuts off storage or network, and the machine runs on")

@@ -62,6 +62,8 @@ type Harness struct {
 	Secrets []string
 	// Identity is what its machines call themselves, or empty if they can't say.
 	Identity string
+	// NoOn is for drivers that refuse On, for ever (device.Kind has the reason).
+	NoOn bool
 }
 
 const (
@@ -231,13 +233,35 @@ func (b *bench) truth() device.Power {
 	return device.Off
 }
 
-// calls are all three, for what is true of each.
+// calls are all three, for what is true of each. An On that is refused whatever the
+// device does is none of them.
 func (b *bench) calls() map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
+	all := map[string]func(context.Context) error{
 		"state": func(ctx context.Context) error { _, err := b.state(ctx); return err },
 		"off":   b.off,
 		"on":    b.on,
 	}
+	if b.h.NoOn {
+		delete(all, "on")
+	}
+	return all
+}
+
+// back is an On that has to work, or one that has to be refused and to change nothing.
+func (b *bench) back(was bool) {
+	b.Helper()
+	if !b.h.NoOn {
+		must(b, b.on)
+		b.really(true)
+		b.says(device.On)
+		return
+	}
+	ctx, cancel := b.within(patience)
+	defer cancel()
+	if err := b.on(ctx); !errors.Is(err, device.ErrUnsupported) {
+		b.Errorf("on gives %v, want %v", err, device.ErrUnsupported)
+	}
+	b.really(was)
 }
 
 // each wants this kind of error from all three.
