@@ -9,7 +9,7 @@ import (
 // object in it, which somebody else's controller carries out. Documents are JSON,
 // and a path is the object's own, such as /apis/<group>/<version>/<resource>/<name>.
 //
-// Its errors wrap one of the words above: ErrConflict for an object that somebody
+// Its errors wrap one of the words in which devices say no: ErrConflict for an object that somebody
 // else wrote, or that is there already, ErrUnsupported for a kind that the cluster
 // does not have.
 type Cluster interface {

@@ -1,0 +1,168 @@
+package networkfence
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+const (
+	apiVersion = "csiaddons.openshift.io/v1alpha1"
+	kind       = "NetworkFence"
+	collection = "/apis/" + apiVersion + "/networkfences"
+	// ownerLabel marks the objects that are ours to change.
+	ownerLabel, owner = "app.kubernetes.io/managed-by", "nodefence"
+)
+
+// The words of the API.
+const (
+	fenced    = "Fenced"
+	unfenced  = "Unfenced"
+	succeeded = "Succeeded"
+	failed    = "Failed"
+	// undone is what csi-addons says of an unfencing that succeeded; of a fencing
+	// it says "fencing operation successful".
+	undone = "unfencing operation successful"
+)
+
+type spec struct {
+	Driver     string            `json:"driver"`
+	State      string            `json:"fenceState"`
+	Cidrs      []string          `json:"cidrs"`
+	Secret     *secretRef        `json:"secret,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+type secretRef struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+type metadata struct {
+	Name       string            `json:"name"`
+	UID        string            `json:"uid,omitempty"`
+	Version    string            `json:"resourceVersion,omitempty"`
+	Generation int64             `json:"generation,omitempty"`
+	Deleted    *string           `json:"deletionTimestamp,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+type object struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Meta       metadata `json:"metadata"`
+	Spec       spec     `json:"spec"`
+	Status     *status  `json:"status,omitempty"`
+	// raw is the document as it was read: what others wrote in it stays.
+	raw []byte
+}
+
+type status struct {
+	Result  string `json:"result"`
+	Message string `json:"message"`
+}
+
+func (f *fence) path() string { return collection + "/" + f.spec.object() }
+
+// read gives the machine's NetworkFence; nil if there is none. One of this name
+// that is somebody else's, or about something else, is not ours to read or change.
+func (f *fence) read(ctx context.Context) (*object, error) {
+	raw, err := f.cluster.Get(ctx, f.path())
+	if err != nil || raw == nil {
+		return nil, f.explain("read", err)
+	}
+	o := &object{raw: raw}
+	if err := json.Unmarshal(raw, o); err != nil || o.Meta.UID == "" {
+		return nil, f.errorf(device.ErrUnreachable, "the answer is no NetworkFence")
+	}
+	if o.Status == nil {
+		o.Status = &status{}
+	}
+	same := o.Spec.Driver == f.spec.Driver && slices.Equal(o.Spec.Cidrs, f.spec.Cidrs) && maps.Equal(o.Spec.Parameters, f.spec.Parameters)
+	switch {
+	case o.Meta.Labels[ownerLabel] != owner:
+		return nil, f.errorf(device.ErrConflict, "it is somebody else's: it has no label "+ownerLabel+"="+owner)
+	case !same:
+		return nil, f.errorf(device.ErrConflict, "it was changed: it is not about "+f.spec.address()+" any more")
+	}
+	return o, nil
+}
+
+// is tells what the object's status says of its wish.
+func (o *object) is(state, result string) bool {
+	return o.Spec.State == state && o.Status.Result == result
+}
+
+// cut: the storage was told to cut the machine off, and did. An object of a later
+// generation may still show the result of an earlier wish (S2).
+func (o *object) cut() bool { return o.is(fenced, succeeded) && o.untouched() }
+
+func (o *object) untouched() bool { return o.Meta.Generation == 1 && o.Meta.Deleted == nil }
+
+// back: the storage was told to let the machine in again, and did.
+func (o *object) back() bool { return o.is(unfenced, succeeded) && o.Status.Message == undone }
+
+func (f *fence) create(ctx context.Context) error {
+	doc, err := json.Marshal(object{
+		APIVersion: apiVersion, Kind: kind,
+		Meta: metadata{Name: f.spec.object(), Labels: map[string]string{ownerLabel: owner}}, Spec: f.spec,
+	})
+	if err != nil {
+		return fmt.Errorf("encode NetworkFence: %w", err)
+	}
+	return f.explain("create", f.cluster.Create(ctx, collection, doc))
+}
+
+// unfence changes the one word, and leaves the rest as it is.
+func (f *fence) unfence(ctx context.Context, o *object) error {
+	var doc, inner map[string]json.RawMessage
+	err := json.Unmarshal(o.raw, &doc)
+	if err == nil {
+		err = json.Unmarshal(doc["spec"], &inner)
+	}
+	if err != nil {
+		return fmt.Errorf("decode NetworkFence: %w", err)
+	}
+	inner["fenceState"] = json.RawMessage(`"` + unfenced + `"`)
+	if doc["spec"], err = json.Marshal(inner); err != nil {
+		return fmt.Errorf("encode NetworkFence: %w", err)
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("encode NetworkFence: %w", err)
+	}
+	return f.explain("unfence", f.cluster.Update(ctx, f.path(), body))
+}
+
+func (f *fence) remove(ctx context.Context, o *object) error {
+	return f.explain("delete", f.cluster.Delete(ctx, f.path(), o.Meta.UID, o.Meta.Version))
+}
+
+func (f *fence) errorf(word error, why string) error {
+	return fmt.Errorf("%w: NetworkFence %s: %s", word, f.spec.object(), line(why))
+}
+
+// explain says what was done; the word is in the error already.
+func (f *fence) explain(verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s NetworkFence %s: %w", verb, f.spec.object(), err)
+}
+
+// longest is how much of a foreign message is kept.
+const longest = 240
+
+// line is a message in one line.
+func line(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > longest {
+		s = string(r[:longest]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,140 @@
+package networkfence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// Kind declares the driver. It acts by objects of the cluster.
+func Kind(cluster device.Cluster) device.Kind {
+	return device.Kind{
+		Name:  "networkfence",
+		Scope: device.ScopeStorage,
+		Params: []device.Param{
+			{Name: "cidrs", Required: true, Machine: true, Doc: "addresses from which the machine speaks with the storage, separated by commas"},
+			// Not marked as required, or they could be looked for in a Secret, where
+			// the address could not have them.
+			{Name: "driver", Doc: "name of the CSI driver, such as rook-ceph.rbd.csi.ceph.com"},
+			{Name: "cluster_id", Doc: "clusterID of the storage cluster, as its StorageClass has it"},
+			{Name: "csi_secret_name", Doc: "name of the Secret with which the CSI driver does it"},
+			{Name: "csi_secret_namespace", Doc: "namespace of that Secret"},
+		},
+		// An Off is a wish that the next On takes back in the same object, which one
+		// controller carries out in order: none is left that could come late.
+		EffectDelay: 0,
+		Address:     address,
+		Open:        func(p map[string]string) (device.Driver, error) { return open(p, cluster) },
+	}
+}
+
+// fence is one machine's access to one storage.
+type fence struct {
+	cluster device.Cluster
+	spec    spec
+}
+
+// address is networkfence:<driver>/<cluster>#<addresses>. All is checked with it,
+// because it is asked for when a configuration is read; open is only called when
+// the machine is to be cut off.
+func address(p map[string]string) (string, error) {
+	s, err := parse(p)
+	if err != nil {
+		return "", err
+	}
+	return s.address(), nil
+}
+
+func open(p map[string]string, cluster device.Cluster) (device.Driver, error) {
+	s, err := parse(p)
+	switch {
+	case err != nil:
+		return nil, err
+	case cluster == nil:
+		return nil, device.ErrNoCluster
+	}
+	return &fence{cluster: cluster, spec: s}, nil
+}
+
+var (
+	// name is what Kubernetes takes as an object's.
+	name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	// id is any word without a blank.
+	id = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._]{0,126}[A-Za-z0-9])?$`)
+)
+
+func parse(p map[string]string) (spec, error) {
+	s := spec{Driver: strings.TrimSpace(p["driver"]), State: fenced}
+	secret := secretRef{strings.TrimSpace(p["csi_secret_name"]), strings.TrimSpace(p["csi_secret_namespace"])}
+	cluster := strings.TrimSpace(p["cluster_id"])
+	var err error
+	switch s.Cidrs, err = addresses(p["cidrs"]); {
+	case err != nil:
+		return s, err
+	case s.Driver == "":
+		return s, errors.New("driver is missing; give the name of the CSI driver, as its StorageClass has it as provisioner")
+	case !name.MatchString(s.Driver):
+		return s, fmt.Errorf("driver %q is not the name of a CSI driver, such as rook-ceph.rbd.csi.ceph.com", p["driver"])
+	case cluster != "" && !id.MatchString(cluster):
+		return s, fmt.Errorf("cluster_id %q has more in it than letters, digits, dashes, dots and underscores", p["cluster_id"])
+	case (secret.Name == "") != (secret.Namespace == ""):
+		return s, errors.New("csi_secret_name and csi_secret_namespace belong together; give both or none")
+	case secret.Name != "" && (!name.MatchString(secret.Name) || !name.MatchString(secret.Namespace)):
+		// Not shown: it may be the secret itself (S29).
+		return s, errors.New("csi_secret_name and csi_secret_namespace are not the names of a Secret and its namespace")
+	}
+	if secret.Name != "" {
+		s.Secret = &secret
+	}
+	if cluster != "" {
+		s.Parameters = map[string]string{"clusterID": cluster}
+	}
+	return s, nil
+}
+
+// addresses are single ones: a wider block would cut off the neighbours as well
+// (S11).
+func addresses(text string) ([]string, error) {
+	var out []string
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+		p, err := netip.ParsePrefix(word)
+		if a, aerr := netip.ParseAddr(word); err != nil && aerr == nil && a.Zone() == "" {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("cidrs has %q, which is no address such as 10.0.0.7 or 10.0.0.7/32", word)
+		case p.Addr().Is4In6():
+			return nil, fmt.Errorf("cidrs has %s, an IPv4 address in the form of IPv6; write it as IPv4", p)
+		case !p.IsSingleIP():
+			return nil, fmt.Errorf("cidrs has %s, which is more than one address: it would cut off other machines as well", p)
+		case p.Addr().IsUnspecified() || p.Addr().IsLoopback() || p.Addr().IsMulticast():
+			return nil, fmt.Errorf("cidrs has %s, which is the address of no one machine", p)
+		}
+		out = append(out, p.String())
+	}
+	if len(out) == 0 {
+		return nil, errors.New("cidrs is missing; give the addresses from which the machine speaks with the storage")
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func (s spec) address() string {
+	return "networkfence:" + s.Driver + "/" + s.Parameters["clusterID"] + "#" + strings.Join(s.Cidrs, ",")
+}
+
+// object is the name of the machine's NetworkFence: its first address, for people,
+// and all that it is about in short, so that no two are one.
+func (s spec) object() string {
+	sum := sha256.Sum256([]byte(s.address()))
+	first, _, _ := strings.Cut(s.Cidrs[0], "/")
+	return "nodefence-" + strings.ReplaceAll(strings.ReplaceAll(first, ".", "-"), ":", "-") + "-" + hex.EncodeToString(sum[:4])
+}

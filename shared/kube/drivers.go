@@ -1,0 +1,87 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// ForDrivers is the cluster as device drivers know it: documents and paths, and
+// errors in the words that all devices have.
+func (c *Client) ForDrivers() device.Cluster { return forDrivers{c} }
+
+type forDrivers struct{ *Client }
+
+// Get reads a document as it stands.
+func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
+	doc, err := get[json.RawMessage](ctx, c.Client, path)
+	if err != nil || doc == nil {
+		return nil, inWords(err)
+	}
+	return *doc, nil
+}
+
+// Create posts a document.
+func (c forDrivers) Create(ctx context.Context, path string, doc []byte) error {
+	raw := json.RawMessage(doc)
+	_, err := post(ctx, c.Client, path, &raw)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: the cluster does not serve %s", device.ErrUnsupported, path)
+	}
+	return inWords(err)
+}
+
+// Update is a compare-and-swap, by the resourceVersion in the document.
+func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
+	raw := json.RawMessage(doc)
+	_, err := put(ctx, c.Client, path, &raw)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: it is gone meanwhile", device.ErrConflict)
+	}
+	return inWords(err)
+}
+
+// Delete is of the object with this UID and version, and of no other (S6).
+func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error {
+	id := types.UID(uid)
+	err := c.rest.Delete().AbsPath(path).Body(&metav1.DeleteOptions{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version},
+	}).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return inWords(err)
+}
+
+// inWords sorts what the API server says into the words of devices, in one line.
+func inWords(err error) error {
+	if err == nil {
+		return nil
+	}
+	word := device.ErrUnreachable
+	var said apierrors.APIStatus
+	if errors.As(err, &said) {
+		switch said.Status().Code {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			word = device.ErrDenied
+		case http.StatusConflict:
+			word = device.ErrConflict
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnprocessableEntity, http.StatusBadRequest:
+			word = device.ErrUnsupported
+		}
+	}
+	if errors.Is(err, ErrConflict) {
+		word = device.ErrConflict
+	}
+	return fmt.Errorf("%w: %s", word, strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " "))
+}

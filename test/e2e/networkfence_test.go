@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/networkfence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+var networkFences = schema.GroupVersionResource{Group: "csiaddons.openshift.io", Version: "v1alpha1", Resource: "networkfences"}
+
+// csiAddons is our own counterpart of csi-addons' controller, by the source of
+// v0.12.0, and of a storage system with a list of those whom it does not let in.
+type csiAddons struct {
+	t      *testing.T
+	api    dynamic.ResourceInterface
+	mu     sync.Mutex
+	banned []string
+}
+
+// run carries out what changes until ctx ends.
+func (c *csiAddons) run(ctx context.Context) {
+	seen := map[string]int64{}
+	for ctx.Err() == nil {
+		w, err := c.api.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue // the kind is not served yet
+		}
+		for e := range w.ResultChan() {
+			o, ok := e.Object.(*unstructured.Unstructured)
+			if !ok || e.Type == "DELETED" || seen[string(o.GetUID())] == o.GetGeneration() {
+				continue
+			}
+			if err := c.reconcile(ctx, o); err != nil {
+				c.t.Log("csi-addons:", err)
+				continue
+			}
+			seen[string(o.GetUID())] = o.GetGeneration()
+		}
+	}
+}
+
+func (c *csiAddons) reconcile(ctx context.Context, o *unstructured.Unstructured) error {
+	if o.GetDeletionTimestamp() != nil {
+		o.SetFinalizers(nil)
+		_, err := c.api.Update(ctx, o, metav1.UpdateOptions{})
+		return err
+	}
+	o.SetFinalizers([]string{"csiaddons.openshift.io/network-fence"})
+	o, err := c.api.Update(ctx, o, metav1.UpdateOptions{})
+	if err != nil {
+		return err
+	}
+	said := "unfencing operation successful"
+	state, _, _ := unstructured.NestedString(o.Object, "spec", "fenceState")
+	cidrs, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "cidrs")
+	c.mu.Lock()
+	c.banned = slices.DeleteFunc(c.banned, func(b string) bool { return slices.Contains(cidrs, b) })
+	if state == "Fenced" {
+		said = "fencing operation successful"
+		c.banned = append(c.banned, cidrs...)
+	}
+	c.mu.Unlock()
+	o.Object["status"] = map[string]any{"result": "Succeeded", "message": said}
+	_, err = c.api.UpdateStatus(ctx, o, metav1.UpdateOptions{})
+	return err
+}
+
+func (c *csiAddons) holds(t *testing.T, want ...string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Equal(c.banned, want) {
+		t.Errorf("the storage refuses %q, want %q", c.banned, want)
+	}
+}
+
+// TestNetworkFence: the driver on a real API server, with the rights of the
+// component and no more.
+func TestNetworkFence(t *testing.T) {
+	w := newWorld(t, 1, quick)
+	dyn, err := dynamic.NewForConfig(w.Config)
+	must(t, err)
+	api := dyn.Resource(networkFences)
+	crd, err := os.ReadFile("testdata/networkfence.yaml")
+	must(t, err)
+	must(t, w.Apply(w.ctx, string(crd)))
+	w.until("the kind to be served", func() (bool, error) {
+		_, err := api.List(w.ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+	root, err := rig.Root()
+	must(t, err)
+	must(t, w.ApplyFile(w.ctx, root+"/infra/knative/components/networkfence/rights.yaml"))
+	isolate := rest.CopyConfig(w.Config)
+	isolate.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-isolate", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	client, err := kube.New(isolate)
+	must(t, err)
+	d, err := networkfence.Kind(client.ForDrivers()).Open(map[string]string{
+		"driver": "rbd.csi.example", "cluster_id": "rook", "cidrs": "10.0.0.7,fd00::7", "csi_secret_name": "csi", "csi_secret_namespace": "rook",
+	})
+	must(t, err)
+	w.until("the rights to be known", func() (bool, error) {
+		_, err := d.State(w.ctx)
+		return err == nil, nil
+	})
+
+	within := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+		defer cancel()
+		return do(ctx)
+	}
+	says := func(want device.Power) {
+		t.Helper()
+		must(t, within(func(ctx context.Context) error {
+			r, err := d.State(ctx)
+			if err == nil && r.Power != want {
+				t.Errorf("state is %q, want %q", r.Power, want)
+			}
+			return err
+		}))
+	}
+	// Nobody carries it out yet: it is neither cut off nor has it access.
+	must(t, within(d.Off))
+	brief, end := context.WithTimeout(w.ctx, 2*time.Second) // it is waited for while there is time
+	defer end()
+	if r, err := d.State(brief); !errors.Is(err, device.ErrStopping) {
+		t.Errorf("%v, %v", r, err)
+	}
+	storage := &csiAddons{t: t, api: api}
+	done := make(chan struct{})
+	ctx, stop := context.WithCancel(w.ctx)
+	t.Cleanup(func() { stop(); <-done })
+	go func() { defer close(done); storage.run(ctx) }()
+	for range 2 {
+		says(device.Off)
+		storage.holds(t, "10.0.0.7/32", "fd00::7/128")
+		must(t, within(d.Off))
+		must(t, within(d.On))
+		storage.holds(t)
+		says(device.On)
+		w.until("a new object to take the old one's place", func() (bool, error) { return within(d.Off) == nil, nil })
+	}
+	says(device.Off)
+	all, err := api.List(w.ctx, metav1.ListOptions{})
+	must(t, err)
+	if len(all.Items) != 1 {
+		t.Fatalf("there are %d", len(all.Items))
+	}
+	// Somebody takes it as their own.
+	mine := &all.Items[0]
+	mine.SetLabels(nil)
+	_, err = api.Update(w.ctx, mine, metav1.UpdateOptions{})
+	must(t, err)
+	for name, err := range map[string]error{"off": within(d.Off), "on": within(d.On)} {
+		if !errors.Is(err, device.ErrConflict) {
+			t.Errorf("%s of another's object: %v", name, err)
+		}
+	}
+	storage.holds(t, "10.0.0.7/32", "fd00::7/128")
+}
