@@ -3,6 +3,7 @@ package networkfence_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -152,8 +153,13 @@ func TestOnLeavesNothing(t *testing.T) {
 func TestOnWaits(t *testing.T) {
 	s := serve(t)
 	s.Put(t, path, ours(`"generation": 1`, "Fenced", fencingDone))
-	updated := make(chan struct{}, 2)
-	s.Changed = func(string) { updated <- struct{}{} }
+	s.Changed = nil
+	looks := make(chan struct{}, 100)
+	s.asked = func(method string) {
+		if method == http.MethodGet {
+			looks <- struct{}{}
+		}
+	}
 	d := dial(t, s.url)
 	done := make(chan error, 1)
 	go func() {
@@ -161,17 +167,20 @@ func TestOnWaits(t *testing.T) {
 		defer cancel()
 		done <- d.On(ctx)
 	}()
-	<-updated
-	select {
-	case err := <-done:
-		t.Fatal("it has not waited:", err)
-	default:
+	for range 3 { // before it writes, after it, and again
+		select {
+		case <-looks:
+		case err := <-done:
+			t.Fatal("it has not waited:", err)
+		}
 	}
 	s.carryOut(true)
-	<-updated // the deletion
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 	s.carryOut(true)
-	if err := <-done; err != nil || s.Object(path) != nil {
-		t.Errorf("%v, and left is %v", err, s.Object(path))
+	if o := s.Object(path); o != nil {
+		t.Errorf("left is %v", o)
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 type served struct {
 	clustertest.Server
 	url string
+	// asked, if set, sees each request.
+	asked func(method string)
 
 	mu     sync.Mutex
 	fault  string
@@ -128,6 +130,9 @@ func (s *served) on() bool {
 }
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.asked != nil {
+		s.asked(r.Method)
+	}
 	switch {
 	case s.is(devicetest.Hang):
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
