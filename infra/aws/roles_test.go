@@ -71,6 +71,33 @@ func TestOnlyTheClustersInstancesAreSwitched(t *testing.T) {
 	}
 }
 
+// TestIsolateMayRewire its own VPC's interfaces and the cluster's own instances' tags,
+// and only where the stack says which VPC that is.
+func TestIsolateMayRewire(t *testing.T) {
+	r := stack(t).Resources["IsolateNetwork"]
+	if r.Type != "AWS::IAM::RolePolicy" || r.Condition != "IsolatesNetwork" || !cmp.Equal(r.Properties["RoleName"], any(ref("Ref", "IsolateRole"))) {
+		t.Errorf("%+v", r)
+	}
+	got := map[string]int{}
+	for _, st := range r.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+		st := st.(map[string]any)
+		held := fmt.Sprint(st["Condition"])
+		for _, a := range actions(t, map[string]any{"Statement": []any{st}}) {
+			got[a]++
+			switch {
+			case a == "ec2:DescribeInstances":
+			case a == "ec2:ModifyNetworkInterfaceAttribute" && strings.Contains(held, "ec2:Vpc") && strings.Contains(held, "${IsolationVpcId}"):
+			case strings.HasSuffix(a, "Tags") && strings.Contains(held, "aws:ResourceTag/") && strings.Contains(held, "ClusterName") && strings.Contains(held, "aws:TagKeys:nodefence.io/security-groups/*"):
+			default:
+				t.Errorf("%s is held to nothing of this cluster: %s", a, held)
+			}
+		}
+	}
+	if d := cmp.Diff(map[string]int{"ec2:DescribeInstances": 1, "ec2:ModifyNetworkInterfaceAttribute": 1, "ec2:CreateTags": 3, "ec2:DeleteTags": 3}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func actions(t *testing.T, document any) []string {
 	t.Helper()
 	var all []string

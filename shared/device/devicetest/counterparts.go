@@ -45,8 +45,9 @@ var Counterparts = map[string]Counterpart{
 		Driver: "azure", Is: ownREST, Faults: all(),
 		Besides: "`armcompute/fake` of Azure's own SDK reads its requests and writes its answers; what a machine does is *unverified against anything independent*",
 	},
-	"ec2": {Driver: "ec2", Is: "an API of our own (ec2test)", Faults: all()},
-	"gce": {Driver: "gce", Is: ownREST, Faults: all()},
+	"ec2":         {Driver: "ec2", Is: "an API of our own (ec2test)", Faults: all()},
+	"ec2-network": {Driver: "ec2", Mode: "as `ec2-network`", Is: "an API of our own (ec2test)", Faults: all(ConflictWhenOff, Stopping)},
+	"gce":         {Driver: "gce", Is: ownREST, Faults: all()},
 	"networkfence": {
 		Driver: "networkfence", Is: "an API server of our own (clustertest) and our own counterpart of csi-addons, by the source of v0.12.0", Faults: all(Other),
 		Besides: "a real API server with the CRD and the same counterpart of csi-addons; what the storage does is *unverified against anything independent*",

@@ -102,19 +102,28 @@ func (i *instance) On(ctx context.Context) error {
 
 // describe reads the instance's ID, as the API has it, and state.
 func (c *connection) describe(ctx context.Context) (string, types.InstanceStateName, error) {
+	i, err := c.whole(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	return line(*i.InstanceId), i.State.Name, nil
+}
+
+// whole reads all that the API tells of the one instance.
+func (c *connection) whole(ctx context.Context) (types.Instance, error) {
 	out, err := c.api.DescribeInstances(ctx, &sdk.DescribeInstancesInput{InstanceIds: []string{c.id}})
 	if err != nil {
-		return "", "", c.explain(ctx, "describe", err)
+		return types.Instance{}, c.explain(ctx, "describe", err)
 	}
 	var all []types.Instance
 	for _, r := range out.Reservations {
 		all = append(all, r.Instances...)
 	}
 	if len(all) != 1 {
-		return "", "", fmt.Errorf("%w: asked for instance %s, the API tells of %d instances", device.ErrUnknown, c.id, len(all))
+		return types.Instance{}, fmt.Errorf("%w: asked for instance %s, the API tells of %d instances", device.ErrUnknown, c.id, len(all))
 	}
 	if all[0].InstanceId == nil || all[0].State == nil {
-		return "", "", fmt.Errorf("%w: the API tells neither ID nor state of instance %s", device.ErrUnreachable, c.id)
+		return types.Instance{}, fmt.Errorf("%w: the API tells neither ID nor state of instance %s", device.ErrUnreachable, c.id)
 	}
-	return line(*all[0].InstanceId), all[0].State.Name, nil
+	return all[0], nil
 }

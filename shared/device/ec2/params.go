@@ -52,17 +52,25 @@ func address(p map[string]string) (string, error) {
 
 func open(p map[string]string, own *account) (device.Driver, error) {
 	i, err := parse(p)
+	if err == nil {
+		err = i.identify(p, own)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return i, nil
+}
+
+// identify says who speaks.
+func (i *instance) identify(p map[string]string, own *account) error {
 	i.own, i.accessKey, i.secretKey = own, p["access_key"], p["secret_key"]
 	switch {
 	case i.accessKey != "" && i.secretKey == "":
-		return nil, errors.New("secret_key is missing; access_key needs it")
+		return errors.New("secret_key is missing; access_key needs it")
 	case i.accessKey == "" && i.secretKey != "":
-		return nil, errors.New("access_key is missing; secret_key needs it")
+		return errors.New("access_key is missing; secret_key needs it")
 	}
-	return i, nil
+	return nil
 }
 
 var (

@@ -58,6 +58,9 @@ func (c *Cloud) judge(a Action) (change, Refusal, func()) {
 	if no := c.refusals[a.Name]; no != (Refusal{}) {
 		return change{}, no, none
 	}
+	if a.Name == "ModifyNetworkInterfaceAttribute" {
+		return change{}, c.modify(a), none
+	}
 	l := c.instances[a.Instance]
 	switch {
 	case !wellFormed.MatchString(a.Instance):
@@ -75,6 +78,8 @@ func (c *Cloud) judge(a Action) (change, Refusal, func()) {
 		then = c.leave(l, Stopping)
 	case a.Name == "StartInstances" && l.State == Stopped:
 		then = c.leave(l, Pending)
+	case a.Name == "CreateTags", a.Name == "DeleteTags":
+		l.tag(a)
 	}
 	return change{was, l.Instance}, Refusal{}, then
 }

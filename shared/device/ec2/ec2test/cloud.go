@@ -31,6 +31,17 @@ type Instance struct {
 	State State
 	// Zone is the availability zone.
 	Zone string
+	// Interfaces are how it is on the network.
+	Interfaces []Interface
+	Tags       map[string]string
+}
+
+// Interface is a network interface with its security groups.
+type Interface struct {
+	ID     string
+	Groups []string
+	// Next are those that it will have at Settle, if it is held.
+	Next []string
 }
 
 // Action is one request that was understood, in the order of arrival.
@@ -41,6 +52,11 @@ type Action struct {
 	Instance string
 	// Force and SkipOsShutdown are parameters of a stop.
 	Force, SkipOsShutdown bool
+	// Interface and Groups are those of a change of security groups, Tags of one of
+	// tags.
+	Interface string
+	Groups    []string
+	Tags      map[string]string
 	// Refused is the error code; empty if it was accepted.
 	Refused string
 }
@@ -125,6 +141,7 @@ func (c *Cloud) Settle() {
 	c.mu.Unlock()
 	for _, l := range all {
 		c.arrive(l, -1)
+		c.rewire(l)
 	}
 	c.hooks.Wait()
 }

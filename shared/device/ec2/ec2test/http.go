@@ -36,7 +36,8 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Name: form.Get("Action"), Instance: form.Get("InstanceId.1"),
 		Force: form.Get("Force") == "true", SkipOsShutdown: form.Get("SkipOsShutdown") == "true",
 	}
-	if form.Has("InstanceId.2") || !slices.Contains([]string{"DescribeInstances", "StopInstances", "StartInstances"}, a.Name) {
+	a.network(form)
+	if form.Has("InstanceId.2") || form.Has("ResourceId.2") || !slices.Contains(names, a.Name) {
 		refuse(w, Refusal{http.StatusBadRequest, "InvalidAction", "The action " + a.Name + " is not valid for this web service."})
 		return
 	}
@@ -50,10 +51,15 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			ch.is = c.Show(ch.is)
 		}
 		answer(w, http.StatusOK, describing(ch.is))
+	case a.Name != "StopInstances" && a.Name != "StartInstances":
+		answer(w, http.StatusOK, done(a.Name))
 	default:
 		answer(w, http.StatusOK, changing(a.Name, ch))
 	}
 }
+
+// names are the requests that are taken.
+var names = []string{"DescribeInstances", "StopInstances", "StartInstances", "ModifyNetworkInterfaceAttribute", "CreateTags", "DeleteTags"}
 
 // requestID is always this one: nothing here is looked for by it.
 const requestID = "59dbff89-35bd-4eac-99ed-be587EXAMPLE"
@@ -73,6 +79,9 @@ type instanceXML struct {
 	Zone     string    `xml:"placement>availabilityZone,omitempty"`
 	Current  *stateXML `xml:"currentState,omitempty"`
 	Previous *stateXML `xml:"previousState,omitempty"`
+
+	Interfaces []interfaceXML `xml:"networkInterfaceSet>item,omitempty"`
+	Tags       []tagXML       `xml:"tagSet>item,omitempty"`
 }
 
 type reservationXML struct {
@@ -86,6 +95,7 @@ type responseXML struct {
 	RequestID    string           `xml:"requestId"`
 	Reservations []reservationXML `xml:"reservationSet>item,omitempty"`
 	Changed      []instanceXML    `xml:"instancesSet>item,omitempty"`
+	Return       *bool            `xml:"return,omitempty"`
 }
 
 func describing(i Instance) responseXML {
@@ -94,7 +104,7 @@ func describing(i Instance) responseXML {
 		XMLName: xml.Name{Space: namespace, Local: "DescribeInstancesResponse"}, RequestID: requestID,
 		Reservations: []reservationXML{{
 			ID: "r-1234567890abcdef0", Owner: "123456789012",
-			Instances: []instanceXML{{ID: i.ID, State: &s, Zone: i.Zone}},
+			Instances: []instanceXML{{ID: i.ID, State: &s, Zone: i.Zone, Interfaces: interfacesOf(i), Tags: tagsOf(i)}},
 		}},
 	}
 }

@@ -1,0 +1,196 @@
+package ec2
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// savedTag, with the ID of a network interface after it, is the instance's tag that
+// says which security groups to give back. It stands with the instance and nowhere
+// else: a process that dies loses nothing.
+const savedTag = "nodefence.io/security-groups/"
+
+// longestTag is how much AWS takes as a tag's value.
+const longestTag = 256
+
+// network is one machine's.
+type network struct {
+	*instance
+	// group lets nothing in or out.
+	group string
+}
+
+// wiring is how the machine's interfaces stand, by their IDs.
+type wiring struct {
+	id            string
+	groups, saved map[string][]string
+}
+
+// State reads the groups of all interfaces. Some isolated and some not is neither.
+func (n *network) State(ctx context.Context) (device.Reading, error) {
+	c, err := n.connect(ctx)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	w, err := n.wiring(ctx, c)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	alone, with := 0, 0
+	for _, groups := range w.groups {
+		if n.isolated(groups) {
+			alone++
+		} else if slices.Contains(groups, n.group) {
+			with++
+		}
+	}
+	switch {
+	case alone == len(w.groups):
+		return device.Reading{Power: device.Off, Identity: w.id}, nil
+	case alone+with == 0:
+		return device.Reading{Power: device.On, Identity: w.id}, nil
+	}
+	return device.Reading{}, fmt.Errorf("%w: instance %s is isolated in part: of its %d network interfaces %d have %s alone, and %d have it beside others",
+		device.ErrConflict, n.id, len(w.groups), alone, n.group, with)
+}
+
+func (n *network) isolated(groups []string) bool { return slices.Equal(groups, []string{n.group}) }
+
+// Off saves the groups of the interfaces that are not isolated, and only then
+// takes them away.
+func (n *network) Off(ctx context.Context) error {
+	c, err := n.connect(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := n.wiring(ctx, c)
+	if err != nil {
+		return err
+	}
+	var tags []types.Tag
+	var open []string
+	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
+		if n.isolated(w.groups[id]) {
+			continue
+		}
+		before := strings.Join(slices.DeleteFunc(slices.Clone(w.groups[id]), func(g string) bool { return g == n.group }), " ")
+		if before == "" || len(before) > longestTag {
+			return fmt.Errorf("%w: the security groups of network interface %s can't be saved in a tag: %d of them", device.ErrUnsupported, line(id), len(w.groups[id]))
+		}
+		open = append(open, id)
+		tags = append(tags, types.Tag{Key: aws.String(savedTag + id), Value: aws.String(before)})
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	_, err = c.api.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{n.id}, Tags: tags})
+	if err != nil {
+		return c.explain(ctx, "save the security groups of", err)
+	}
+	for _, id := range open {
+		if err := c.wire(ctx, "isolate", id, []string{n.group}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// On gives back what was saved. An interface that somebody else isolated has
+// nothing saved, and stays as it is.
+func (n *network) On(ctx context.Context) error {
+	c, err := n.connect(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := n.wiring(ctx, c)
+	if err != nil {
+		return err
+	}
+	var lost []string
+	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
+		switch {
+		case !n.isolated(w.groups[id]):
+		case !readable(w.saved[id]):
+			lost = append(lost, line(id))
+			delete(w.saved, id) // what stands there is for a person to see
+		default:
+			if err := c.wire(ctx, "reconnect", id, w.saved[id]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.forget(ctx, w); err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		return fmt.Errorf("%w: instance %s has no tag %s<interface> that says which security groups to give back to %s; give them back by hand",
+			device.ErrConflict, n.id, savedTag, strings.Join(lost, ", "))
+	}
+	return nil
+}
+
+// wire replaces the groups of one interface.
+func (c *connection) wire(ctx context.Context, verb, id string, groups []string) error {
+	_, err := c.api.ModifyNetworkInterfaceAttribute(ctx, &sdk.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: aws.String(id), Groups: groups})
+	return c.explain(ctx, verb+" network interface "+line(id)+" of", err)
+}
+
+// forget takes the tags away, when nothing is to be given back any more.
+func (c *connection) forget(ctx context.Context, w wiring) error {
+	var tags []types.Tag
+	for _, id := range slices.Sorted(maps.Keys(w.saved)) {
+		tags = append(tags, types.Tag{Key: aws.String(savedTag + id)})
+	}
+	if len(tags) == 0 {
+		return nil
+	}
+	_, err := c.api.DeleteTags(ctx, &sdk.DeleteTagsInput{Resources: []string{c.id}, Tags: tags})
+	return c.explain(ctx, "take the saved security groups off", err)
+}
+
+// readable: what was saved is a list of security groups.
+func readable(groups []string) bool {
+	return len(groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return !groupID.MatchString(g) })
+}
+
+var groupID = regexp.MustCompile(`^sg-([0-9a-f]{8}|[0-9a-f]{17})$`)
+
+// wiring reads it in one request. An instance without interfaces can't be isolated,
+// and one that is not told of must not read as if none were left.
+func (n *network) wiring(ctx context.Context, c *connection) (wiring, error) {
+	i, err := c.whole(ctx)
+	if err != nil {
+		return wiring{}, err
+	}
+	w := wiring{id: line(*i.InstanceId), groups: map[string][]string{}, saved: map[string][]string{}}
+	for _, ni := range i.NetworkInterfaces {
+		var groups []string
+		for _, g := range ni.Groups {
+			groups = append(groups, aws.ToString(g.GroupId))
+		}
+		if ni.NetworkInterfaceId == nil || len(groups) == 0 {
+			return wiring{}, fmt.Errorf("%w: the API does not tell the security groups of all network interfaces of instance %s", device.ErrUnreachable, n.id)
+		}
+		slices.Sort(groups)
+		w.groups[*ni.NetworkInterfaceId] = groups
+	}
+	if len(w.groups) == 0 {
+		return wiring{}, fmt.Errorf("%w: the API tells of no network interface of instance %s, which is %s", device.ErrUnknown, n.id, line(string(i.State.Name)))
+	}
+	for _, t := range i.Tags {
+		if id, ours := strings.CutPrefix(aws.ToString(t.Key), savedTag); ours {
+			w.saved[id] = strings.Fields(aws.ToString(t.Value))
+		}
+	}
+	return w, nil
+}
