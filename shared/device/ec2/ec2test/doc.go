@@ -1,5 +1,5 @@
 // Package ec2test is as much of EC2 as switching an instance needs: some
-// instances, their states, and the Query API over HTTP.
+// instances, their states, security groups and tags, and the Query API over HTTP.
 //
 // What a reader must not get wrong: nodefence's own authors wrote it, from AWS's
 // public documents, and it was never compared with AWS. What passes here may
