@@ -21,7 +21,7 @@ func (m *metadata) check(in map[string]string) (map[string]string, error) {
 		if newer := m.older[name]; newer != "" {
 			name = newer
 		}
-		why := denied(m.agent, name)
+		why := m.denied(name)
 		p, known := m.param(name)
 		switch {
 		case name == "method" && strings.EqualFold(value, "onoff"):
@@ -57,7 +57,7 @@ func (m *metadata) names() []string {
 // takes tells whether a parameter may be given. A plug that only has a meaning
 // together with port_as_ip has none.
 func (m *metadata) takes(p param) bool {
-	return denied(m.agent, p.name) == "" && (p.name != "plug" || m.outlets())
+	return m.denied(p.name) == "" && (p.name != "plug" || m.outlets())
 }
 
 // value refuses what the agent would read as something else. Secrets are not
@@ -77,6 +77,10 @@ func (m *metadata) value(p param, v string) error {
 		return errors.New("the value is longer than 4096 bytes")
 	case secret(p.name):
 		return nil
+	case p.name == "key" && m.keyed():
+		return keyValue(v)
+	case p.name == "devices" && m.keyed():
+		return disks(v)
 	}
 	if err := typed(p, v); err != nil {
 		return err

@@ -38,6 +38,8 @@ var deniedNames = map[string]string{
 	"network_fencing": sideways,
 	"help":            nothing, "usage": nothing, "version": nothing,
 
+	"suppress_errors": lies,
+
 	"port_as_ip": others, "plugzonemap": others, "uuid": others, "nodename": others, "key": others, "key_value": others,
 }
 

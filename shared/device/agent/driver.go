@@ -52,6 +52,9 @@ func (d *driver) exists(ctx context.Context) error {
 	if tells[d.agent] {
 		return nil
 	}
+	if d.keyed() {
+		return d.errorf(errBlind, "status", "it says off, as it does of every key that is not registered: a key that nobody ever had reads the same")
+	}
 	o, err := d.do(ctx, "list")
 	if err != nil {
 		return err
@@ -76,7 +79,12 @@ func (d *driver) exists(ctx context.Context) error {
 func (d *driver) Off(ctx context.Context) error { return d.control(ctx, "off", device.Off) }
 
 // On switches it on.
-func (d *driver) On(ctx context.Context) error { return d.control(ctx, "on", device.On) }
+func (d *driver) On(ctx context.Context) error {
+	if why := d.noOn(); why != "" {
+		return d.errorf(device.ErrUnsupported, "on", why)
+	}
+	return d.control(ctx, "on", device.On)
+}
 
 // control has the agent send one command. An agent that gave up waiting for the
 // effect has sent it, and one that refuses because the machine is there already

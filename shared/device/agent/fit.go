@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"strings"
-
-	"github.com/nodefence/nodefence/shared/device"
 )
 
 // unfit are agents whose "off" proves nothing, or that do not switch machines,
@@ -54,10 +52,10 @@ func refused(agent, why string) error { return fmt.Errorf("agent %s is refused: 
 // fit refuses agents that can't be a node's device.
 func (m *metadata) fit() error {
 	switch {
-	case m.fabric:
-		return fmt.Errorf("agent %s is refused: %w", m.agent, device.ErrFabric)
 	case !m.can("off") || !m.can("on") || !m.can("status"):
 		return refused(m.agent, "it can't tell the power, switch off and switch on")
+	case m.keyed() && m.has("devices"):
+		return nil // its off is held against nothing, and exists says so
 	case !m.has("ip") && !m.has("plug"):
 		return refused(m.agent, "its metadata has no parameter for the machine")
 	case !m.can("list") && !tells[m.agent]:

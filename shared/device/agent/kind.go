@@ -17,22 +17,45 @@ import (
 // set to wait; more than this is no use for fencing.
 const effect = 30 * time.Second
 
-// Kind makes a driver of an agent that is installed in a folder. Parameters are
-// what the agent itself declares, but for those that are denied.
+// Kind makes a driver of an agent that switches machines' power, and is installed
+// in a folder.
 func Kind(name, dir string) (device.Kind, error) {
-	name = norm(name)
-	if why := unfit[name]; why != "" {
-		return device.Kind{}, refused(name, why)
+	m, err := known(name, dir)
+	if err == nil && m.fabric {
+		err = fmt.Errorf("agent %s is refused: %w", m.agent, device.ErrFabric)
 	}
-	m, err := find(name, dir)
 	if err != nil {
 		return device.Kind{}, err
 	}
+	return m.kind()
+}
+
+// Any makes a driver of an agent that is installed in a folder, of those too that
+// cut machines off from storage or network, as their Scope says.
+func Any(name, dir string) (device.Kind, error) {
+	m, err := known(name, dir)
+	if err != nil {
+		return device.Kind{}, err
+	}
+	return m.kind()
+}
+
+func known(name, dir string) (*metadata, error) {
+	name = norm(name)
+	if why := unfit[name]; why != "" {
+		return nil, refused(name, why)
+	}
+	return find(name, dir)
+}
+
+// kind has the parameters that the agent itself declares, but for those that are
+// denied.
+func (m *metadata) kind() (device.Kind, error) {
 	if err := m.fit(); err != nil {
 		return device.Kind{}, err
 	}
 	return device.Kind{
-		Name: m.agent, Params: m.declare(), EffectDelay: effect,
+		Name: m.agent, Params: m.declare(), EffectDelay: effect, Scope: m.scope(), NoOn: m.noOn(),
 		Address: m.address, Denied: m.why, Open: m.open,
 	}, nil
 }
@@ -44,7 +67,7 @@ func (m *metadata) why(param string) string {
 	if newer := m.older[name]; newer != "" {
 		name = newer
 	}
-	why := denied(m.agent, name)
+	why := m.denied(name)
 	if why == "" || why == ours || !m.has(name) {
 		return ""
 	}
@@ -75,7 +98,7 @@ func (m *metadata) declare() []device.Param {
 // chooses tells whether a parameter says which machine is meant (S11).
 func (m *metadata) chooses(name string) bool {
 	switch name {
-	case "plug", "switch", "systems_uri", "target":
+	case "plug", "switch", "systems_uri", "target", "key":
 		return true
 	case "ip", "ipport":
 		return !m.outlets()
@@ -85,6 +108,9 @@ func (m *metadata) chooses(name string) bool {
 
 // required are parameters without which an agent guesses.
 func (m *metadata) required(name string) bool {
+	if m.keyed() {
+		return name == "key" || name == "devices"
+	}
 	return name == "ip" && !m.outlets() || name == "plug" && m.outlets() || name == "systems_uri"
 }
 
@@ -96,12 +122,16 @@ func (m *metadata) address(params map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"plug", "systems_uri"} {
+	for _, name := range []string{"plug", "key", "systems_uri"} {
 		if m.has(name) && m.required(name) && p[name] == "" {
 			return "", fmt.Errorf("parameter %s of agent %s is missing: it says which machine is meant", name, m.agent)
 		}
 	}
 	at := m.agent
+	if m.keyed() {
+		// Without the disks: a key is one machine's, on whichever of them.
+		return at + "#" + p["key"], nil
+	}
 	if m.has("ip") {
 		if at, err = host.Name("ip", p["ip"]); err != nil {
 			return "", fmt.Errorf("agent %s: %w", m.agent, err)

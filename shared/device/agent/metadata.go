@@ -23,8 +23,9 @@ type metadata struct {
 	// older are names that parameters once had, and still have for the agent.
 	older   map[string]string
 	actions []string
-	// fabric agents cut a machine off from storage or network.
-	fabric bool
+	// fabric agents cut a machine off from storage or network. Those with local give
+	// access back only where they run on the machine itself.
+	fabric, local bool
 }
 
 type param struct {
@@ -54,6 +55,7 @@ type declared struct {
 	Actions []struct {
 		Name      string `xml:"name,attr"`
 		Automatic string `xml:"automatic,attr"`
+		OnTarget  string `xml:"on_target,attr"`
 	} `xml:"actions>action"`
 }
 
@@ -92,6 +94,7 @@ func parse(agent, path string, text []byte) (*metadata, error) {
 	for _, a := range d.Actions {
 		m.actions = append(m.actions, a.Name)
 		m.fabric = m.fabric || a.Name == "on" && a.Automatic == "1"
+		m.local = m.local || a.Name == "on" && a.OnTarget == "1"
 	}
 	return m, nil
 }

@@ -34,10 +34,10 @@ func TestSweep(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, path := range all {
-		k, err := Kind(filepath.Base(path), installed)
+		k, err := Any(filepath.Base(path), installed)
 		switch {
 		case err == nil:
-			b.WriteString(k.Name + ":" + params(k) + "\n")
+			b.WriteString(k.Name + ":" + params(k) + takes(k) + "\n")
 		case strings.Contains(err.Error(), " is refused: "):
 			b.WriteString(err.Error() + "\n")
 		default:
@@ -60,6 +60,14 @@ func TestSweep(t *testing.T) {
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Error(d)
 	}
+}
+
+// takes is what is cut off, if that is not the power.
+func takes(k device.Kind) string {
+	if k.Scope == device.ScopePower {
+		return ""
+	}
+	return " (" + string(k.Scope) + ")"
 }
 
 // params are in short: what is required, a secret, or says which machine.

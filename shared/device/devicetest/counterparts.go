@@ -41,6 +41,10 @@ var Counterparts = map[string]Counterpart{
 		Driver: "agent", Is: "a fence agent of our own, which misbehaves as it is told", Faults: all(Other, Stopping),
 		Besides: "Debian's `fence_ipmilan` on `ipmi_sim`, `fence_apc_snmp` on `snmpd`, the metadata of all agents",
 	},
+	"agent/fabric": {
+		Driver: "agent", Mode: "for storage and networks", Is: "the same agent, as one for fabrics", Faults: all(Other, Stopping),
+		Besides: "the metadata of Debian's `fence_scsi`, `fence_mpath`, `fence_brocade`, `fence_cisco_mds`, `fence_sanbox2`, `fence_ifmib`; no switch or disk ever answered",
+	},
 	"azure": {
 		Driver: "azure", Is: ownREST, Faults: all(),
 		Besides: "`armcompute/fake` of Azure's own SDK reads its requests and writes its answers; what a machine does is *unverified against anything independent*",
