@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/test/rig"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // starts is how often each program is started.
@@ -65,14 +66,16 @@ func first(ctx context.Context, c *rig.Cluster, function string) (took time.Dura
 	if err != nil {
 		return 0, "", err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := port.Free()
 	if err != nil {
 		return 0, "", err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0, "", err
+	}
 	cmd := exec.CommandContext(ctx, bin)
-	cmd.Env = []string{"NODEFENCE_FUNCTION=" + function, "KUBECONFIG=" + c.Lab.Kubeconfig, fmt.Sprintf("PORT=%d", port), "HOME=" + os.TempDir()}
+	cmd.Env = []string{"NODEFENCE_FUNCTION=" + function, "KUBECONFIG=" + c.Lab.Kubeconfig, "PORT=" + port, "HOME=" + os.TempDir()}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return 0, "", err
@@ -85,7 +88,7 @@ func first(ctx context.Context, c *rig.Cluster, function string) (took time.Dura
 		if err := ctx.Err(); err != nil {
 			return 0, "", err
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/", port), bytes.NewBufferString("{}"))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%s/", port), bytes.NewBufferString("{}"))
 		if err != nil {
 			return 0, "", err
 		}

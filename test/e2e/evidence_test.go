@@ -16,6 +16,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const byPort = quick + `
@@ -73,10 +74,8 @@ func TestSecondEvidenceByPort(t *testing.T) {
 // In the same lab, because they need none: the example's objects, and policies that
 // make no sense.
 func TestStorageHold(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	storage, err := port.Free()
 	must(t, err)
-	storage := l.Addr().String()
-	must(t, l.Close())
 	w := newWorld(t, 3, quick+"storageHold: {tcp: \""+storage+"\", interval: 1s}\n")
 	root, err := rig.Root()
 	must(t, err)
@@ -104,7 +103,7 @@ func TestStorageHold(t *testing.T) {
 	w.held("node-1", api.StorageDownHold)
 	w.unmarked("node-1")
 	w.words("node-1", "")
-	l, err = net.Listen("tcp", storage)
+	l, err := net.Listen("tcp", storage)
 	must(t, err)
 	defer func() { _ = l.Close() }()
 	w.phase("node-1", api.Finished)

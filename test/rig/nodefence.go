@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // InProcess is nodefence running in the test's own process.
@@ -71,7 +71,7 @@ func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, a
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := port.Free()
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,4 @@ func (p *Process) end(sig os.Signal) {
 		err := <-p.done
 		p.done <- err
 	}
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/test/rig"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func must(t *testing.T, err error) {
@@ -57,11 +58,10 @@ type program struct {
 // ready.
 func serve(ctx context.Context, t *testing.T, bin, ready string, env ...string) program {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := port.Free()
 	must(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	_, port, err := net.SplitHostPort(addr)
 	must(t, err)
-	must(t, l.Close())
 	p := program{url: "http://127.0.0.1:" + port, log: &lines{}}
 	cmd := exec.Command(bin)
 	cmd.Env, cmd.Stderr, cmd.Stdout = append(env, "PORT="+port), p.log, p.log

@@ -26,6 +26,7 @@ import (
 	"github.com/nodefence/nodefence/infra/aws"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // quick makes a fence's own waits short; what is proven stays the same.
@@ -170,7 +171,7 @@ func (w *world) source() (kill func()) {
 	w.t.Helper()
 	bin, err := rig.Bin("nodefence-source")
 	must(w.t, err)
-	addr, err := freeAddr()
+	addr, err := port.Free()
 	must(w.t, err)
 	cmd := exec.Command(bin)
 	cmd.Stdout, cmd.Stderr = w.log, w.log

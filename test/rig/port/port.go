@@ -1,0 +1,31 @@
+// Package port finds ports for programs that are told where to listen.
+//
+// What a reader must not get wrong: a port that the kernel has just handed out and
+// got back is the next one that it hands to somebody else. These are from below the
+// range of which it does that, so that between here and the program's own listen
+// nobody is given them by chance.
+package port
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+const (
+	lowest, count = 20000, 12000 // Linux hands out from 32768 on
+	tries         = 100
+)
+
+// Free is a TCP address of this machine on which nobody listens.
+func Free() (addr string, err error) {
+	for range tries {
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count)))
+		var l net.Listener
+		if l, err = net.Listen("tcp", addr); err == nil {
+			return addr, l.Close()
+		}
+	}
+	return "", fmt.Errorf("find a free port: %w", err)
+}
