@@ -47,6 +47,9 @@ type Gate struct {
 // Handle takes one event.
 func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.Begin(ctx, Name)
+	if _, ours := events.PhaseOf(e.Type()); !ours {
+		g.Client.Forget(ctx) // something has just changed; what was seen before may be from before
+	}
 	if events.IsHint(e.Type()) && !events.AboutNode(e) {
 		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
 		return nil, nil

@@ -126,3 +126,25 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		})
 	}
 }
+
+// TestAnEventIsOfSomethingNew: what this process saw a moment ago may be from before
+// that which the event is about, and must not have it ignored until the next resync.
+func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
+	now := time.Now()
+	answers := cluster(now)
+	drawn := answers[ledgerPath]
+	answers[ledgerPath] = strings.Replace(drawn, `"node":"a"`, `"node":"b"`, 1)
+	client, written := apiOf(t, answers)
+	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{
+		Now: client.Clock().Now, Me: func() string { return "me" }, Store: client,
+	}}
+	for _, want := range [][]string{nil, {"POST 1 Lease=Still"}} {
+		if _, err := g.Handle(t.Context(), events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, written()); d != "" {
+			t.Fatal(d)
+		}
+		answers[ledgerPath] = drawn // the source's picture comes a moment later than the gate's look
+	}
+}
