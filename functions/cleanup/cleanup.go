@@ -67,7 +67,7 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	case fence.MarkNotReady:
 		return c.Client.MarkNotReady(ctx, node, uid)
 	case fence.ClearOutOfService:
-		return c.Client.ClearOutOfService(ctx, node, uid)
+		return c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Release:
 		return c.release(ctx, f, seen)
 	}
@@ -81,7 +81,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
-			return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version)
+			return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.OutOfServiceAs())
 		})
 	}
 	for _, p := range fence.Batch(f, left) {

@@ -32,7 +32,7 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 			return nil, err
 		}
 	}
-	left := leftOf(pods)
+	left := leftOf(pods, f.OutOfServiceAs())
 	attachments(left, attached, used)
 	if how.RespectDisruptionBudgets && len(left.Delete) > 0 {
 		return left, c.budgets(ctx, left, pods)

@@ -17,12 +17,12 @@ const mirrorAnnotation = "kubernetes.io/config.mirror"
 // that belong to the node rather than to the work on it: mirror pods, pods of a
 // DaemonSet, and pods that tolerate the out-of-service taint. Pods that ended
 // hold no volume and are left to Kubernetes.
-func leftOf(pods []corev1.Pod) *fence.Left {
+func leftOf(pods []corev1.Pod, as api.OutOfServiceValue) *fence.Left {
 	var left fence.Left
 	for i := range pods {
 		p := &pods[i]
 		switch {
-		case !ours(p):
+		case !ours(p, as):
 		case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0:
 			left.Terminating++ // deleted already; a finalizer holds it
 			left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (finalizer "+strings.Join(p.Finalizers, ", ")+")")
@@ -47,7 +47,7 @@ func ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-func ours(p *corev1.Pod) bool {
+func ours(p *corev1.Pod, as api.OutOfServiceValue) bool {
 	if ended(p) {
 		return false
 	}
@@ -57,11 +57,11 @@ func ours(p *corev1.Pod) bool {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" {
 		return false
 	}
-	return !tolerates(p)
+	return !tolerates(p, as)
 }
 
-func tolerates(p *corev1.Pod) bool {
-	taint := corev1.Taint{Key: api.OutOfServiceTaint, Value: api.OutOfServiceTaintValue, Effect: corev1.TaintEffectNoExecute}
+func tolerates(p *corev1.Pod, as api.OutOfServiceValue) bool {
+	taint := corev1.Taint{Key: api.OutOfServiceTaint, Value: string(as), Effect: corev1.TaintEffectNoExecute}
 	for _, t := range p.Spec.Tolerations {
 		if t.Effect != "" && t.Effect != taint.Effect {
 			continue

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
@@ -47,7 +48,7 @@ func TestThePodRule(t *testing.T) { // S24
 	} {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		c.change(&p)
-		if d := cmp.Diff(&c.want, leftOf([]corev1.Pod{p})); d != "" {
+		if d := cmp.Diff(&c.want, leftOf([]corev1.Pod{p}, api.NodeShutdown)); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}

@@ -122,7 +122,7 @@ var policyRows = map[string]row{
 		w.cluster.Nodes[0].ControlPlane, w.cluster.Etcd = true, map[string]bool{"n0": false, "n1": true, "n2": true}
 	})},
 	"etcd":   {with: `{"controlPlane":"Quorum"}`, to: `["n0","n1","n2"]`, ask: members},
-	"action": {from: `"Reboot"`, to: `"None"`, ask: decides()},
+	"action": {from: `"Reboot"`, to: `"None"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
 		w.fence.Status.Power.CutByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},
@@ -130,6 +130,7 @@ var policyRows = map[string]row{
 	"levels.powerOff": {with: `{"levels":[{}]}`, from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
 
 	"cleanup.strategy":                 {from: `"Both"`, to: `"ResourceDeletion"`, ask: decides(phase(api.Releasing), provenOff)},
+	"cleanup.outOfServiceValue":        {from: `"nodeshutdown"`, to: `"hardwarefailure"`, ask: decides(phase(api.Releasing), provenOff)},
 	"cleanup.deletionsPerMinute":       {with: podByPod, from: `1`, to: `2`, ask: decides(phase(api.Releasing), provenOff)},
 	"cleanup.respectDisruptionBudgets": {with: podByPod, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff)},
 	"cleanup.storageClasses":           {to: `["fast"]`, ask: decides(phase(api.Releasing), provenOff)},

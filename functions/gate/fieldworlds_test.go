@@ -83,7 +83,7 @@ func (w *world) decide(spec api.FencePolicySpec) string {
 	said := fmt.Sprintf("%s %s, action %q", st.Phase, st.Reason, act)
 	said += after("next look", st.NextCheck, w.now) + after("release until", st.Release.Deadline, w.now) + after("not before", st.Power.NotBefore, w.now)
 	if act == fence.Release {
-		said += fmt.Sprintf(", %d pods, taint %v", st.Release.Batch, st.Placed.OutOfService)
+		said += fmt.Sprintf(", %d pods, taint %v %s", st.Release.Batch, st.Placed.OutOfService, st.Placed.OutOfServiceAs)
 	}
 	if st.Claim != nil {
 		said += after("call until", &st.Claim.NotAfter, w.now)

@@ -97,7 +97,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 // resolved writes the binding into a record that is about to be opened. Where that
 // fails, the open record is resolved, and says why it can't be.
 func (g *Gate) resolved(ctx context.Context, n *corev1.Node, spec *api.NodeFenceSpec) {
-	if g.Bind == nil || !spec.Policy.Action.Device() || spec.Policy.Conflict != "" {
+	if g.Bind == nil || !spec.Policy.Action.Reads() || spec.Policy.Conflict != "" {
 		return
 	}
 	if b, err := g.Bind(ctx, n); err == nil {

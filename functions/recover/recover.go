@@ -55,7 +55,7 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 	node, uid := f.Spec.Node, f.Spec.NodeUID
 	switch a {
 	case fence.ClearOutOfService:
-		return r.Client.ClearOutOfService(ctx, node, uid)
+		return r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Undo:
 		return r.Client.Unisolate(ctx, node, uid, string(f.UID), f.Status.Placed.Cordon)
 	case fence.DropFinalizer:

@@ -32,8 +32,8 @@ func (d *decision) pending() Action {
 			d.next(Resync) // another condition may be due sooner
 		}
 		return None
-	case p.Action == api.ActionNone && !d.confirmAsked():
-		return d.hold(api.ConfirmationHold, "no device is touched under policy "+p.Name+": a person must confirm that the machine is off (spec.requests.confirmOff)", Resync)
+	case p.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
+		return d.awaitPerson()
 	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked():
 		return d.unbound()
 	case d.doubtful():
@@ -92,10 +92,10 @@ func (d *decision) awaitApproval(about string) Action {
 func (d *decision) reserve() Action {
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt = d.stamp(*r)
-		if Early(d.spec.Policy) != nil {
+		if Early(d.spec.Policy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil
 		}
-		if d.onlyLease() && !d.seen.Node.Taint && !d.confirmAsked() {
+		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
 			return d.toPeek()
 		}
 		return d.to(api.Isolating, api.Admitted, "within all limits")

@@ -78,7 +78,7 @@ var broken = map[string]decider{
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		at := f.Spec.Trigger.Since.Time
 		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
-			f.Spec.Requests.ConfirmOff = &api.Request{By: "nobody"}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
 		}
 	}),
@@ -209,6 +209,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	maps.Copy(all, brokenGentle)
 	catchEach(t, all, aside{starts(), true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})
+	catchEach(t, brokenReads, aside{[]api.NodeFenceSpec{noneSpec()}, true})
 	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
 }
 
@@ -251,8 +252,8 @@ func TestNeverBegins(t *testing.T) {
 			since := stampOf(at.Add(-time.Hour))
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
-		"without a device a person must confirm": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Action, f.Spec.Binding = api.ActionNone, nil
+		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
+			f.Spec.Policy.Action, f.Spec.Binding, s.Resolved = api.ActionNone, nil, true
 		}, api.ConfirmationHold},
 		"two policies of one priority are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Conflict = "q" }, api.PolicyConflictHold},
 		"a dry run says what it would do":             {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, api.DryRunHold},
@@ -298,7 +299,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 			f.Spec.Policy.Mode, f.Spec.Requests.Approve = api.Approve, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Action, f.Spec.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Request{By: "me"}
+			f.Spec.Policy.Action, f.Spec.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
 			f.Spec.Policy.ControlPlane, s.Node.ControlPlane = api.Quorum, true

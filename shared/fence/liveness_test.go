@@ -31,7 +31,7 @@ func (w *walker) liveness(s state) {
 
 func (w *walker) follow(s state, dead bool) api.Phase {
 	st, now := s.st, s.now
-	on, boot, beats := true, "a", 0
+	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
 	for range bound {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
 			now = st.NextCheck.Time

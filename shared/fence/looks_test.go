@@ -123,6 +123,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	all := []Seen{x}
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
+	readLooks(s, with)
 	kdumpLooks(s, now, with)
 	gentleLooks(s, with)
 	switch s.st.Phase {

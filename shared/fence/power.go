@@ -26,7 +26,7 @@ func (d *decision) fencing() Action {
 	if d.calledOff() || d.stale() {
 		return None
 	}
-	if !d.spec.Policy.Action.Device() || d.spec.Binding == nil {
+	if !d.spec.Policy.Action.Reads() || d.spec.Binding == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
 	}
@@ -46,7 +46,7 @@ func (d *decision) fencing() Action {
 // judge takes a fresh reading.
 func (d *decision) judge() Action {
 	r := d.st.Power.LastRead
-	if r.Power != "Off" && d.onlyLease() {
+	if r.Power != "Off" && d.untouched() {
 		return d.standDown()
 	}
 	switch r.Power {
@@ -157,7 +157,7 @@ func (d *decision) readOrOff() Action {
 	if d.spoken() || d.early() {
 		return None
 	}
-	if d.freshlyRead("On") && !d.onlyLease() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+	if d.freshlyRead("On") && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.st.Power.CutByUs && d.braking() {
 			return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}

@@ -24,6 +24,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
 	w.checkEvidence(s, sh, f, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
+	checkReads(s, sh, f, seen, a, act, say)
 	checkGentle(s, sh, seen, a, act, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
@@ -105,7 +106,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if !act.Device() {
 		return
 	}
-	say(f.Spec.Policy.Action.Device(), "no device is touched where the policy only isolates")
+	say(f.Spec.Policy.Action.Device() || act == Read && f.Spec.Policy.Action == api.ActionNone, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil, "S7: one call an invocation")
 	last := api.Read{}

@@ -75,7 +75,9 @@ func (d *decision) batch(left *Left) Action {
 		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	d.st.Placed.OutOfService = d.spec.Policy.Cleanup.Taints()
+	if d.st.Placed.OutOfService = d.spec.Policy.Cleanup.Taints(); d.st.Placed.OutOfService {
+		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
+	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	if !d.spec.Policy.Cleanup.Taints() {
 		r.AskedAt = d.at(0)
@@ -112,7 +114,7 @@ func (d *decision) outOfService() bool {
 	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
 		return true
 	}
-	d.st.Placed.OutOfService = false
+	d.st.Placed.OutOfService, d.st.Placed.OutOfServiceAs = false, ""
 	return false
 }
 

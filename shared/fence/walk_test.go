@@ -181,7 +181,7 @@ func (w *walker) step(s state, l look) {
 		f.Spec.Requests.Retry = &api.Request{By: "me", At: at}
 	}
 	if l.confirm {
-		f.Spec.Requests.ConfirmOff = &api.Request{By: "me", At: at}
+		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me", At: at}}
 	}
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++
@@ -335,6 +335,7 @@ func key(s state) string {
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
 	}
+	k = append(k, s.readKey(age)...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -401,7 +402,7 @@ type aside struct {
 }
 
 func asides() []aside {
-	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec()}, true}}
+	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}}
 }
 
 // add takes in what another walk has seen.

@@ -83,8 +83,8 @@ var noes = []struct {
 		f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
 	}},
 	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) { f.Spec.Policy.Mode = api.DryRun }},
-	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Action = api.ActionNone
+	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Spec.Policy.Action, f.Spec.Binding, s.Resolved = api.ActionNone, nil, true
 	}},
 	{"its binding is wrong", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Binding, s.Resolved = nil, true

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,7 @@ func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence
 	}
 	if n != nil {
 		seen.Node = NodeSeen(n, string(f.UID))
+		seen.Node.OutOfService = outOfService(n, f.OutOfServiceAs())
 	}
 	return nil
 }
@@ -159,8 +161,6 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		switch {
 		case t.Key == api.IsolationTaint && t.Value == fenceUID:
 			s.Taint = true
-		case t.Key == api.OutOfServiceTaint && t.Value == api.OutOfServiceTaintValue:
-			s.OutOfService = true
 		case t.Key == maintenanceTaint:
 			s.Excluded = "the node is in maintenance (taint " + maintenanceTaint + ")"
 		case deleters[t.Key] != "":
@@ -173,6 +173,14 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		})
 	}
 	return s
+}
+
+// outOfService tells whether the out-of-service taint of this value is on a node.
+// Another value is by another hand (S22).
+func outOfService(n *corev1.Node, as api.OutOfServiceValue) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == api.OutOfServiceTaint && t.Value == string(as)
+	})
 }
 
 // ClusterNodes is what counting needs of all nodes.

@@ -36,8 +36,6 @@ func TestNodeSeen(t *testing.T) {
 		},
 		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), fence.Node{Taint: true}},
 		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), fence.Node{}},
-		"the out-of-service taint":         {taint(api.OutOfServiceTaint, api.OutOfServiceTaintValue), fence.Node{OutOfService: true}},
-		"that taint by another hand":       {taint(api.OutOfServiceTaint, "x"), fence.Node{}},
 		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), fence.Node{ControlPlane: true}},
 		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), fence.Node{ControlPlane: true}},
 		"a node that nothing may touch":    {labelled(excludeLabel, "true"), fence.Node{Excluded: "the node has the label " + excludeLabel + "=true"}},
@@ -172,6 +170,30 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			}
 			if err == nil || seen.Brakes.Looked {
 				t.Errorf("%v, %+v", err, seen)
+			}
+		})
+	}
+}
+
+// TestOutOfServiceSeen: the taint of this fence's own value is seen, and no other (S22).
+func TestOutOfServiceSeen(t *testing.T) {
+	tainted := func(value string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: api.OutOfServiceTaint, Value: value}}}}
+	}
+	for name, c := range map[string]struct {
+		node *corev1.Node
+		as   api.OutOfServiceValue
+		want bool
+	}{
+		"off":                      {tainted("nodeshutdown"), api.NodeShutdown, true},
+		"beyond repair":            {tainted("hardwarefailure"), api.HardwareFailure, true},
+		"another word":             {tainted("nodeshutdown"), api.HardwareFailure, false},
+		"by another hand":          {tainted("x"), api.NodeShutdown, false},
+		"another taint altogether": {&corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "x", Value: "nodeshutdown"}}}}, api.NodeShutdown, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := outOfService(c.node, c.as); got != c.want {
+				t.Errorf("seen: %v, want %v", got, c.want)
 			}
 		})
 	}

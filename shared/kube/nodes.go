@@ -96,14 +96,15 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fenc
 }
 
 // PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the
-// node as it was looked at: ErrConflict says that the node has changed since.
-func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string) error {
+// node as it was looked at: ErrConflict says that the node has changed since. One
+// that is there already, whatever its value, does the same and stays as it is.
+func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, as api.OutOfServiceValue) error {
 	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
-		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, api.OutOfServiceTaintValue)
+		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, "")
 		if found {
 			return marks{}, nil
 		}
-		raw, err := json.Marshal(corev1.Taint{Key: api.OutOfServiceTaint, Value: api.OutOfServiceTaintValue, Effect: corev1.TaintEffectNoExecute})
+		raw, err := json.Marshal(corev1.Taint{Key: api.OutOfServiceTaint, Value: string(as), Effect: corev1.TaintEffectNoExecute})
 		if err != nil {
 			return marks{}, fmt.Errorf("encode taint: %w", err)
 		}
@@ -114,10 +115,10 @@ func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.U
 // ClearOutOfService removes that taint. The node is changed also where the taint
 // is not on it, so that whoever looked before this and is about to place it
 // can't any more (S23).
-func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID) error {
+func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
 	touched, yes, no := false, true, false
 	err := c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
-		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, api.OutOfServiceTaintValue)
+		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, string(as))
 		touched = !found
 		if found {
 			return marks{taints: rest, changeTaints: true}, nil

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	nodePath = "/api/v1/nodes/a"
-	ours     = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f1"}`
-	foreign  = `{"effect":"NoExecute","key":"example.com/theirs","later":12345678901234567890,"timeAdded":"2026-01-01T00:00:00Z","value":"x"}`
-	earlier  = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f0"}`
-	outOf    = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"nodeshutdown"}`
-	theirOut = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"by hand"}`
-	manages  = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"nodefence","operation":"Update"}],`
-	holds    = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster-autoscaler.kubernetes.io/scale-down-disabled":{}}}},"manager":"nodefence","operation":"Update"}],`
-	byKube   = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
+	nodePath     = "/api/v1/nodes/a"
+	ours         = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f1"}`
+	foreign      = `{"effect":"NoExecute","key":"example.com/theirs","later":12345678901234567890,"timeAdded":"2026-01-01T00:00:00Z","value":"x"}`
+	earlier      = `{"effect":"NoSchedule","key":"nodefence.io/isolated","value":"f0"}`
+	outOf        = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"nodeshutdown"}`
+	theirOut     = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"by hand"}`
+	manages      = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"nodefence","operation":"Update"}],`
+	holds        = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster-autoscaler.kubernetes.io/scale-down-disabled":{}}}},"manager":"nodefence","operation":"Update"}],`
+	nodeshutdown = "nodeshutdown"
+	byKube       = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
 )
 
 // held is that node with the word against its deletion by an autoscaler.
@@ -64,7 +65,9 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"what a clearing left goes too":                 {strings.Replace(node(manages, ours, "true"), `"a":"1"`, `"a":"1","nodefence.io/touched":"true"`, 1), node(manages, "", ""), undo},
 		"another's stays":                               {held(node(manages, ours, "true"), "true"), held(node(manages, "", ""), "true"), undo},
 		"the taint of another fence stays":              {node("", earlier, ""), node("", earlier, ""), undo},
-		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "") }},
+		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", nodeshutdown) }},
+		"out of service for good":                       {node("", foreign, ""), node("", foreign+","+strings.Replace(outOf, "nodeshutdown", "hardwarefailure", 1), ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", "hardwarefailure") }},
+		"another's words for it stand for ours":         {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", nodeshutdown) }},
 		"a node of the same name is another":            {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
 		"a node that is gone stays gone":                {"", "", isolate},
 	} {
@@ -166,7 +169,7 @@ func TestWhatIsPlacedLateFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := api.ClearOutOfService(ctx, "a", "u1"); err != nil {
+			if err := api.ClearOutOfService(ctx, "a", "u1", nodeshutdown); err != nil {
 				t.Fatal(err)
 			}
 			left := api.text(nodePath)
@@ -174,7 +177,7 @@ func TestWhatIsPlacedLateFails(t *testing.T) {
 				t.Errorf("cleared:\n%s", d)
 			}
 			for what, place := range map[string]func() error{
-				"the out-of-service taint": func() error { return api.PlaceOutOfService(ctx, "a", "u1", looked.ResourceVersion) },
+				"the out-of-service taint": func() error { return api.PlaceOutOfService(ctx, "a", "u1", looked.ResourceVersion, nodeshutdown) },
 				"the isolation":            func() error { return api.Isolate(ctx, "a", "u1", looked.ResourceVersion, "f1", true) },
 			} {
 				if err := place(); !errors.Is(err, ErrConflict) {

@@ -85,9 +85,9 @@ var asks = map[string]struct {
 	"a record with a wish to abort does":    {who: "ben", wanted: &api.Requests{Abort: wish("ben")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
 	"with the verb one may":                 {who: "cleo", wanted: &api.Requests{Abort: wish("cleo"), Retry: wish("cleo")}},
 	"in nobody else's name":                 {who: "cleo", wanted: &api.Requests{Abort: wish("anna")}, refused: refusal{422, "spec.requests.abort.by must be your own name, cleo"}},
-	"one verb is not another":               {who: "cleo", wanted: &api.Requests{Abort: wish("cleo"), ConfirmOff: wish("cleo")}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
+	"one verb is not another":               {who: "cleo", wanted: &api.Requests{Abort: wish("cleo"), ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"nor is a confirmation in another's name": {
-		who: "anna", wanted: &api.Requests{ConfirmOff: wish("cleo")}, refused: refusal{422, "spec.requests.confirmOff.by must be your own name, anna"}},
+		who: "anna", wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{422, "spec.requests.confirmOff.by must be your own name, anna"}},
 	"a verb on one node":                {who: "dan", node: "dans", wanted: &api.Requests{Abort: wish("dan")}},
 	"a verb on one node is on no other": {who: "dan", wanted: &api.Requests{Abort: wish("dan")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
 
@@ -98,11 +98,11 @@ var asks = map[string]struct {
 	"an approval is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("anna")}},
 	"an approval is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("cleo")}, refused: refusal{403, "it needs the verb approve on nodefences"}},
 	"an approval in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("ben")}, refused: refusal{422, "spec.requests.approve.by must be your own name, anna"}},
-	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: wish("anna")}},
-	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: wish("cleo")}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
+	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
+	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {
-		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")},
-		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: wish("anna")}},
+		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
+		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a new wish beside an old one does": {
 		who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"another's words are not changed": {

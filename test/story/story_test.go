@@ -56,7 +56,7 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 1},
 	"a person confirms": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
-		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = ask(w); w.wake(0, "asked") })
+		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 	}, []api.Phase{api.Fenced}, 0},
 	"a person aborts in time": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
@@ -84,8 +84,16 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 0},
 	"a node is only isolated, and a person confirms": {func(w *world) {
 		w.on, w.record.Spec.Policy.Action, w.record.Spec.Binding = false, api.ActionIsolate, nil
-		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = ask(w); w.wake(0, "asked") })
+		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 	}, []api.Phase{api.Fenced}, 0},
+	"a machine is only read, and somebody switches it off": {func(w *world) {
+		w.crashed, w.record.Spec.Policy.Action = true, api.ActionNone
+		at(w, 50*time.Second, func() { w.on = false })
+	}, []api.Phase{api.Fenced}, 0},
+	"a machine is only read, and heals": {func(w *world) {
+		w.crashed, w.record.Spec.Policy.Action = true, api.ActionNone
+		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
 	"the last recovery": {func(w *world) {
 		none := int32(0)
 		w.crashed, w.record.Spec.Policy.Recoveries = true, &none

@@ -13,10 +13,15 @@ import (
 func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
 	b := levels[0]
 	device := "device " + b.Driver + " " + b.Address + ": "
-	out := []string{"API server: cordon the node, and place taint " + api.IsolationTaint}
-	if !p.Action.Device() {
+	marks := "API server: cordon the node, and place taint " + api.IsolationTaint
+	out := []string{marks}
+	switch {
+	case p.Action == api.ActionNone:
+		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
+			marks, device + "State, once more, at least " + fence.Settle.String() + " later, where no person has confirmed"}
+	case !p.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
-	} else {
+	default:
 		out = append(out,
 			device+"State",
 			device+"Off, if the machine reads on",

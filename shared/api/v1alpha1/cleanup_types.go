@@ -15,6 +15,14 @@ type Cleanup struct {
 	// +kubebuilder:default=Both
 	// +optional
 	Strategy CleanupStrategy `json:"strategy,omitempty"`
+	// OutOfServiceValue is the value of the taint node.kubernetes.io/out-of-service:
+	// nodeshutdown for a machine that is off, or hardwarefailure for one that is
+	// beyond repair. Kubernetes frees the work of both alike; others may read it. A
+	// person who confirms that the machine is off may choose the other
+	// (spec.requests.confirmOff.outOfService of the NodeFence).
+	// +kubebuilder:default=nodeshutdown
+	// +optional
+	OutOfServiceValue OutOfServiceValue `json:"outOfServiceValue,omitempty"`
 	// DeletionsPerMinute is how many pods of one node may be force-deleted within
 	// any minute. Unless set: as many as there are. Nodes that are fenced at the
 	// same time (limits.maxConcurrent) count for themselves.

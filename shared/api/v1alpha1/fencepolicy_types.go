@@ -95,7 +95,9 @@ type FencePolicySpec struct {
 	// Action is what becomes of the machine: Reboot switches it on again after
 	// its work is released, PowerOff leaves it off. Isolate keeps new work away
 	// and touches no device: nothing is released unless a named person confirms
-	// that the machine is off. None waits for that person and places no mark before.
+	// that the machine is off. None switches nothing either, and places no mark
+	// before the machine is off: it waits for that person or, where the node's
+	// configuration names a device, for the machine to read off twice.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -251,6 +253,9 @@ const (
 
 // Device tells whether the action is carried out by a device.
 func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionNone }
+
+// Reads tells whether the machine's device is read, if only to see it off.
+func (a FenceAction) Reads() bool { return a != ActionIsolate }
 
 // Mode says whether a policy acts.
 // +kubebuilder:validation:Enum=Enforce;Approve;DryRun

@@ -115,7 +115,7 @@ type Requests struct {
 	// ConfirmOff is a person's word that the machine is off. What it says
 	// can't be checked by nodefence: if it is not so, data is lost.
 	// +optional
-	ConfirmOff *Request `json:"confirmOff,omitempty"`
+	ConfirmOff *Confirmation `json:"confirmOff,omitempty"`
 }
 
 // Request is one person's wish.
@@ -127,6 +127,16 @@ type Request struct {
 	At metav1.Time `json:"at"`
 	// +optional
 	Reason string `json:"reason,omitempty"`
+}
+
+// Confirmation is a person's word that the machine is off.
+type Confirmation struct {
+	Request `json:",inline"`
+	// OutOfService is how the out-of-service taint says it: nodeshutdown, or
+	// hardwarefailure for a machine that is beyond repair. Unless set, as the
+	// policy has it (cleanup.outOfServiceValue).
+	// +optional
+	OutOfService OutOfServiceValue `json:"outOfService,omitempty"`
 }
 
 // NodeFenceStatus is the state of the automaton. Only nodefence writes it.

@@ -103,6 +103,10 @@ type Placed struct {
 	Cordon bool `json:"cordon,omitempty"`
 	// +optional
 	OutOfService bool `json:"outOfService,omitempty"`
+	// OutOfServiceAs is that taint's value: it stands until the taint is gone,
+	// whatever anybody asks for meanwhile.
+	// +optional
+	OutOfServiceAs OutOfServiceValue `json:"outOfServiceAs,omitempty"`
 }
 
 // ReleaseRecord is how the release went.

@@ -16,8 +16,7 @@ const (
 	// IsolationTaint is NoSchedule; its value is the UID of the NodeFence that placed it (S22).
 	IsolationTaint = "nodefence.io/isolated"
 	// OutOfServiceTaint is Kubernetes' own (KEP-2268).
-	OutOfServiceTaint      = "node.kubernetes.io/out-of-service"
-	OutOfServiceTaintValue = "nodeshutdown"
+	OutOfServiceTaint = "node.kubernetes.io/out-of-service"
 	// ScaleDownDisabled is cluster-autoscaler's annotation; a node carries it while
 	// it is fenced, so that it is not deleted in the middle.
 	ScaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled"

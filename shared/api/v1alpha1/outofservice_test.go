@@ -1,0 +1,33 @@
+package v1alpha1
+
+import "testing"
+
+// TestOutOfServiceAs: the policy's word, unless the person who confirms has another;
+// and what was once asked for stands until it is cleared (S22, S23).
+func TestOutOfServiceAs(t *testing.T) {
+	confirms := func(as OutOfServiceValue) func(*NodeFence) {
+		return func(f *NodeFence) { f.Spec.Requests.ConfirmOff = &Confirmation{OutOfService: as} }
+	}
+	policy := func(f *NodeFence) { f.Spec.Policy.Cleanup.OutOfServiceValue = HardwareFailure }
+	for name, c := range map[string]struct {
+		change []func(*NodeFence)
+		want   OutOfServiceValue
+	}{
+		"nobody says anything":          {nil, NodeShutdown},
+		"the policy":                    {[]func(*NodeFence){policy}, HardwareFailure},
+		"a person":                      {[]func(*NodeFence){confirms(HardwareFailure)}, HardwareFailure},
+		"a person against the policy":   {[]func(*NodeFence){policy, confirms(NodeShutdown)}, NodeShutdown},
+		"a person who leaves it open":   {[]func(*NodeFence){policy, confirms("")}, HardwareFailure},
+		"what is placed already stands": {[]func(*NodeFence){confirms(HardwareFailure), func(f *NodeFence) { f.Status.Placed.OutOfServiceAs = NodeShutdown }}, NodeShutdown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f NodeFence
+			for _, change := range c.change {
+				change(&f)
+			}
+			if got := f.OutOfServiceAs(); got != c.want {
+				t.Errorf("the taint's value is %q, want %q", got, c.want)
+			}
+		})
+	}
+}

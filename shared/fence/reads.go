@@ -1,0 +1,133 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Under action None nothing is ever switched. Where the machine's device is known
+// it is read all the same, now and then and under all limits: a machine that is
+// seen off twice is proven off by that, whoever switched it off, and its work is
+// released. A person's word (spec.requests.confirmOff) does the same.
+
+// onlyReads: nothing but a machine that reads off can speak for this fence now.
+func (d *decision) onlyReads() bool {
+	return d.spec.Policy.Action == api.ActionNone && d.readable() && !d.confirmAsked() && !d.begun()
+}
+
+// readable: there is a device that tells whether the machine is off.
+func (d *decision) readable() bool { return d.spec.Binding != nil && !d.spec.Trigger.Missing() }
+
+// untouched: for this fence no machine may be switched off now.
+func (d *decision) untouched() bool { return d.onlyLease() || d.onlyReads() }
+
+// awaitPerson holds for a person's word where there is no device to read, and says
+// why there is none.
+func (d *decision) awaitPerson() Action {
+	if d.spec.Binding == nil && !d.seen.Resolved && !d.spec.Trigger.Missing() {
+		return d.do(Resolve)
+	}
+	msg := "no device is touched under policy " + d.spec.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
+	if e := d.spec.BindingError; e != "" {
+		msg += "; its device can't be read either: " + e
+	}
+	return d.hold(api.ConfirmationHold, msg, Resync)
+}
+
+// peekReason is what a fence waits for whose machine is read and not touched.
+func (d *decision) peekReason() api.Reason {
+	if d.spec.Policy.Action == api.ActionNone {
+		return api.ConfirmationHold
+	}
+	return api.Suspected
+}
+
+// alive is why nothing is done, in words.
+func (d *decision) alive() string {
+	how := "can't be read"
+	if r := d.st.Power.LastRead; r != nil && r.Power == "On" {
+		how = "is on"
+	}
+	if d.spec.Policy.Action == api.ActionNone {
+		return "the machine " + how + ", and under policy " + d.spec.Policy.Name +
+			" it is never switched: its work is released when it reads off, or a person confirms that it is off (spec.requests.confirmOff)"
+	}
+	return "its Lease stands still and the machine " + how + ": no command before a condition of the policy has held for its time"
+}
+
+// paced: the machine was read not long ago, and was not off. It is read again now
+// and then, and what else the fence waits for runs.
+func (d *decision) paced() bool {
+	nb := d.st.Power.NotBefore
+	if !d.untouched() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
+		return false
+	}
+	d.tell(d.peekReason(), d.alive())
+	at := nb.Time
+	if d.onlyLease() {
+		at = sooner(at, conditionsDue(d.spec, &d.st))
+	}
+	d.awaken(sooner(at, d.now.Add(Resync)))
+	return true
+}
+
+// peeking: no mark of ours is on the node, because it is the machine that must
+// speak for this fence first, or had to when it was asked.
+func (d *decision) peeking() bool {
+	return (Early(d.spec.Policy) != nil || d.onlyReads()) && !d.begun() && !d.seen.Node.Taint && !d.spec.Trigger.Missing()
+}
+
+// peek reads the machine once. If it is off, or something else has come to speak
+// for it, the fence begins like any other; if not, its slot is given back.
+func (d *decision) peek() Action {
+	if d.calledOff() || d.stale() {
+		return None
+	}
+	if c := d.seen.Call; c != nil && c.Wrong {
+		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
+	}
+	switch {
+	case !d.untouched() || d.confirmAsked():
+		return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more")
+	case d.justRead() && d.st.Power.LastRead.Power == "Off":
+		return d.to(api.Isolating, api.ReadOff, "the machine reads off: isolating the node, then looking again")
+	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
+		return d.standDown()
+	case d.spoken() || d.early():
+		return None
+	}
+	return d.call(api.CallRead)
+}
+
+// standDown goes back to waiting, without a slot.
+func (d *decision) standDown() Action {
+	d.st.Retries = 0
+	d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	d.to(api.Pending, d.peekReason(), d.alive())
+	d.st.Power.NotBefore = d.at(d.pace())
+	return None
+}
+
+// pace lies between two such reads: a quarter of the time that it has been waited for.
+func (d *decision) pace() time.Duration {
+	if d.spec.Policy.Action == api.ActionNone {
+		return min(max(Resync/3, d.since(d.st.OpenedAt)/4), SlowRetry) // nothing is about to speak for it
+	}
+	return min(max(PeekPoll, d.since(d.st.Lease.StillSince)/4), SlowRetry)
+}
+
+// toPeek asks for a read of the machine. From the second on it is no news, and
+// must not push the story out of the record.
+func (d *decision) toPeek() Action {
+	story, why := d.st.History, d.peekReason()
+	again := d.st.Reason == why
+	d.to(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
+		true: "under policy " + d.spec.Policy.Name + " nothing is switched off", false: "its Lease stands still",
+	}[why == api.ConfirmationHold]))
+	if again {
+		d.st.History = story
+	}
+	return None
+}

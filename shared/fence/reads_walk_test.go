@@ -1,0 +1,72 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence under action None whose machine can be read.
+
+func noneSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Action = api.ActionNone
+	return s
+}
+
+// isRead: its machine may be read, and never switched.
+func (s state) isRead() bool { return s.spec.Policy.Action == api.ActionNone }
+
+func (s state) readKey(age func(*api.Time, ...time.Duration) string) []any {
+	if !s.isRead() {
+		return nil
+	}
+	p, read := s.st.Power, false
+	if r := p.LastRead; r != nil {
+		read = r.Power == "On"
+	}
+	return []any{"read", s.st.Placed.Taint, age(p.NotBefore, 0), read}
+}
+
+// readLooks vary what only such a fence looks at.
+func readLooks(s state, with func(func(*Seen))) {
+	if s.isRead() && s.st.Phase == api.Fencing && s.st.Placed.Taint {
+		with(func(y *Seen) { y.Node.Taint = false })
+	}
+}
+
+func checkReads(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, say func(bool, string)) {
+	if !s.isRead() {
+		return
+	}
+	say(act != Off && act != On, "S12: what nodefence is told to leave alone is neither switched off nor on")
+	say(!a.Power.CutByUs && a.Phase != api.PoweringOn, "S12: an off that was another's doing is never ours")
+	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
+		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Power == "Off"
+		say(off || f.Spec.Requests.ConfirmOff != nil, "S17: nothing is placed on a node whose machine is not seen off, where nobody confirms that it is")
+	}
+}
+
+// brokenReads are those that lack a guard of action None.
+var brokenReads = map[string]decider{
+	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Fencing {
+			f.Spec.Policy.Action = api.ActionReboot
+		}
+	}),
+	"switches on what it has only seen off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			f.Spec.Policy.Action, f.Status.Power.CutByUs = api.ActionReboot, true
+		}
+	}),
+	"marks a node before its machine is read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Pending {
+			s.Node.Taint = true
+		}
+	}),
+	"releases on one read of off": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if c := s.Call; f.Status.Phase == api.Fencing && c != nil && c.Power == "Off" && f.Status.Power.FirstOff == nil {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Hour))}
+		}
+	}),
+}
