@@ -25,7 +25,7 @@ var agents = map[string]string{
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
 	"fence_redfish": "redfish", "redfish": "redfish",
 	"fence_aws": "ec2", "ec2": "ec2",
-	"fence_openstack": "openstack", "openstack": "openstack", "manual": "manual",
+	"fence_openstack": "openstack", "openstack": "openstack", "manual": "manual", "machine": "machine",
 	"fence_azure_arm": "azure", "azure": "azure", "fence_gce": "gce", "gce": "gce",
 	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
 }

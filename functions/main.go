@@ -38,6 +38,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/shared/device/machine"
 	"github.com/nodefence/nodefence/shared/device/manual"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/device/redfish"
@@ -47,16 +48,26 @@ import (
 	"github.com/nodefence/nodefence/shared/step"
 )
 
-// Drivers are the devices that this build can talk to, by name.
-var Drivers = map[string]device.Kind{
-	"azure":     azure.Kind(),
-	"ec2":       ec2.Kind(),
-	"gce":       gce.Kind(),
-	"ipmi":      ipmi.Kind(),
-	"manual":    manual.Kind(),
-	"openstack": openstack.Kind(),
-	"redfish":   redfish.Kind(),
-	"vsphere":   vsphere.Kind(),
+// Drivers are the devices that this build can talk to, by name. Those that act by
+// objects of the cluster can be bound and not opened: DriversIn opens them too.
+var Drivers = drivers(nil)
+
+// DriversIn are Drivers in one cluster.
+func DriversIn(c *kube.Client) map[string]device.Kind { return drivers(c.ForDrivers()) }
+
+func drivers(in device.Cluster) map[string]device.Kind {
+	all := map[string]device.Kind{
+		"azure":     azure.Kind(),
+		"ec2":       ec2.Kind(),
+		"gce":       gce.Kind(),
+		"ipmi":      ipmi.Kind(),
+		"manual":    manual.Kind(),
+		"openstack": openstack.Kind(),
+		"redfish":   redfish.Kind(),
+		"vsphere":   vsphere.Kind(),
+	}
+	all["machine"] = machine.Kind(in, all["azure"], all["ec2"], all["gce"], all["openstack"])
+	return all
 }
 
 // table names every function and how it is made.
@@ -121,7 +132,7 @@ type Parts struct {
 	Source  events.Source
 	Log     *slog.Logger
 	Witness step.Witness
-	// Drivers are usually functions.Drivers.
+	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without one there is no waker.
 	Sender run.Sender
@@ -141,7 +152,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}
 	return Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
-		Witness: step.NewPublic(log, client, reg), Drivers: Drivers,
+		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client),
 	}, nil
 }
 

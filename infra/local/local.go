@@ -36,7 +36,7 @@ type Options struct {
 	Triggers string
 	Settings functions.Settings
 	Log      *slog.Logger
-	// Drivers are functions.Drivers if nil.
+	// Drivers are those of functions.DriversIn if nil.
 	Drivers map[string]device.Kind
 	// Elect lets several local runners share a cluster: one of them sends.
 	Elect bool

@@ -52,6 +52,10 @@ var Counterparts = map[string]Counterpart{
 	"ec2":         {Driver: "ec2", Is: "an API of our own (ec2test)", Faults: all()},
 	"ec2-network": {Driver: "ec2", Mode: "as `ec2-network`", Is: "an API of our own (ec2test)", Faults: all(ConflictWhenOff, Stopping)},
 	"gce":         {Driver: "gce", Is: ownREST, Faults: all()},
+	"machine": {
+		Driver: "machine", Is: "an API server of our own (clustertest) with a Machine controller of our own, and the EC2 API of our own (ec2test)", Faults: all(),
+		Besides: "a real API server with the Machine kinds and the same controller; *unverified against any real Machine controller*",
+	},
 	"networkfence": {
 		Driver: "networkfence", Is: "an API server of our own (clustertest) and our own counterpart of csi-addons, by the source of v0.12.0", Faults: all(Other),
 		Besides: "a real API server with the CRD and the same counterpart of csi-addons; what the storage does is *unverified against anything independent*",

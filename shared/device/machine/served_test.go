@@ -1,0 +1,229 @@
+package machine_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/azure"
+	"github.com/nodefence/nodefence/shared/device/clustertest"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/shared/device/ec2"
+	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/shared/device/gce"
+	"github.com/nodefence/nodefence/shared/device/machine"
+	"github.com/nodefence/nodefence/shared/device/openstack"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+const (
+	id       = "i-0123456789abcdef0"
+	another  = "i-0fedcba9876543210"
+	provider = "aws:///eu-west-1a/" + id
+	list     = "/apis/machine.openshift.io/v1beta1/machines"
+	newer    = "/apis/cluster.x-k8s.io/v1beta2/machines"
+	older    = "/apis/cluster.x-k8s.io/v1beta1/machines"
+	path     = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines/worker-7"
+	token    = "eyJhbGciOiJSUzI1NiIsImtpZCI6InNlY3JldCJ9"
+	key      = "AKIAIOSFODNN7EXAMPLE"
+	secret   = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+)
+
+const owned = `"ownerReferences": [{"kind": "MachineSet", "name": "workers", "uid": "set", "controller": true}]`
+
+// served is a cluster with one Machine, whose controller ends its instance at EC2.
+type served struct {
+	clustertest.Server
+	cloud ec2test.Cloud
+	url   string
+	ec2   string
+
+	mu    sync.Mutex
+	fault string
+	ended chan struct{}
+}
+
+// serve ends with t.
+func serve(t *testing.T) *served {
+	t.Helper()
+	isolate(t)
+	s := &served{
+		Server: clustertest.Server{Kinds: []string{list}, Token: token},
+		cloud:  ec2test.Cloud{Secrets: map[string]string{key: secret}}, ended: make(chan struct{}),
+	}
+	s.cloud.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: "eu-west-1a"})
+	s.cloud.Show = s.show
+	s.Changed = func(string) { s.reconcile() }
+	s.Put(t, path, object(owned, provider))
+	api := httptest.NewServer(s.faulty(&s.Server, &clustertest.Server{Kinds: s.Kinds, Token: "another"}))
+	cloud := httptest.NewServer(s.faulty(&s.cloud, &ec2test.Cloud{Secrets: map[string]string{key: "another"}}))
+	t.Cleanup(func() { close(s.ended); api.Close(); cloud.Close() })
+	s.url, s.ec2 = api.URL, cloud.URL
+	return s
+}
+
+// isolate keeps the machine's own AWS identity, if it has one, out of the test.
+func isolate(t *testing.T) {
+	t.Helper()
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}
+
+func object(meta, providerID string) string {
+	return `{"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+		"metadata": {"name": "worker-7", "namespace": "openshift-machine-api", "finalizers": ["machine.machine.openshift.io"], ` + meta + `},
+		"spec": {"providerID": "` + providerID + `"}, "status": {"nodeRef": {"name": "worker-7"}}}`
+}
+
+// reconcile is a Machine controller: what is deleted loses its instance, and then
+// its finalizer.
+func (s *served) reconcile() {
+	if s.is(devicetest.AcceptAndIgnore) {
+		return
+	}
+	if o := s.Object(path); o != nil && clustertest.Meta(o)["deletionTimestamp"] != nil {
+		s.cloud.Terminate(id)
+		s.finish()
+	}
+}
+
+func (s *served) finish() {
+	if s.cloud.StateOf(id) == ec2test.Terminated {
+		s.Control(path, func(d clustertest.Doc) { delete(clustertest.Meta(d), "finalizers") })
+	}
+}
+
+func (s *served) settle() {
+	s.cloud.Settle()
+	s.finish()
+}
+
+func (s *served) setFault(t *testing.T, fault string) {
+	t.Helper()
+	s.mu.Lock()
+	s.fault = fault
+	s.mu.Unlock()
+	s.cloud.Hold(false)
+	s.Refuse(http.MethodDelete, clustertest.Refusal{})
+	s.Refuse(http.MethodGet, clustertest.Refusal{})
+	s.cloud.Refuse("DescribeInstances", ec2test.Refusal{})
+	switch fault {
+	case devicetest.Refuse:
+		s.Refuse(http.MethodDelete, clustertest.Refusal{Code: 422, Reason: "Invalid", Message: "a webhook says:\n no"})
+	case devicetest.Mute:
+		s.Refuse(http.MethodDelete, clustertest.Refusal{Code: 500, Reason: "InternalError", Message: "an error on the server"})
+		s.Refuse(http.MethodGet, clustertest.Refusal{Code: 500, Reason: "InternalError", Message: "an error on the server"})
+		s.cloud.Refuse("DescribeInstances", ec2test.Refusal{Status: 500, Code: "InternalError", Message: "An internal error has occurred"})
+	case devicetest.Slow, devicetest.Early, devicetest.Lie:
+		s.cloud.Hold(true)
+	case devicetest.Stopping:
+		s.cloud.Hold(true)
+		s.cloud.Terminate(id)
+	}
+}
+
+func (s *served) is(faults ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(faults, s.fault)
+}
+
+// show is what EC2 pretends.
+func (s *served) show(i ec2test.Instance) ec2test.Instance {
+	if s.is(devicetest.Other) {
+		i.ID = another
+	}
+	if s.is(devicetest.Early, devicetest.Lie) && i.State == ec2test.ShuttingDown {
+		i.State = ec2test.Terminated
+	}
+	return i
+}
+
+// faulty is one of the two servers, or another one that knows nobody.
+func (s *served) faulty(api, strict http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case s.is(devicetest.Hang):
+			_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
+			select {
+			case <-r.Context().Done():
+			case <-s.ended:
+			}
+		case s.is(devicetest.WrongPassword):
+			strict.ServeHTTP(w, r)
+		case s.is(devicetest.ResetConnection) && r.Method == http.MethodDelete:
+			api.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		case s.is(devicetest.ConflictWhenOff) && r.Method == http.MethodDelete && !s.on():
+			strict.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r)
+		}
+	})
+}
+
+// on: an instance that is shutting down still runs.
+func (s *served) on() bool { return s.cloud.StateOf(id) != ec2test.Terminated }
+
+// told is in the suite's words.
+func (s *served) told() []string {
+	var words []string
+	for _, w := range s.Writes() {
+		words = append(words, map[string]string{http.MethodDelete: "off"}[w.Method])
+	}
+	for _, a := range s.cloud.Actions() {
+		if a.Name != "DescribeInstances" {
+			words = append(words, a.Name)
+		}
+	}
+	return words
+}
+
+func clouds() []device.Kind {
+	return []device.Kind{azure.Kind(), ec2.Kind(), gce.Kind(), openstack.Kind()}
+}
+
+func dial(t *testing.T, s *served, more map[string]string) device.Driver {
+	t.Helper()
+	d, err := open(t, s.url, s.ec2, more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func open(t *testing.T, url, endpoint string, more map[string]string) (device.Driver, error) {
+	t.Helper()
+	c, err := kube.New(&rest.Config{Host: url, BearerToken: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := map[string]string{"provider_id": provider, "endpoint": endpoint, "access_key": key, "secret_key": secret}
+	for k, v := range more {
+		p[k] = v
+	}
+	return machine.Kind(c.ForDrivers(), clouds()...).Open(p)
+}
+
+// nobody is a URL at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(nil)
+	srv.Close()
+	return srv.URL
+}

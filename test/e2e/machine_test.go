@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+const machineNamespace = "openshift-machine-api"
+
+// machines is our own Machine controller: it ends the instance of a Machine that is
+// deleted, and only then lets the Machine go.
+type machines struct {
+	t     *testing.T
+	api   dynamic.ResourceInterface
+	cloud *ec2test.Cloud
+}
+
+func (m *machines) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := m.api.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue // the kind is not served yet
+		}
+		for e := range w.ResultChan() {
+			o, ok := e.Object.(*unstructured.Unstructured)
+			if !ok || e.Type == "DELETED" || o.GetDeletionTimestamp() == nil {
+				continue
+			}
+			id := instanceOf(o)
+			m.cloud.Terminate(id)
+			m.cloud.Settle()
+			o.SetFinalizers(nil)
+			if _, err := m.api.Update(ctx, o, metav1.UpdateOptions{}); err != nil {
+				m.t.Log("Machine controller:", err)
+			}
+		}
+	}
+}
+
+func instanceOf(o *unstructured.Unstructured) string {
+	id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
+	return id[strings.LastIndex(id, "/")+1:]
+}
+
+// instances makes each machine of the lab one at EC2 with a Machine.
+func (w *world) instances() (*machines, string) {
+	w.t.Helper()
+	dyn, err := dynamic.NewForConfig(w.Config)
+	must(w.t, err)
+	m := &machines{t: w.t, cloud: &ec2test.Cloud{}, api: dyn.Resource(schema.GroupVersionResource{
+		Group: "machine.openshift.io", Version: "v1beta1", Resource: "machines",
+	}).Namespace(machineNamespace)}
+	crd, err := os.ReadFile("testdata/machine.yaml")
+	must(w.t, err)
+	must(w.t, w.Apply(w.ctx, string(crd)))
+	_, err = w.Kube.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: machineNamespace}}, metav1.CreateOptions{})
+	must(w.t, err)
+	// Of a kind that the cluster's garbage collector finds.
+	set, err := w.Kube.CoreV1().ConfigMaps(machineNamespace).Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}, metav1.CreateOptions{})
+	must(w.t, err)
+	w.until("the kind to be served", func() (bool, error) {
+		_, err := m.api.List(w.ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+	all, err := w.Lab.Machines()
+	must(w.t, err)
+	nodes := map[string]string{}
+	for node := range all {
+		id := fmt.Sprintf("i-%017s", strings.TrimPrefix(node, "node-"))
+		nodes[id] = node
+		provider := "aws:///eu-central-1a/" + id
+		m.cloud.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: "eu-central-1a"})
+		_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, node, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"providerID":%q}}`, provider), metav1.PatchOptions{})
+		must(w.t, err)
+		must(w.t, w.Apply(w.ctx, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: %s, namespace: %s, finalizers: [machine.openshift.io/instance],
+			ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: workers, uid: %s, controller: true}]}, spec: {providerID: %q}}`, node, machineNamespace, set.UID, provider)))
+	}
+	m.cloud.OnStop = func(id string) {
+		if err := w.Lab.Node(nodes[id], "power-loss"); err != nil {
+			w.t.Errorf("end %s: %v", nodes[id], err)
+		}
+	}
+	ec2 := httptest.NewServer(m.cloud)
+	w.t.Cleanup(ec2.Close)
+	return m, ec2.URL
+}
+
+// TestDeleteMachine: a node's Machine is deleted, its controller ends the instance,
+// and only when the cloud says so its work starts elsewhere.
+func TestDeleteMachine(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	m, ec2 := w.instances()
+	db := w.database(1)
+	method := "agent_name=machine\naction=off\nendpoint=" + ec2 + "\naccess_key=AKIAIOSFODNN7EXAMPLE\nsecret_key=none\n"
+	own, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, "fence-config-node-"+db, metav1.GetOptions{})
+	must(t, err)
+	own.Data = map[string]string{
+		"config.properties": "node_name=" + db + "\nisolation=mark-unschedulable\npower_management=end\nrecovery=mark-schedulable\n",
+		"fence-method-end":  method,
+	}
+	_, err = w.Kube.CoreV1().ConfigMaps("nodefence-system").Update(w.ctx, own, metav1.UpdateOptions{})
+	must(t, err)
+	done := make(chan struct{})
+	ctx, stop := context.WithCancel(w.ctx)
+	t.Cleanup(func() { stop(); <-done })
+	go func() { defer close(done); m.run(ctx) }()
+	p := w.start(nil)
+	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	w.until("the instance to be enrolled", func() (bool, error) {
+		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName(db), metav1.GetOptions{})
+		return err == nil && cm.Data["provider_id"] != "", nil
+	})
+	w.node(db, "crash")
+	w.moved("db-0", db)
+	w.oneWriter()
+	w.until("the Machine to be gone, and no other", func() (bool, error) {
+		_, err := m.api.Get(w.ctx, db, metav1.GetOptions{})
+		all, lerr := m.api.List(w.ctx, metav1.ListOptions{})
+		return apierrors.IsNotFound(err) && lerr == nil && len(all.Items) == 2, lerr
+	})
+	f := w.phase(db, api.Fenced, api.Recovering)
+	if b := f.Spec.Binding; b == nil || b.Driver != "machine" || !b.LeaveOff || f.Status.Power.OffAt == nil {
+		t.Errorf("binding %+v, power %+v", b, f.Status.Power)
+	}
+	// As a Machine controller does at its end.
+	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, db, metav1.DeleteOptions{}))
+	if f = w.phase(db, api.Finished); f.Status.Outcome != api.NodeGone {
+		t.Errorf("outcome %s", f.Status.Outcome)
+	}
+	for _, a := range m.cloud.Actions() {
+		if a.Name != "DescribeInstances" {
+			t.Errorf("EC2 was asked to %s %s", a.Name, a.Instance)
+		}
+	}
+	w.words(db, "")
+}
