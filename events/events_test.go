@@ -46,6 +46,9 @@ func sample(typ string) event.Event {
 	if typ == NodeSuspect {
 		return s.Suspect("node-7", "99999999-8888-7777-6666-555555555555", "2026-01-02T03:04:05.000678Z", at, time.Time{}, at)
 	}
+	if typ == NodeCheck {
+		return s.Check("node-7", "99999999-8888-7777-6666-555555555555", at, at.Add(40*time.Second), at)
+	}
 	if typ == NodeProblem {
 		return s.Problem(problem("kernel-monitor", "TaskHung", "task sh:1 blocked for more than 120 seconds.", 3), at)
 	}
@@ -155,6 +158,8 @@ func TestIDs(t *testing.T) {
 		"a Lease that stands still is told by its mark":       {s.Suspect("n", "u", "m", at, time.Time{}, at).ID(), s.Suspect("n", "u", "m", at.Add(1), time.Time{}, at.Add(time.Hour)).ID(), true},
 		"a Lease that moved and stopped is another event":     {s.Suspect("n", "u", "m", at, time.Time{}, at).ID(), s.Suspect("n", "u", "o", at, time.Time{}, at).ID(), false},
 		"a resync of a still Lease is not swallowed":          {s.Suspect("n", "u", "m", at, time.Time{}, at).ID(), s.Suspect("n", "u", "m", at, at, at).ID(), false},
+		"a turn to be checked is one event":                   {s.Check("n", "u", at, at.Add(1), at).ID(), s.Check("n", "u", at, at.Add(1), at.Add(time.Hour)).ID(), true},
+		"the next turn is another event":                      {s.Check("n", "u", at, at.Add(time.Second), at).ID(), s.Check("n", "u", at, at.Add(time.Minute), at).ID(), false},
 		"a problem told again is the same event":              {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 2), at.Add(time.Hour)).ID(), true},
 		"a problem seen once more is another event":           {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 3), at).ID(), false},
 		"a resync of a condition is not the transition again": {s.Condition(ConditionChange{Node: "n", Since: at}, time.Time{}, at).ID(), s.Condition(ConditionChange{Node: "n", Since: at}, at, at).ID(), false},

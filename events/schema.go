@@ -40,6 +40,8 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "condition", "status", "since"}
 	case NodeMarked:
 		return []string{"node", "nodeUID", "fence"}
+	case NodeCheck:
+		return []string{"node", "nodeUID", "due"}
 	case NodeSuspect:
 		return []string{"node", "nodeUID", "since"}
 	case NodeDumping:

@@ -20,6 +20,8 @@ const (
 	NodeSuspect = "io.nodefence.node.suspect.v1"
 	// NodeDumping: a node's machine sends kdump messages.
 	NodeDumping = "io.nodefence.node.dumping.v1"
+	// NodeCheck: it is a node's turn to have its device read, before anything fails.
+	NodeCheck = "io.nodefence.node.check.v1"
 
 	fencePrefix = "io.nodefence.fence."
 	version     = ".v1"
@@ -42,7 +44,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order of a fence's way.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, NodeSuspect, NodeDumping}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, NodeSuspect, NodeDumping, NodeCheck}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

@@ -83,7 +83,7 @@ var table = map[string]func(Parts) run.Handler{
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Self: p.Self}
+		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Devices: p.bindings().Devices, Self: p.Self, Witness: p.Witness}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},
@@ -205,6 +205,8 @@ func Owner(eventType string) string {
 		return gate.Name
 	case events.NodeMarked:
 		return recovery.Name
+	case events.NodeCheck:
+		return power.Name
 	case events.Ping, events.Scheduled:
 		return waker.Name
 	}

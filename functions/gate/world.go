@@ -131,6 +131,9 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
+	if seen.Verdict, err = g.reading(ctx, f.Spec.Node, led); err != nil || seen.Verdict != nil {
+		return err
+	}
 	nodes, err := g.Client.Nodes(ctx)
 	if err != nil {
 		return err

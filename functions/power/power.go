@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -29,9 +30,13 @@ type Power struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	// Devices are those of a node, in the order of its levels; what is wrong in its
+	// configuration is an Unfit.
+	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
 	// Self is the node that this runs on (S13); empty if unknown.
-	Self string
-	Loop *step.Loop
+	Self    string
+	Loop    *step.Loop
+	Witness step.Witness
 }
 
 // Handle takes one event.
@@ -40,6 +45,9 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if asksCheck(e) {
+		return nil, p.check(ctx, node, e)
 	}
 	return p.Loop.Run(ctx, node, e)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,9 @@ type Options struct {
 	Log      *slog.Logger
 	// Drivers are those of functions.DriversIn if nil.
 	Drivers map[string]device.Kind
+	// CheckEvery is how often each device of a node is read for its FenceTarget; 0
+	// is never.
+	CheckEvery time.Duration
 	// Elect lets several local runners share a cluster: one of them sends.
 	Elect bool
 	// NoSync trades the broker's durability for speed, for throw-away runs.
@@ -89,6 +93,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
 		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: identity(), Elect: o.Elect, Registerer: reg,
+		CheckEvery: o.CheckEvery,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Broker.Close())

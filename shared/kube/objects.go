@@ -17,6 +17,7 @@ const (
 	policiesPath = group + "/fencepolicies"
 	ledgersPath  = group + "/fenceledgers"
 	budgetsPath  = group + "/fencebudgets"
+	targetsPath  = group + "/fencetargets"
 	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	nodesPath    = "/api/v1/nodes"
 )
@@ -175,11 +176,15 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return get[corev1.Secret](ctx, c, "/api/v1/namespaces/"+namespace+"/secrets/"+name)
 }
 
-// PatchLeases replaces the source's picture in the ledger and nothing else, so
-// that it needs no turn in the gates' compare-and-swap.
-func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture) error {
-	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName,
-		map[string]any{"status": map[string]any{"leases": p}})
+// PatchLeases replaces the source's picture in the ledger, and puts these nodes'
+// turns to be checked there (nil takes one away), and nothing else: so it needs no
+// turn in the gates' compare-and-swap.
+func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, checks map[string]*api.Time) error {
+	status := map[string]any{"leases": p}
+	if len(checks) > 0 {
+		status["checks"] = checks
+	}
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName, map[string]any{"status": status})
 	return err
 }
 

@@ -182,7 +182,7 @@ func TestTheLedgerIsMadeOnce(t *testing.T) {
 func TestPatchesLeaveTheRest(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"},"status":{"leases":{"total":9},"reservations":[{"node":"a","novel":1}]}}`)
-	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}); err != nil {
+	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","total":2},"reservations":[{"node":"a","novel":1}]}}`

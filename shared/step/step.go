@@ -42,6 +42,8 @@ type Witness interface {
 	Alerted(ctx context.Context, r Refusal, problem string)
 	// Lost hears of events that the broker gave up.
 	Lost(ctx context.Context, l Loss)
+	// Checked hears of every look at a node's device while nothing has failed.
+	Checked(ctx context.Context, c Check)
 	// Ignored hears of events that were acknowledged and not looked at.
 	Ignored(ctx context.Context, function string, e event.Event, why string)
 }

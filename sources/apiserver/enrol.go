@@ -52,22 +52,38 @@ func enrolledIn(cm *corev1.ConfigMap) enrolled {
 	return enrolled{uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]}}
 }
 
-func (e *enrolment) load(ctx context.Context) error {
-	maps, err := e.client.ConfigMaps(ctx, e.namespace)
-	if err != nil {
-		return err
-	}
+// begin is before each run, which learns anew what is enrolled.
+func (e *enrolment) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.known, e.todo = map[string]enrolled{}, map[string]nodeView{}
 	e.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
-	for i := range maps {
-		if node, ok := strings.CutPrefix(maps[i].Name, kube.EnrolledName("")); ok {
-			e.known[node] = enrolledIn(&maps[i])
-		}
+}
+
+// saw notes an enrolment as it stands.
+func (e *enrolment) saw(cm *corev1.ConfigMap) {
+	node, ok := strings.CutPrefix(cm.Name, kube.EnrolledName(""))
+	if !ok {
+		return
 	}
-	return nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := enrolledIn(cm)
+	now.said = e.known[node].said
+	e.known[node] = now
+}
+
+// gone forgets the one of this name, and tells of which node it was.
+func (e *enrolment) gone(name string) (node string, ok bool) {
+	if node, ok = strings.CutPrefix(name, kube.EnrolledName("")); !ok {
+		return "", false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok = e.known[node]
+	delete(e.known, node)
+	return node, ok
 }
 
 func (e *enrolment) put(name string, v nodeView) {

@@ -88,8 +88,9 @@ func TestEnrolment(t *testing.T) {
 			}
 			var log strings.Builder
 			e := &enrolment{client: f.client(), namespace: "ns", log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-			if err := e.load(context.Background()); err != nil {
-				t.Fatal(err)
+			e.begin()
+			if c.before != nil {
+				e.saw(c.before)
 			}
 			if c.meanwhile != nil {
 				f.set(mapsURL, c.meanwhile)

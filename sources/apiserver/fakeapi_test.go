@@ -34,6 +34,8 @@ type fakeAPI struct {
 	writes   []string
 	pictures chan api.LeasePicture
 	restores []api.Restored
+	// checks are the turns that stand in the ledger; nil ones were taken away.
+	checks map[string]*api.Time
 	// away refuses everything.
 	away bool
 	// forbidden is a collection that the source may not see.
@@ -64,12 +66,13 @@ const (
 	podEventsURL = "/api/v1/events"
 	podsURL      = "/api/v1/namespaces/shop/pods"
 	policiesURL  = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	targetsURL   = "/apis/nodefence.io/v1alpha1/fencetargets"
 )
 
 var kinds = map[string][2]string{
 	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
-	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"},
-	nodesURL:    {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"}, targetsURL: {"nodefence.io/v1alpha1", "FenceTarget"},
+	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	electURL:  {"coordination.k8s.io/v1", "Lease"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }
@@ -125,6 +128,27 @@ func (f *fakeAPI) store(collection string, obj any) map[string]any {
 		}
 	}
 	return m
+}
+
+// remove deletes an object, and tells the watchers.
+func (f *fakeAPI) remove(collection, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drop(collection, name)
+}
+
+func (f *fakeAPI) drop(collection, name string) {
+	m := f.objects[collection][name].(map[string]any)
+	delete(f.objects[collection], name)
+	f.rv++
+	m["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(f.rv)
+	raw, _ := json.Marshal(map[string]any{"type": "DELETED", "object": m})
+	f.past[collection] = append(f.past[collection], line{f.rv, raw})
+	for _, w := range f.watchers[collection] {
+		if f.rv > w.from {
+			w.events <- raw
+		}
+	}
 }
 
 // cutWatches ends the watches on a collection, or all.
@@ -242,6 +266,10 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusCreated, f.store(collection, body))
 	case !exists:
 		status(w, http.StatusNotFound, "NotFound")
+	case r.Method == http.MethodDelete:
+		f.writes = append(f.writes, r.Method+" "+name)
+		f.drop(collection, name)
+		reply(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"})
 	default:
 		reply(w, http.StatusOK, old)
 	}
@@ -258,6 +286,16 @@ func (f *fakeAPI) patched(raw []byte) {
 		f.restores = append(f.restores, *l.Status.Restored)
 		return
 	}
+	var turns struct {
+		Status struct{ Checks map[string]*api.Time }
+	}
+	if err := json.Unmarshal(raw, &turns); err != nil {
+		f.t.Error(err)
+	}
+	if f.checks == nil {
+		f.checks = map[string]*api.Time{}
+	}
+	maps.Copy(f.checks, turns.Status.Checks)
 	f.pictures <- l.Status.Leases
 }
 

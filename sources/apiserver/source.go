@@ -29,6 +29,9 @@ type Options struct {
 	Namespace string
 	// Resync is how often what is unhealthy or overdue is sent again (S19).
 	Resync time.Duration
+	// CheckEvery is how often each device of a node is read while nothing has failed;
+	// 0 is never.
+	CheckEvery time.Duration
 	// Identity names this replica; Elect lets one of several be active.
 	Identity string
 	Elect    bool
@@ -61,6 +64,12 @@ type Source struct {
 	reports map[string]context.CancelFunc
 	state   error
 	counted *prometheus.CounterVec
+	// targets are the FenceTargets by node; pace gives the turns to be checked, once
+	// checks says that the FenceTargets are known.
+	targets     map[string]*targetView
+	pace        *pace
+	checks      bool
+	unfenceable *prometheus.GaugeVec
 }
 
 var errStarting = errors.New("the source has not listed the cluster yet")
@@ -85,8 +94,11 @@ func New(o Options) (*Source, error) {
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that policies name, by node, reason and what they are about.",
 	}, []string{"node", "reason", "about"})
+	s.unfenceable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
+	}, []string{"reason"})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.counted)
+		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.counted, s.unfenceable)
 	}
 	return s, nil
 }
@@ -116,13 +128,13 @@ func (s *Source) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.enrol.load(ctx); err != nil {
-		return err
-	}
+	s.enrol.begin()
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told = api.LeasePicture{}, nil
 	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
+	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
+	s.unfenceable.Reset()
 	s.mu.Unlock()
 	s.outbox.empty()
 	s.wg.Go(func() { s.outbox.run(ctx) })
@@ -141,29 +153,6 @@ func (s *Source) lead(ctx context.Context) error {
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()
-}
-
-// pictureEvery is how often the Leases are looked over; heartbeat is how old
-// the ledger's picture may get while nothing changes.
-const (
-	pictureEvery = 500 * time.Millisecond
-	heartbeat    = 10 * time.Second
-)
-
-// pictures runs beside loop, because its write may wait for a slow API server
-// and a wake-up must not.
-func (s *Source) pictures(ctx context.Context) {
-	tick := time.NewTicker(pictureEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.draw(ctx)
-			s.suspects()
-		}
-	}
 }
 
 func (s *Source) loop(ctx context.Context) {
@@ -244,6 +233,16 @@ func (s *Source) node(n *corev1.Node) {
 	}
 }
 
+// enrolmentGone has a node enrolled again whose enrolment somebody deleted.
+func (s *Source) enrolmentGone(name string) {
+	node, was := s.enrol.gone(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.nodes[node]; ok && was && v.ready() {
+		s.enrol.put(node, v)
+	}
+}
+
 func (s *Source) nodeGone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,34 +278,4 @@ func (s *Source) resync() {
 			s.outbox.put(letter{event: s.o.Source.Condition(c, slot, now), about: "resync/" + name + "/" + c.Condition})
 		}
 	}
-}
-
-// draw keeps the ledger's picture of the Leases: at once when it shows something
-// else, and often enough that the gate can trust its age. While nobody watches
-// it is left to grow old, because its age is all that tells the gate so (S15).
-func (s *Source) draw(ctx context.Context) {
-	p, keep := s.toKeep()
-	if !keep {
-		return
-	}
-	if err := s.o.Client.PatchLeases(ctx, p); err != nil {
-		if ctx.Err() == nil {
-			s.o.Logger.Warn("the picture of the Leases was not kept", "error", err.Error())
-		}
-		return
-	}
-	s.mu.Lock()
-	s.drawn = p
-	s.mu.Unlock()
-}
-
-func (s *Source) toKeep() (api.LeasePicture, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
-	if !s.picture.paused.IsZero() {
-		return p, false
-	}
-	return p, !same(s.drawn, p) || now.Sub(s.drawn.ObservedAt.Time) >= heartbeat
 }

@@ -41,11 +41,15 @@ func leaseIn(name string, renewed float64, quarters int32) *coordinationv1.Lease
 // start runs a source until the test ends.
 func start(t *testing.T, f *fakeAPI, resync time.Duration) (*Source, *broker) {
 	t.Helper()
+	return startWith(t, f, Options{Resync: resync})
+}
+
+func startWith(t *testing.T, f *fakeAPI, o Options) (*Source, *broker) {
+	t.Helper()
 	b := newBroker()
-	s, err := New(Options{
-		Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: b, Logger: quiet(),
-		Source: events.SourceOf("c"), Namespace: "ns", Resync: resync, Identity: "me",
-	})
+	o.Config, o.Client, o.Sender, o.Logger = &rest.Config{Host: f.url}, f.client(), b, quiet()
+	o.Source, o.Namespace, o.Identity = events.SourceOf("c"), "ns", "me"
+	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +207,7 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	// The server's clock is known to half a second at first, and may go back by it.
 	s.watched[leases].broken = s.picture.paused.Add(-time.Second)
 	s.mu.Unlock()
-	if p, keep := s.toKeep(); keep {
+	if p, _, keep := s.toKeep(); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)
 	}
 	if err := s.Ready(); err == nil || err.Error() != "not watched at present: [leases]" {

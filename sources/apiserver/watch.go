@@ -35,6 +35,13 @@ func (s *Source) watches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Before the Nodes: else each of them would be enrolled once more.
+	if err := s.watchEnrolments(ctx, scheme); err != nil {
+		return err
+	}
+	if err := s.watchTargets(ctx, scheme); err != nil {
+		return err
+	}
 	all := fields.Everything()
 	var synced []cache.InformerSynced
 	for _, w := range []watched{

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -49,6 +50,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Apply(w.ctx, strings.Replace(asker, "resourceNames: [node-1, node-2], ", "", 1)))
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 2}\n"))
+	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceTarget\nmetadata: {name: gone}\nstatus: {node: gone, nodeUID: x}\n"))
 	o := &office{world: w, used: map[right]bool{}}
 	o.open()
 
@@ -96,6 +98,12 @@ func TestRights(t *testing.T) {
 	w.reportPod("db-0", "FailedMount", "1")
 	w.until("that of a Pod to be told", func() (bool, error) {
 		return bytes.Contains(w.log.Bytes(), []byte("FailedMount, reported 1 times of 1 Pods")), nil
+	})
+
+	// What was known of a node that is gone goes too.
+	w.until("the FenceTarget of a node that is gone to go", func() (bool, error) {
+		ft, err := w.Fences.Target(w.ctx, "gone")
+		return ft == nil && err == nil, nil
 	})
 
 	// The broker gives an event up, and the second waker's clock ticks.
@@ -157,7 +165,7 @@ func (o *office) source() {
 	must(o.t, err)
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: o, Logger: o.logger(), Source: events.SourceOf(id),
-		Namespace: "nodefence-system", Identity: "test", Elect: true,
+		Namespace: "nodefence-system", Identity: "test", Elect: true, CheckEvery: 3 * time.Second,
 	})
 	must(o.t, err)
 	ctx, stop := context.WithCancel(o.ctx)

@@ -125,6 +125,7 @@ type silent struct{}
 func (silent) Decided(context.Context, step.Decision)               {}
 func (silent) Refused(context.Context, step.Refusal)                {}
 func (silent) Alerted(context.Context, step.Refusal, string)        {}
+func (silent) Checked(context.Context, step.Check)                  {}
 func (silent) Lost(context.Context, step.Loss)                      {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 

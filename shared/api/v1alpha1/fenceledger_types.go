@@ -75,6 +75,11 @@ type FenceLedgerStatus struct {
 	// last. Nothing new starts until spec.restoreConfirmed names its seenAt.
 	// +optional
 	Restored *Restored `json:"restored,omitempty"`
+	// Checks are the nodes whose devices may be read for their FenceTargets now, and
+	// until when. The source gives the turns, each before it asks for the check; a
+	// reservation for a node that has one looks whether its device is being read (S7).
+	// +optional
+	Checks map[string]Time `json:"checks,omitempty"`
 }
 
 // Restored is an answer of the API server that is older than one it gave before.

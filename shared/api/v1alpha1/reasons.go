@@ -65,6 +65,7 @@ const (
 	KdumpHold          Reason = "KdumpUnderWay"
 	WindowHold         Reason = "MaintenanceWindow"
 	WindowInvalidHold  Reason = "MaintenanceWindowInvalid"
+	CheckHold          Reason = "DeviceBeingRead"
 
 	// Things that went wrong, or turned.
 	Healed          Reason = "HealedBeforeFence"
@@ -99,4 +100,15 @@ const (
 	NoPolicy        Reason = "NoPolicy"
 	NoSuchNode      Reason = "NoSuchNode"
 	ConditionClear  Reason = "Healthy"
+
+	// Whether a node could be fenced, before anything fails (FenceTarget). A binding
+	// that is wrong and a device that speaks for another machine have the words that
+	// a fence has for them.
+	DeviceAnswers     Reason = "DeviceAnswers"
+	NotCheckedYet     Reason = "NotCheckedYet"
+	NoBinding         Reason = "NoBinding"
+	DeviceUnreachable Reason = "DeviceUnreachable"
+	DeviceDenied      Reason = "DeviceDenied"
+	MachineUnknown    Reason = "MachineUnknown"
+	ManualOnly        Reason = "ManualOnly"
 )

@@ -50,7 +50,7 @@ type Time = metav1.MicroTime
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{},
-		&FenceBudget{}, &FenceBudgetList{})
+		&FenceBudget{}, &FenceBudgetList{}, &FenceTarget{}, &FenceTargetList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kelseyhightower/envconfig"
 	"k8s.io/client-go/tools/clientcmd"
@@ -47,7 +48,7 @@ func main() {
 }
 
 func start(args []string, out io.Writer) error {
-	var s functions.Settings
+	var s settings
 	if err := envconfig.Process("", &s); err != nil {
 		return fmt.Errorf("read the environment: %w", err)
 	}
@@ -58,6 +59,7 @@ func start(args []string, out io.Writer) error {
 	dir := fs.String("data-dir", "nodefence-data", "`folder` for the broker's events")
 	listen := fs.String("listen", "127.0.0.1:8080", "`address` to listen on")
 	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
+	fs.DurationVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, 0 never (NODEFENCE_CHECK_INTERVAL)")
 	verbose := fs.Bool("v", false, "log more")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of second evidence's Jobs (NODEFENCE_CHECKS_NAMESPACE)")
@@ -76,7 +78,13 @@ func start(args []string, out io.Writer) error {
 	return serve(s, log, *dir, *listen, *triggers)
 }
 
-func serve(s functions.Settings, log *slog.Logger, dir, listen, triggers string) error {
+// settings are the functions', and the source's.
+type settings struct {
+	functions.Settings
+	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+}
+
+func serve(s settings, log *slog.Logger, dir, listen, triggers string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
@@ -84,7 +92,7 @@ func serve(s functions.Settings, log *slog.Logger, dir, listen, triggers string)
 		return fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
 	}
 	l, err := local.New(ctx, local.Options{
-		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s, Log: log, Elect: true,
+		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: s.CheckEvery,
 	})
 	if err != nil {
 		return err

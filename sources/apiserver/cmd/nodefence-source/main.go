@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,6 +45,8 @@ It takes no arguments. It is configured by its environment:
                         send; none is sent if there is no such file (/oidc/token)
   NODEFENCE_NAMESPACE   namespace of the leader Lease and the enrolments (nodefence-system)
   NODEFENCE_CLUSTER     this cluster's name in events (the UID of namespace kube-system)
+  NODEFENCE_CHECK_INTERVAL how often each node's devices are read while nothing has
+                        failed, for its FenceTarget (10m; 0 never)
   KUBECONFIG            file that says how to reach the cluster (in a pod its own account)
   NODEFENCE_EKS_CLUSTER instead of KUBECONFIG: name of an EKS cluster, reached as this
                         process's IAM role, with NODEFENCE_EKS_ENDPOINT (URL) and
@@ -60,13 +63,15 @@ for its next turn.
 
 type settings struct {
 	sink.Options
-	EKS        eks.Cluster
-	Bus        string `envconfig:"NODEFENCE_BUS"`
-	Namespace  string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
-	Cluster    string `envconfig:"NODEFENCE_CLUSTER"`
-	Kubeconfig string `envconfig:"KUBECONFIG"`
-	Listen     string `envconfig:"LISTEN" default:":8080"`
-	Identity   string `envconfig:"POD_NAME"`
+	EKS       eks.Cluster
+	Bus       string `envconfig:"NODEFENCE_BUS"`
+	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
+	Cluster   string `envconfig:"NODEFENCE_CLUSTER"`
+	// CheckEvery is for the FenceTargets.
+	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+	Kubeconfig string        `envconfig:"KUBECONFIG"`
+	Listen     string        `envconfig:"LISTEN" default:":8080"`
+	Identity   string        `envconfig:"POD_NAME"`
 }
 
 func main() {
@@ -119,7 +124,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.S
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: sender, Logger: log, Source: events.SourceOf(s.Cluster),
-		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg,
+		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: s.CheckEvery,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,313 @@
+package functions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/power"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+const (
+	ourKinds   = "/apis/nodefence.io/v1alpha1/"
+	targetPath = ourKinds + "fencetargets/a"
+	fencePath  = ourKinds + "nodefences/a"
+)
+
+// checked is a cluster with node a, whose device is one of a rack.
+type checked struct {
+	*objects
+	power *power.Power
+	said  []string
+	// asked is called while a device is read.
+	asked func()
+	reads int
+}
+
+func newChecked(t *testing.T, devices ...api.Binding) *checked {
+	t.Helper()
+	c := &checked{objects: newObjects(t)}
+	rack := mem.NewRack(time.Now)
+	c.put("/api/v1/nodes/a", healthy("a"))
+	c.turn(api.CheckTurn)
+	c.power = &power.Power{
+		Client: c.client, Witness: c, Loop: &step.Loop{Me: invocationID},
+		Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return devices, nil },
+		Open: func(_ context.Context, b *api.Binding) (device.Driver, error) {
+			d, err := rack.Kind().Open(b.Params)
+			return &asking{d, c}, err
+		},
+	}
+	return c
+}
+
+// asking is a device that says that it is asked.
+type asking struct {
+	device.Driver
+	*checked
+}
+
+func (a *asking) State(ctx context.Context) (device.Reading, error) {
+	a.reads++
+	if a.checked.asked != nil {
+		a.checked.asked()
+	}
+	return a.Driver.State(ctx)
+}
+
+func healthy(name string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-a"}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return n
+}
+
+// turn gives the node one that is over in a while.
+func (c *checked) turn(left time.Duration) {
+	until := metav1.NewMicroTime(c.client.Clock().Now().Add(left).UTC())
+	c.put(ourKinds+"fenceledgers/cluster", &api.FenceLedger{
+		ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Status: api.FenceLedgerStatus{Checks: map[string]api.Time{"a": until}},
+	})
+}
+
+func (c *checked) handle(t *testing.T) {
+	t.Helper()
+	now := time.Now()
+	if reply, err := c.power.Handle(t.Context(), events.SourceOf("c").Check("a", "uid-a", now, now, now)); reply != nil || err != nil {
+		t.Fatal(reply, err)
+	}
+}
+
+// target is the FenceTarget in one line: condition, reason, and each device's.
+func (c *checked) target(t *testing.T) string {
+	t.Helper()
+	ft, err := c.client.Target(t.Context(), "a")
+	if err != nil || ft == nil {
+		return "none"
+	}
+	if ft.Status.Claim != nil {
+		return "claimed"
+	}
+	is := meta.FindStatusCondition(ft.Status.Conditions, api.Fenceable)
+	all := fmt.Sprintf("%s %s:", is.Status, is.Reason)
+	for _, d := range ft.Status.Devices {
+		all += " " + d.Address + " " + string(d.Reason)
+	}
+	return all
+}
+
+// The witness.
+func (c *checked) Checked(_ context.Context, k step.Check) {
+	c.said = append(c.said, meta.FindStatusCondition(k.Target.Status.Conditions, api.Fenceable).Message)
+}
+func (c *checked) Ignored(_ context.Context, _ string, _ event.Event, why string) {
+	c.said = append(c.said, why)
+}
+func (c *checked) Decided(context.Context, step.Decision)        {}
+func (c *checked) Refused(context.Context, step.Refusal)         {}
+func (c *checked) Alerted(context.Context, step.Refusal, string) {}
+func (c *checked) Lost(context.Context, step.Loss)               {}
+
+func boundTo(name, enrolled string) api.Binding {
+	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: []string{"fence-config-node-a@7"}}
+}
+
+// TestCheck: what a node's devices say of themselves while nothing has failed.
+func TestCheck(t *testing.T) {
+	unfit := func(r api.Reason) error {
+		return &power.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
+	}
+	for name, tc := range map[string]struct {
+		devices []api.Binding
+		err     error
+		checks  int
+		want    string
+		says    string
+	}{
+		"it answers, and is the right one": {[]api.Binding{boundTo("a", "a")}, nil, 1, "True DeviceAnswers: a DeviceAnswers", "each of its devices answers, and for this machine as far as it can tell"},
+		"nothing was enrolled":             {[]api.Binding{boundTo("a", "")}, nil, 1, "True DeviceAnswers: a DeviceAnswers", "each of its devices answers, and for this machine as far as it can tell"},
+		"no binding":                       {nil, unfit(api.NoBinding), 1, "False NoBinding:", "ConfigMap x, key y: mend it"},
+		"a binding that is wrong":          {nil, unfit(api.BindingInvalid), 1, "False BindingInvalid:", "ConfigMap x, key y: mend it"},
+		"it can't be reached":              {[]api.Binding{boundTo("unreachable-a", "")}, nil, 1, "False DeviceUnreachable: unreachable-a DeviceUnreachable", "level 1 of 1, mem unreachable-a: device unreachable: unreachable-a; see that it is on and can be reached from where nodefence runs, or mend the address of its device, mem unreachable-a, in ConfigMap fence-config-node-a or in those that it names"},
+		"it lets nobody in":                {[]api.Binding{boundTo("wrongpassword-a", "")}, nil, 1, "False DeviceDenied: wrongpassword-a DeviceDenied", "level 1 of 1, mem wrongpassword-a: device denied access: wrongpassword-a; mend its user, its password or what it may do"},
+		"it is another machine's (S11)":    {[]api.Binding{boundTo("other-a", "a")}, nil, 1, "False WrongMachine: other-a WrongMachine", "level 1 of 1, mem other-a: it answers for machine another, enrolled is a; mend the address of its device, mem other-a, in ConfigMap fence-config-node-a or in those that it names"},
+		"it refuses":                       {[]api.Binding{boundTo("mute-a", "")}, nil, 1, "False DeviceFailed: mute-a DeviceFailed", "level 1 of 1, mem mute-a: device refused in its present state: mute-a does not say"},
+		"one device a check":               {[]api.Binding{boundTo("a", "a"), boundTo("b", "")}, nil, 1, "Unknown NotCheckedYet: a DeviceAnswers b NotCheckedYet", "level 2 of 2, mem b: it was not read yet"},
+		"the other one next":               {[]api.Binding{boundTo("a", "a"), boundTo("unreachable-b", "")}, nil, 2, "False DeviceUnreachable: a DeviceAnswers unreachable-b DeviceUnreachable", ""},
+		"the bad one has the word":         {[]api.Binding{boundTo("unreachable-a", ""), boundTo("b", "")}, nil, 1, "False DeviceUnreachable: unreachable-a DeviceUnreachable b NotCheckedYet", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChecked(t, tc.devices...)
+			if tc.err != nil {
+				c.power.Devices = func(context.Context, *corev1.Node) ([]api.Binding, error) { return nil, tc.err }
+			}
+			for range tc.checks {
+				c.handle(t)
+			}
+			if d := cmp.Diff(tc.want, c.target(t)); d != "" {
+				t.Error(d)
+			}
+			if tc.says != "" && c.said[0] != tc.says {
+				t.Errorf("it says %q\nwant    %q", c.said[0], tc.says)
+			}
+		})
+	}
+}
+
+// TestACheckIsMadeOnlyInItsTurn: the event is a hint. Doubled, late or forged it
+// leads to no read, and what is known already is not written again (S18).
+func TestACheckIsMadeOnlyInItsTurn(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"))
+	c.handle(t)
+	was := c.version(targetPath)
+	c.handle(t)
+	if got := c.version(targetPath); got != was || c.reads != 1 {
+		t.Errorf("a doubled event: %d reads", c.reads)
+	}
+	c.turn(-time.Second)
+	c.handle(t)
+	if d := cmp.Diff("NoTurn", c.said[len(c.said)-1]); d != "" || c.reads != 1 {
+		t.Errorf("%d reads: %s", c.reads, d)
+	}
+	c.turn(api.CheckTurn + time.Minute) // the next one
+	c.handle(t)
+	if c.reads != 2 || c.version(targetPath) == was {
+		t.Errorf("in its next turn: %d reads", c.reads)
+	}
+}
+
+// TestWhatIsKnownOfAnotherNodeCountsForNothing: a new Node object of the name begins
+// anew, and so does a device that is bound anew.
+func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"))
+	c.handle(t)
+	n := healthy("a")
+	n.UID = "another"
+	c.put("/api/v1/nodes/a", n)
+	c.power.Devices = func(context.Context, *corev1.Node) ([]api.Binding, error) {
+		return nil, &power.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
+	}
+	c.handle(t)
+	ft, err := c.client.Target(t.Context(), "a")
+	if err != nil || ft.Status.NodeUID != "another" || ft.Status.Device != "" || len(ft.Status.Devices) != 0 {
+		t.Errorf("%+v, %v", ft.Status, err)
+	}
+}
+
+// TestTwoChecksAreOne: who comes second finds the claim, and leaves the device alone (S7).
+func TestTwoChecksAreOne(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"))
+	c.asked = func() {
+		c.asked = nil
+		c.handle(t)
+	}
+	c.handle(t)
+	if c.reads != 1 {
+		t.Errorf("%d reads at once", c.reads)
+	}
+}
+
+// TestNoDeviceIsReadBesideAFence: at whatever point of a check a fence is opened and
+// asks for its slot, either the check makes no read after that, or the fence gets no
+// slot before the read is over (S7).
+func TestNoDeviceIsReadBesideAFence(t *testing.T) {
+	held, spared := 0, 0
+	for k := 0; ; k++ { // 0 is while the device is asked
+		c := newChecked(t, boundTo("a", "a"))
+		f := &beside{t: t, checked: c, gate: &gate.Gate{Client: c.client, Log: slog.New(slog.DiscardHandler)}}
+		requests := 0
+		c.before = func(*http.Request) {
+			if requests++; requests == k {
+				f.open()
+			}
+		}
+		c.asked = func() {
+			if k == 0 {
+				f.open()
+			}
+			if f.goesOn || f.opened && !f.held() {
+				t.Errorf("opened at request %d: its device is being read, and the fence goes on", k)
+			} else if f.opened {
+				held++
+			}
+		}
+		c.handle(t)
+		if !f.opened {
+			break
+		}
+		if f.goesOn && c.reads == 0 {
+			spared++
+		}
+		if f.held() {
+			t.Errorf("opened at request %d: held after the check is over", k)
+		}
+		if got := c.target(t); got == "claimed" {
+			t.Errorf("opened at request %d: the claim was left behind", k)
+		}
+	}
+	if held == 0 || spared == 0 {
+		t.Errorf("%d fences waited for a check, %d checks were left for a fence: this has not seen both", held, spared)
+	}
+}
+
+// beside is a fence that is opened while a check is under way.
+type beside struct {
+	t *testing.T
+	*checked
+	gate *gate.Gate
+	// goesOn: it was told nothing of a check, and may speak with the device.
+	opened, goesOn bool
+}
+
+func (b *beside) open() {
+	b.opened = true
+	b.put(fencePath, b.record())
+	b.goesOn = !b.held()
+}
+
+func (b *beside) record() *api.NodeFence {
+	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{Node: "a", NodeUID: "uid-a", Generation: 1}}
+}
+
+// held: it asks for its slot, and is told to wait for the check.
+func (b *beside) held() bool {
+	var seen fence.Seen
+	if err := b.gate.Act(context.Background(), b.record(), fence.Reserve, &seen); err != nil {
+		b.t.Error(err)
+	}
+	return seen.Verdict != nil && seen.Verdict.Reason == api.CheckHold
+}
+
+// TestAFenceWithoutATurnAsksNothingMore: where no check can be under way, reserving
+// costs no further request.
+func TestAFenceWithoutATurnAsksNothingMore(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"))
+	c.turn(-time.Second)
+	g := &gate.Gate{Client: c.client, Log: slog.New(slog.DiscardHandler)}
+	c.before = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "fencetargets") {
+			t.Errorf("%s %s", r.Method, r.URL.Path)
+		}
+	}
+	var seen fence.Seen
+	if err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}}, fence.Reserve, &seen); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package functions
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// objects is an API server that keeps objects, and takes writes against their
+// resourceVersion only.
+type objects struct {
+	*httptest.Server
+	client *kube.Client
+	// before is called ahead of each request: somebody else's chance.
+	before func(r *http.Request)
+
+	mu  sync.Mutex
+	rv  int
+	all map[string]map[string]any
+}
+
+func newObjects(t *testing.T) *objects {
+	t.Helper()
+	o := &objects{all: map[string]map[string]any{}}
+	o.Server = httptest.NewServer(o)
+	t.Cleanup(o.Close)
+	c, err := kube.New(&rest.Config{Host: o.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.client = c
+	return o
+}
+
+func (o *objects) put(path string, obj any) {
+	raw, _ := json.Marshal(obj)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store(path, raw)
+}
+
+func (o *objects) store(path string, raw []byte) map[string]any {
+	var m map[string]any
+	_ = json.Unmarshal(raw, &m)
+	o.rv++
+	m["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(o.rv)
+	o.all[path] = m
+	return m
+}
+
+func (o *objects) version(path string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m := o.all[path]; m != nil {
+		return m["metadata"].(map[string]any)["resourceVersion"].(string)
+	}
+	return ""
+}
+
+func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if o.before != nil {
+		o.before(r)
+	}
+	raw, _ := io.ReadAll(r.Body)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var body struct{ Metadata metav1.ObjectMeta }
+	_ = json.Unmarshal(raw, &body)
+	path := r.URL.Path
+	if r.Method == http.MethodPost {
+		path += "/" + body.Metadata.Name
+	}
+	is, there := o.all[path]
+	var answer any = is
+	code := http.StatusOK
+	switch {
+	case r.Method == http.MethodPost && there, r.Method == http.MethodPut && there && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
+		code, answer = http.StatusConflict, metav1.Status{Status: "Failure", Code: http.StatusConflict, Reason: metav1.StatusReasonConflict}
+	case r.Method == http.MethodPost, r.Method == http.MethodPut && there:
+		answer = o.store(path, raw)
+	case !there && strings.HasSuffix(path, "s") && r.Method == http.MethodGet:
+		answer = o.list(path)
+	case !there:
+		code, answer = http.StatusNotFound, metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func (o *objects) list(path string) any {
+	items := []any{}
+	for p, m := range o.all {
+		if strings.HasPrefix(p, path+"/") {
+			items = append(items, m)
+		}
+	}
+	return map[string]any{"items": items}
+}

@@ -1,0 +1,32 @@
+package functions
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/power"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+)
+
+// Devices are those that the gate would bind a node to now, by the same code.
+func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
+	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	plan, _, err := b.plan(ctx, stored, n)
+	var refused *gate.Refused
+	switch {
+	case errors.Is(err, config.ErrNoBinding):
+		return nil, &power.Unfit{Reason: api.NoBinding, Err: err}
+	case errors.As(err, &refused):
+		return nil, &power.Unfit{Reason: api.BindingInvalid, Err: err}
+	case err != nil:
+		return nil, err
+	}
+	return plan.Bindings(), nil
+}

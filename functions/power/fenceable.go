@@ -1,0 +1,156 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// manualDriver is the one whose devices are people.
+const manualDriver = "manual"
+
+// errCredentials is that a device could not be opened: its Secret or a parameter.
+var errCredentials = errors.New("it can't be spoken with")
+
+// readDevice is one State call.
+func (p *Power) readDevice(ctx context.Context, b *api.Binding, left time.Duration) (device.Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	d, err := p.Open(ctx, b)
+	if err != nil {
+		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
+	}
+	return d.State(ctx)
+}
+
+// notLearnt: the API server did not answer for the credentials. Nothing is known
+// of the device then, and the check is tried again.
+func notLearnt(err error) bool {
+	var status apierrors.APIStatus
+	var request *url.Error
+	return errors.Is(err, errCredentials) && (errors.As(err, &status) || errors.As(err, &request))
+}
+
+// devicesOf are the devices of all levels, with what is known of each from before.
+func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice {
+	all := make([]api.TargetDevice, 0, len(bound))
+	for i := range bound {
+		b := &bound[i]
+		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Enrolled: b.Identity, Reason: api.NotCheckedYet}
+		for _, k := range known {
+			// What it said was held against what was enrolled then.
+			if k.Driver == d.Driver && k.Address == d.Address && k.Enrolled == d.Enrolled {
+				d = k
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// oldest is the device that was not read for longest.
+func oldest(all []api.TargetDevice) int {
+	first := 0
+	for i := range all {
+		a, b := all[i].LastChecked, all[first].LastChecked
+		if b != nil && (a == nil || a.Before(b)) {
+			first = i
+		}
+	}
+	return first
+}
+
+// verdict is what one read comes to.
+func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
+	d.Identity, d.Power, d.Reason, d.Message = r.Identity, string(r.Power), api.DeviceAnswers, ""
+	if err != nil {
+		d.Identity, d.Power = "", ""
+		d.Reason, d.Message = whyNot(b, err)
+		return d
+	}
+	mine := device.SameIdentity(b.Identity, r.Identity)
+	if mine {
+		d.Identity = b.Identity // firmware has more than one order of a UUID's bytes
+	}
+	switch {
+	case b.Identity != "" && r.Identity != "" && !mine:
+		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+mend(b) // S11
+	case r.Power == device.Unknown:
+		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine is on"
+	case r.Power == device.Off && ready:
+		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+mend(b)
+	}
+	return d
+}
+
+// whyNot says in one word and one sentence what is wrong with a device.
+func whyNot(b *api.Binding, err error) (api.Reason, string) {
+	var network net.Error
+	switch {
+	case errors.Is(err, errCredentials):
+		return api.BindingInvalid, words(err)
+	case b.Driver == manualDriver:
+		return api.ManualOnly, words(err)
+	case errors.Is(err, device.ErrUnreachable):
+		return api.DeviceUnreachable, words(err) + "; see that it is on and can be reached from where nodefence runs, or " + mend(b)
+	case errors.Is(err, device.ErrDenied):
+		return api.DeviceDenied, words(err) + "; mend its user, its password or what it may do" + secretsOf(b)
+	case errors.Is(err, device.ErrUnknown):
+		return api.MachineUnknown, words(err) + "; " + mend(b)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
+		return api.DeviceUnreachable, words(err) + "; see that it is on and can be reached from where nodefence runs, or " + mend(b)
+	}
+	return api.DeviceFailed, words(err)
+}
+
+// secretsOf says where the credentials stand.
+func secretsOf(b *api.Binding) string {
+	for _, name := range []string{"password", "username"} {
+		if ref, ok := b.Secrets[name]; ok && ref.Secret != "" {
+			return ": Secret " + ref.Secret + ", key " + ref.Key
+		}
+	}
+	return ""
+}
+
+// summarise says of the whole node what was seen of its devices: the first that is
+// not in order has the word, also where another level could take its place.
+func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
+	st := &t.Status
+	st.Device, st.Identity, st.Enrolled = "", "", ""
+	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
+	if unfit != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), words(unfit)
+		meta.SetStatusCondition(&st.Conditions, c)
+		return
+	}
+	first := st.Devices[0]
+	st.Device, st.Identity, st.Enrolled = first.Driver+" "+first.Address, first.Identity, first.Enrolled
+	c.Status, c.Reason = metav1.ConditionTrue, string(api.DeviceAnswers)
+	c.Message = "each of its devices answers, and for this machine as far as it can tell"
+	for i, d := range st.Devices {
+		status := metav1.ConditionFalse
+		switch d.Reason {
+		case api.DeviceAnswers:
+			continue
+		case api.NotCheckedYet:
+			status, d.Message = metav1.ConditionUnknown, "it was not read yet"
+		}
+		if c.Status == metav1.ConditionFalse || c.Status == status {
+			continue
+		}
+		c.Status, c.Reason = status, string(d.Reason)
+		c.Message = fmt.Sprintf("level %d of %d, %s %s: %s", i+1, len(st.Devices), d.Driver, d.Address, d.Message)
+	}
+	meta.SetStatusCondition(&st.Conditions, c)
+}

@@ -1,0 +1,59 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// TestVerdict: each way in which a device may answer, in one word.
+func TestVerdict(t *testing.T) {
+	on := device.Reading{Power: device.On, Identity: "x"}
+	for name, tc := range map[string]struct {
+		driver, enrolled string
+		reading          device.Reading
+		err              error
+		ready            bool
+		want             api.Reason
+	}{
+		"on, and it":                            {"ipmi", "x", on, nil, true, api.DeviceAnswers},
+		"on, and it can't tell whose":           {"pdu", "x", device.Reading{Power: device.On}, nil, true, api.DeviceAnswers},
+		"off, and its node is not Ready":        {"ipmi", "x", device.Reading{Power: device.Off, Identity: "x"}, nil, false, api.DeviceAnswers},
+		"off, and its node is Ready":            {"pdu", "", device.Reading{Power: device.Off}, nil, true, api.SignOfLife},
+		"another's":                             {"ipmi", "y", on, nil, true, api.WrongMachine},
+		"another's, off, and its node is Ready": {"ipmi", "y", device.Reading{Power: device.Off, Identity: "x"}, nil, true, api.WrongMachine},
+		"it does not tell":                      {"vsphere", "x", device.Reading{Identity: "x"}, nil, true, api.DeviceFailed},
+		"it knows no such machine":              {"vsphere", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnknown), true, api.MachineUnknown},
+		"nobody is there":                       {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true, api.DeviceUnreachable},
+		"it took too long":                      {"ipmi", "x", device.Reading{}, fmt.Errorf("read: %w", context.DeadlineExceeded), true, api.DeviceUnreachable},
+		"it lets nobody in":                     {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrDenied), true, api.DeviceDenied},
+		"it can't":                              {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.DeviceFailed},
+		"a person is its device":                {"manual", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.ManualOnly},
+		"its Secret is missing":                 {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: secret s does not exist", errCredentials), true, api.BindingInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := verdict(api.TargetDevice{}, &api.Binding{Driver: tc.driver, Identity: tc.enrolled}, tc.reading, tc.err, tc.ready)
+			if d := cmp.Diff(tc.want, got.Reason); d != "" {
+				t.Error(d)
+			}
+			if (got.Message == "") != (tc.want == api.DeviceAnswers) {
+				t.Errorf("it says %q", got.Message)
+			}
+		})
+	}
+}
+
+// TestNotLearnt: an API server that does not answer for a Secret says nothing of the
+// device, whose own network errors do.
+func TestNotLearnt(t *testing.T) {
+	broken := &url.Error{Op: "Get", URL: "x", Err: context.DeadlineExceeded}
+	if !notLearnt(fmt.Errorf("%w: get secret: %w", errCredentials, broken)) || notLearnt(broken) || notLearnt(errCredentials) {
+		t.Error("the two are not told apart")
+	}
+}

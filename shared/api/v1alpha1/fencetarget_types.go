@@ -1,0 +1,105 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// FenceTarget is what was last seen of the devices by which a node would be
+// fenced, looked at while nothing has failed. Nobody decides by it. It goes with
+// its Node. It has no status subresource: one resourceVersion covers all of it, so
+// that its claim is taken by one write.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=ft
+// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.status.node`
+// +kubebuilder:printcolumn:name=DEVICE,type=string,JSONPath=`.status.device`
+// +kubebuilder:printcolumn:name=IDENTITY,type=string,JSONPath=`.status.identity`
+// +kubebuilder:printcolumn:name=FENCEABLE,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].status`
+// +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].reason`
+// +kubebuilder:printcolumn:name=CHECKED,type=date,JSONPath=`.status.lastChecked`
+// +kubebuilder:printcolumn:name=ENROLLED,type=string,JSONPath=`.status.enrolled`,priority=1
+// +kubebuilder:printcolumn:name=MESSAGE,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].message`,priority=1
+type FenceTarget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Status FenceTargetStatus `json:"status,omitzero"`
+}
+
+// FenceTargetStatus is a node's devices as last seen.
+type FenceTargetStatus struct {
+	Node string `json:"node"`
+	// NodeUID tells two Node objects of one name apart.
+	NodeUID types.UID `json:"nodeUID"`
+	// Device, Identity and Enrolled are those of the first level.
+	// +optional
+	Device string `json:"device,omitempty"`
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// +optional
+	Enrolled string `json:"enrolled,omitempty"`
+	// LastChecked is when anything of this node was looked at last.
+	// +optional
+	LastChecked *Time `json:"lastChecked,omitempty"`
+	// Devices are those of all levels, in order.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Devices []TargetDevice `json:"devices,omitempty"`
+	// Claim is one read of one of them that is under way (S7): until its notAfter,
+	// or until it is gone, no fence of this node gets a slot.
+	// +optional
+	Claim *TargetClaim `json:"claim,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// TargetDevice is one device as last seen. No secret is in it (S29).
+type TargetDevice struct {
+	Driver  string `json:"driver"`
+	Address string `json:"address"`
+	// Identity is what the device says its machine is, where it can tell, and Enrolled
+	// what it must say. Where the two are one machine they are spelt alike.
+	// +optional
+	Identity string `json:"identity,omitempty"`
+	// +optional
+	Enrolled string `json:"enrolled,omitempty"`
+	// Power is what it said of the machine; empty is unknown.
+	// +optional
+	Power string `json:"power,omitempty"`
+	// LastChecked is when it was last spoken with; none: not yet.
+	// +optional
+	LastChecked *Time  `json:"lastChecked,omitempty"`
+	Reason      Reason `json:"reason"`
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// TargetClaim says who reads a device, and until when.
+type TargetClaim struct {
+	Holder   string `json:"holder"`
+	At       Time   `json:"at"`
+	NotAfter Time   `json:"notAfter"`
+}
+
+// Fenceable is the condition of a FenceTarget: True where each of the node's
+// devices answers, and for the right machine.
+const Fenceable = "Fenceable"
+
+// CheckTurn is how long a node may be in the FenceLedger's status.checks for one
+// check: only then is its device read.
+const CheckTurn = 40 * time.Second
+
+// FenceTargetList is a list of FenceTarget.
+// +kubebuilder:object:root=true
+type FenceTargetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []FenceTarget `json:"items"`
+}

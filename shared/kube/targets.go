@@ -1,0 +1,36 @@
+package kube
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Target reads a node's FenceTarget; nil when there is none.
+func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, error) {
+	return get[api.FenceTarget](ctx, c, targetsPath+"/"+node)
+}
+
+// SaveTarget writes one by compare-and-swap; one that was never read is created.
+// ErrConflict: somebody else wrote first.
+func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.FenceTarget, error) {
+	t.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceTarget"}
+	if t.ResourceVersion == "" {
+		return post(ctx, c, targetsPath, t)
+	}
+	return put(ctx, c, targetsPath+"/"+t.Name, t)
+}
+
+// DeleteTarget removes the one with this UID; one that is gone, or another one by
+// now, is no error.
+func (c *Client) DeleteTarget(ctx context.Context, name string, uid types.UID) error {
+	err := c.rest.Delete().AbsPath(targetsPath + "/" + name).Body(deletion(uid, nil)).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

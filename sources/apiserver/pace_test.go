@@ -1,0 +1,152 @@
+package apiserver
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// played gives turns to these nodes for so long, with a picture written each
+// heartbeat, and carries each check out at once.
+func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
+	for now := t0; now.Before(t0.Add(long)); now = now.Add(pictureEvery) {
+		if now.Sub(t0)%heartbeat == 0 {
+			p.give(now, heartbeat, all)
+			p.written(p.ledger(now))
+		}
+		for _, t := range p.due(now) {
+			turns = append(turns, t)
+			for i := range all {
+				if c := &all[i]; c.node == t.node && c.devices <= 1 {
+					c.oldest, c.latest = now, now
+				}
+			}
+		}
+	}
+	return turns
+}
+
+func fleet(n int) (all []candidate) {
+	for i := range n {
+		all = append(all, candidate{node: fmt.Sprintf("n%04d", i), devices: 1})
+	}
+	return all
+}
+
+// TestTurnsAreSpreadEvenly: each node has one each interval, and no two are closer
+// than the interval over the nodes, nor than a second.
+func TestTurnsAreSpreadEvenly(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes       int
+		every       time.Duration
+		apart, each time.Duration
+	}{
+		"one node":                            {1, 10 * time.Minute, 10 * time.Minute, 10 * time.Minute},
+		"twenty":                              {20, 10 * time.Minute, 30 * time.Second, 10 * time.Minute},
+		"so many that a second apart is more": {1500, 10 * time.Minute, time.Second, 25 * time.Minute},
+		"a short interval":                    {4, 2 * time.Second, time.Second, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns := played(newPace(c.every, nil), fleet(c.nodes), 3*c.each)
+			last, seen := map[string]time.Time{}, time.Time{}
+			for _, turn := range turns {
+				if !seen.IsZero() && turn.at.Sub(seen) != c.apart {
+					t.Fatalf("%s after %s, want %s", turn.node, turn.at.Sub(seen), c.apart)
+				}
+				if was, ok := last[turn.node]; ok && turn.at.Sub(was) != c.each {
+					t.Fatalf("%s again after %s, want %s", turn.node, turn.at.Sub(was), c.each)
+				}
+				last[turn.node], seen = turn.at, turn.at
+			}
+			if len(last) != c.nodes {
+				t.Errorf("%d of %d nodes had a turn", len(last), c.nodes)
+			}
+		})
+	}
+}
+
+// TestWhoWaitedLongestIsNext, also for a leader that is new, and where a turn came to
+// nothing.
+func TestWhoWaitedLongestIsNext(t *testing.T) {
+	seen := func(node string, oldest, latest float64) candidate {
+		return candidate{node: node, devices: 1, oldest: sec(oldest), latest: sec(latest)}
+	}
+	for name, c := range map[string]struct {
+		all  []candidate
+		want []string
+	}{
+		"as their FenceTargets say":             {[]candidate{seen("a", -10, -10), seen("b", -30, -30), seen("c", -20, -20)}, []string{"b", "c", "a", "b"}},
+		"one that was never checked":            {[]candidate{seen("a", -10, -10), {node: "z"}}, []string{"z", "a", "z", "a"}},
+		"one with a device that was never read": {[]candidate{seen("a", -10, -10), {node: "z", devices: 1, latest: sec(-5)}}, []string{"z", "a", "z", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPace(time.Duration(len(c.all))*time.Second, nil)
+			p.give(t0, 4*time.Second, c.all) // none of them is carried out
+			var got []string
+			for _, turn := range p.waiting {
+				got = append(got, turn.node)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestEachDeviceHasItsShare: a node with two devices has a turn twice in an interval.
+func TestEachDeviceHasItsShare(t *testing.T) {
+	p := newPace(40*time.Second, nil)
+	p.give(t0, heartbeat, []candidate{{node: "a", devices: 2}, {node: "b", devices: 2}})
+	if len(p.waiting) != 1 || p.at.Sub(t0) != 10*time.Second {
+		t.Errorf("%d turns, the next in %s", len(p.waiting), p.at.Sub(t0))
+	}
+}
+
+// TestATurnIsAskedForOnlyOnceItStandsInTheLedger and never late, nor in a burst after
+// a pause: a fence must see it there (S7).
+func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
+	p, all := newPace(4*time.Second, nil), fleet(4)
+	p.give(t0, heartbeat, all)
+	if got := p.due(t0); got != nil {
+		t.Errorf("asked for before it is known: %v", got)
+	}
+	p.written(p.ledger(t0))
+	if got := p.due(t0); len(got) != 1 || got[0].node != "n0000" || got[0].until != t0.Add(api.CheckTurn) {
+		t.Errorf("got %v", got)
+	}
+	later := t0.Add(time.Hour)
+	if got := p.due(later); got != nil {
+		t.Errorf("asked for too late: %v", got)
+	}
+	p.give(later, heartbeat, all)
+	if n := len(p.waiting); n != 10 {
+		t.Errorf("%d turns in ten seconds after a pause", n)
+	}
+}
+
+// TestTurnsInTheLedger: each stands there until it is over, also one that an earlier
+// leader gave, and is taken away then.
+func TestTurnsInTheLedger(t *testing.T) {
+	p := newPace(time.Minute, map[string]api.Time{"old": *stamp(sec(5)), "over": *stamp(sec(-1)), "long over": *stamp(sec(-61))})
+	p.give(t0, time.Millisecond, []candidate{{node: "a"}})
+	for at, want := range []struct {
+		at   float64
+		want map[string]*api.Time
+	}{
+		{0, map[string]*api.Time{"a": stamp(sec(40)), "old": stamp(sec(5)), "long over": nil}},
+		{6, map[string]*api.Time{"a": stamp(sec(40))}},
+		{66, map[string]*api.Time{"old": nil, "over": nil}},
+		{101, map[string]*api.Time{"a": nil}},
+		{102, map[string]*api.Time{}},
+	} {
+		got := p.ledger(sec(want.at))
+		if d := cmp.Diff(want.want, got); d != "" {
+			t.Errorf("%d: %s", at, d)
+		}
+		p.written(got)
+	}
+}

@@ -1,0 +1,182 @@
+package apiserver
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// targets are the FenceTargets, as the API server names them.
+const targets = "fencetargets"
+
+// targetView is what the source needs of a FenceTarget.
+type targetView struct {
+	uid     types.UID
+	nodeUID string
+	// unfit is the reason for which the node could not be fenced; empty if there is none.
+	unfit          string
+	devices        int
+	oldest, latest time.Time
+}
+
+// watchTargets begins to watch them, and to give turns once they were listed. A
+// cluster that has no such kind yet is served all the same, without checks.
+func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error {
+	if s.o.CheckEvery <= 0 {
+		return nil
+	}
+	synced, err := s.watch(ctx, scheme, watched{
+		api.GroupVersion, "/apis", targets, targets, "", fields.Everything(), &api.FenceTarget{}, slimTarget, s.targetHandler(),
+	})
+	if err != nil {
+		return err
+	}
+	s.wg.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), synced) {
+			s.mu.Lock()
+			s.checks = true
+			s.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+func slimTarget(obj any) (any, error) {
+	if t, ok := obj.(*api.FenceTarget); ok {
+		t.ManagedFields = nil
+	}
+	return obj, nil
+}
+
+func (s *Source) targetHandler() cache.ResourceEventHandler {
+	seen := func(obj any) {
+		t := obj.(*api.FenceTarget)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.target(t.Name, viewOfTarget(t))
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+		DeleteFunc: func(obj any) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.target(nameOf(obj), nil)
+		},
+	}
+}
+
+func viewOfTarget(t *api.FenceTarget) *targetView {
+	v := &targetView{uid: t.UID, nodeUID: string(t.Status.NodeUID), devices: len(t.Status.Devices)}
+	if c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable); c != nil && c.Status == metav1.ConditionFalse {
+		v.unfit = c.Reason
+	}
+	if at := t.Status.LastChecked; at != nil {
+		v.latest, v.oldest = at.Time, at.Time
+	}
+	for _, d := range t.Status.Devices {
+		switch {
+		case d.LastChecked == nil:
+			v.oldest = time.Time{}
+		case d.LastChecked.Time.Before(v.oldest):
+			v.oldest = d.LastChecked.Time
+		}
+	}
+	return v
+}
+
+// target notes how one stands now, nil that it is gone, and counts; called with the
+// lock held.
+func (s *Source) target(name string, now *targetView) {
+	if was := s.targets[name]; was != nil && was.unfit != "" {
+		s.unfenceable.WithLabelValues(was.unfit).Dec()
+	}
+	if now == nil {
+		delete(s.targets, name)
+		return
+	}
+	s.targets[name] = now
+	if now.unfit != "" {
+		s.unfenceable.WithLabelValues(now.unfit).Inc()
+	}
+}
+
+// turns gives those that begin before the next picture is written for certain, and
+// says what is to stand in the ledger; called with the lock held. A node with a fence,
+// or whose Lease stands still so that one may begin at any moment, is left to it.
+func (s *Source) turns(now time.Time, p api.LeasePicture) map[string]*api.Time {
+	if !s.checks {
+		return s.pace.ledger(now)
+	}
+	left := map[string]bool{}
+	for _, l := range p.Still {
+		left[l.Node] = true
+	}
+	var all []candidate
+	for name, v := range s.nodes {
+		if left[name] || s.due.hasOpen(name) {
+			continue
+		}
+		c := candidate{node: name, uid: v.uid, devices: 1}
+		if t := s.targets[name]; t != nil && t.nodeUID == v.uid {
+			c.devices, c.oldest, c.latest = max(1, t.devices), t.oldest, t.latest
+		}
+		all = append(all, c)
+	}
+	s.pace.forget(func(node string) bool { _, ok := s.nodes[node]; return ok })
+	s.pace.give(now, heartbeat, all)
+	return s.pace.ledger(now)
+}
+
+// sendChecks asks for the checks whose turn has come.
+func (s *Source) sendChecks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for _, t := range s.pace.due(now) {
+		if v, ok := s.nodes[t.node]; !ok || v.uid != t.uid || s.due.hasOpen(t.node) {
+			continue
+		}
+		s.outbox.put(letter{
+			event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), about: "check/" + t.node,
+			stale: func() bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node)
+			},
+		})
+	}
+}
+
+// sweep deletes the FenceTargets of nodes that are gone, except while a fence of the
+// node is open: whoever looks into that must find what was known of its device.
+func (s *Source) sweep(ctx context.Context) {
+	for name, uid := range s.orphans() {
+		if err := s.o.Client.DeleteTarget(ctx, name, uid); err != nil {
+			if ctx.Err() == nil {
+				s.o.Logger.Warn("FenceTarget of a node that is gone not deleted yet", "node", name, "error", err.Error())
+			}
+			return
+		}
+		s.o.Logger.Info("FenceTarget of a node that is gone deleted", "node", name)
+	}
+}
+
+func (s *Source) orphans() map[string]types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]types.UID{}
+	for name, t := range s.targets {
+		if _, here := s.nodes[name]; !here && !s.due.hasOpen(name) {
+			all[name] = t.uid
+		}
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func targetIn(node, reason string, checked float64) *api.FenceTarget {
+	t := &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID("target-" + node)}}
+	status := metav1.ConditionFalse
+	if reason == string(api.DeviceAnswers) {
+		status = metav1.ConditionTrue
+	}
+	t.Status = api.FenceTargetStatus{
+		Node: node, NodeUID: types.UID("node-" + node), LastChecked: stamp(sec(checked)),
+		Devices:    []api.TargetDevice{{Driver: "mem", Address: node, LastChecked: stamp(sec(checked)), Reason: api.Reason(reason)}},
+		Conditions: []metav1.Condition{{Type: api.Fenceable, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(sec(checked))}},
+	}
+	return t
+}
+
+// TestNodesAreAskedForInTheirTurn: a turn stands in the ledger before the event is
+// sent, a node with an open fence has none, and who was checked long ago comes first.
+func TestNodesAreAskedForInTheirTurn(t *testing.T) {
+	f := newFakeAPI(t)
+	for _, n := range []string{"a", "b", "c"} {
+		f.set(nodesURL, nodeIn(n, "True", 0))
+	}
+	f.set(targetsURL, targetIn("b", string(api.DeviceAnswers), 0))
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.Node = "c", "c" }))
+	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
+	var got []string
+	for range 3 {
+		e := b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
+		got = append(got, e.Subject())
+		f.mu.Lock()
+		turn := f.checks[e.Subject()]
+		f.mu.Unlock()
+		if turn == nil || e.Extensions()[events.ExpiryTime] == nil {
+			t.Errorf("%s is asked for without a turn in the ledger, or for ever", e.ID())
+		}
+	}
+	if d := cmp.Diff([]string{"a", "b", "a"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestNobodyIsAskedForWhereChecksAreOff, which is what no interval means.
+func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	s, _ := start(t, f, time.Hour)
+	f.picture(t, func(api.LeasePicture) bool { return true })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.checks || len(s.pace.waiting) > 0 {
+		t.Error("a node has a turn")
+	}
+}
+
+// TestUnfenceableNodesAreCountedAndForgotten: by reason, as long as there is such a
+// FenceTarget; it goes with its node, but not while a fence of the node is open.
+func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
+	f := newFakeAPI(t)
+	for _, n := range []string{"a", "b", "c"} {
+		f.set(nodesURL, nodeIn(n, "True", 0))
+	}
+	f.set(targetsURL, targetIn("a", string(api.DeviceUnreachable), 0))
+	f.set(targetsURL, targetIn("b", string(api.DeviceUnreachable), 0))
+	f.set(targetsURL, targetIn("c", string(api.DeviceAnswers), 0))
+	f.set(targetsURL, targetIn("gone", string(api.NoBinding), 0))
+	f.set(targetsURL, targetIn("fenced", string(api.NoBinding), 0))
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.Node = "fenced", "fenced" }))
+	reg := prometheus.NewRegistry()
+	startWith(t, f, Options{Resync: 50 * time.Millisecond, CheckEvery: time.Hour, Registerer: reg})
+	count := func(r api.Reason) (n float64) {
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, m := range family.GetMetric() {
+				if family.GetName() == "nodefence_nodes_unfenceable" && m.GetLabel()[0].GetValue() == string(r) {
+					n = m.GetGauge().GetValue()
+				}
+			}
+		}
+		return n
+	}
+	eventually(t, func() bool { return count(api.DeviceUnreachable) == 2 && count(api.NoBinding) == 1 })
+	f.set(targetsURL, targetIn("a", string(api.DeviceAnswers), 1))
+	eventually(t, func() bool { return count(api.DeviceUnreachable) == 1 })
+	f.remove(fencesURL, "fenced")
+	eventually(t, func() bool { return count(api.NoBinding) == 0 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.objects[targetsURL]); n != 3 {
+		t.Errorf("%d FenceTargets are left, of 3 nodes", n)
+	}
+}

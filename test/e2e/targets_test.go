@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestNodesThatCouldNotBeFencedAreReported before anything fails: one without a
+// binding, one whose BMC does not answer, one whose BMC lets nobody in, and two whose
+// cables are swapped. What is mended is said too, and a node with a device that is
+// being read now and then is fenced as any other.
+func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
+	w := newWorld(t, 6, quick)
+	machines, err := w.Lab.Machines()
+	must(t, err)
+	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")
+	must(t, maps.Delete(w.ctx, "fence-config-node-node-1", metav1.DeleteOptions{}))
+	must(t, w.Lab.Fault("node-2", "hang"))
+	must(t, w.Lab.Fault("node-3", "wrong-password"))
+	w.cable("node-4", machines["node-5"])
+	w.cable("node-5", machines["node-4"])
+	p := w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
+
+	w.target("node-0", "True", api.DeviceAnswers, "")
+	w.target("node-1", "False", api.NoBinding, "there is no ConfigMap fence-config-node-node-1")
+	w.target("node-2", "False", api.DeviceUnreachable, "in ConfigMap fence-config-node-node-2")
+	w.target("node-3", "False", api.DeviceDenied, "Secret bmc-node-3, key password")
+	w.target("node-4", "False", api.WrongMachine, "it answers for machine")
+	w.target("node-5", "False", api.WrongMachine, "enrolled is "+machines["node-5"].SystemUUID)
+	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
+	w.said("node-1", api.NoBinding, "this node could not be fenced now: ")
+
+	must(t, w.BindOne(w.ctx, machines["node-1"]))
+	must(t, w.Lab.Fault("node-2", "none"))
+	must(t, w.Lab.Fault("node-3", "none"))
+	w.cable("node-4", machines["node-4"])
+	w.cable("node-5", machines["node-5"])
+	for i := range 6 {
+		w.target(node(i), "True", api.DeviceAnswers, "")
+	}
+	w.unfenceable(p, nil)
+	w.said("node-1", api.DeviceAnswers, "this node can be fenced again: ")
+	for i := range 6 {
+		w.words(node(i), "") // they were read, and nothing else
+	}
+
+	victim := w.database(1)
+	w.node(victim, "crash")
+	w.phase(victim, api.Finished)
+	w.words(victim, "off on")
+	w.oneWriter()
+}
+
+// cable binds a node to the BMC of a machine.
+func (w *world) cable(node string, m rig.Machine) {
+	w.t.Helper()
+	m.Name = node
+	must(w.t, w.Kube.CoreV1().ConfigMaps("nodefence-system").Delete(w.ctx, "fence-config-node-"+node, metav1.DeleteOptions{}))
+	must(w.t, w.BindOne(w.ctx, m))
+	secrets := w.Kube.CoreV1().Secrets("nodefence-devices")
+	s, err := secrets.Get(w.ctx, "bmc-"+node, metav1.GetOptions{})
+	must(w.t, err)
+	s.Data["password"] = []byte(m.Password)
+	_, err = secrets.Update(w.ctx, s, metav1.UpdateOptions{})
+	must(w.t, err)
+}
+
+// target waits until a node's FenceTarget says so, with these words in its message.
+func (w *world) target(node, status string, reason api.Reason, words string) {
+	w.t.Helper()
+	last := "nothing yet"
+	w.until(fmt.Sprintf("FenceTarget %s to be %s %s", node, status, reason), func() (bool, error) {
+		ft, err := w.Fences.Target(w.ctx, node)
+		if err != nil || ft == nil {
+			return false, nil
+		}
+		c := meta.FindStatusCondition(ft.Status.Conditions, api.Fenceable)
+		if c == nil {
+			return false, nil
+		}
+		if now := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); now != last {
+			last = now
+			w.t.Logf("%s is %s", node, now)
+		}
+		return string(c.Status) == status && c.Reason == string(reason) && strings.Contains(c.Message, words), nil
+	})
+}
+
+// unfenceable waits until the metric counts so.
+func (w *world) unfenceable(p *rig.InProcess, want map[api.Reason]int) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("the metric to be %v", want), func() (bool, error) {
+		families, err := p.Registry.Gather()
+		if err != nil {
+			return false, err
+		}
+		got := map[api.Reason]int{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if n := int(m.GetGauge().GetValue()); f.GetName() == "nodefence_nodes_unfenceable" && n != 0 {
+					got[api.Reason(m.GetLabel()[0].GetValue())] = n
+				}
+			}
+		}
+		return fmt.Sprint(got) == fmt.Sprint(want), nil
+	})
+}
+
+// said waits for an Event on a node.
+func (w *world) said(node string, reason api.Reason, words string) {
+	w.t.Helper()
+	w.until("an Event on "+node, func() (bool, error) {
+		all, err := w.Kube.CoreV1().Events("default").List(w.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Node,involvedObject.name=" + node})
+		if err != nil {
+			return false, nil
+		}
+		for _, e := range all.Items {
+			if e.Reason == string(reason) && strings.Contains(e.Message, words) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
