@@ -15,10 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/shared/device/machine"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/test/rig"
 )
 
 const machineNamespace = "openshift-machine-api"
@@ -96,18 +101,18 @@ func (w *world) instances() (*machines, string) {
 			w.t.Errorf("end %s: %v", nodes[id], err)
 		}
 	}
-	ec2 := httptest.NewServer(m.cloud)
-	w.t.Cleanup(ec2.Close)
-	return m, ec2.URL
+	server := httptest.NewServer(m.cloud)
+	w.t.Cleanup(server.Close)
+	return m, server.URL
 }
 
 // TestDeleteMachine: a node's Machine is deleted, its controller ends the instance,
 // and only when the cloud says so its work starts elsewhere.
 func TestDeleteMachine(t *testing.T) {
 	w := newWorld(t, 3, quick)
-	m, ec2 := w.instances()
+	m, endpoint := w.instances()
 	db := w.database(1)
-	method := "agent_name=machine\naction=off\nendpoint=" + ec2 + "\naccess_key=AKIAIOSFODNN7EXAMPLE\nsecret_key=none\n"
+	method := "agent_name=machine\naction=off\nendpoint=" + endpoint + "\naccess_key=AKIAIOSFODNN7EXAMPLE\nsecret_key=none\n"
 	own, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, "fence-config-node-"+db, metav1.GetOptions{})
 	must(t, err)
 	own.Data = map[string]string{
@@ -143,10 +148,39 @@ func TestDeleteMachine(t *testing.T) {
 	if f = w.phase(db, api.Finished); f.Status.Outcome != api.NodeGone {
 		t.Errorf("outcome %s", f.Status.Outcome)
 	}
+	w.words(db, "")
+	w.endsWithTheComponentsRights(m, endpoint, map[string]string{"node-1": "node-2"}[db])
 	for _, a := range m.cloud.Actions() {
 		if a.Name != "DescribeInstances" {
 			t.Errorf("EC2 was asked to %s %s", a.Name, a.Instance)
 		}
 	}
-	w.words(db, "")
+}
+
+// endsWithTheComponentsRights ends one more machine as the account of power, by the
+// driver alone.
+func (w *world) endsWithTheComponentsRights(m *machines, endpoint, node string) {
+	w.t.Helper()
+	if node == "" {
+		node = "node-1"
+	}
+	root, err := rig.Root()
+	must(w.t, err)
+	must(w.t, w.ApplyFile(w.ctx, root+"/infra/knative/components/machines/rights.yaml"))
+	power := rest.CopyConfig(w.Config)
+	power.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-power", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
+	client, err := kube.New(power)
+	must(w.t, err)
+	o, err := m.api.Get(w.ctx, node, metav1.GetOptions{})
+	must(w.t, err)
+	provider, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
+	d, err := machine.Kind(client.ForDrivers(), ec2.Kind()).Open(map[string]string{
+		"provider_id": provider, "endpoint": endpoint, "access_key": "AKIAIOSFODNN7EXAMPLE", "secret_key": "none",
+	})
+	must(w.t, err)
+	w.until("the rights to be known", func() (bool, error) { return d.Off(w.ctx) == nil, nil })
+	w.until("the instance to have ended", func() (bool, error) {
+		r, err := d.State(w.ctx)
+		return r.Power == device.Off, err
+	})
 }

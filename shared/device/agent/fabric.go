@@ -56,7 +56,7 @@ func (m *metadata) denied(name string) string {
 }
 
 // errBlind is of an off that counts for nothing by itself (S2). Who has seen the same
-// binding on may know better, and has no other word for it than ErrBlind.
+// key registered before an Off of their own knows better, by ErrBlind.
 var errBlind = fmt.Errorf("%w: %w", device.ErrUnknown, device.ErrBlind)
 
 var keyLike = regexp.MustCompile(`^[1-9a-f][0-9a-f]{0,15}$`)
