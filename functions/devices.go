@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // Devices are those that the gate would bind a node to now, by the same code.
@@ -29,4 +30,19 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 		return nil, err
 	}
 	return plan.Bindings(), nil
+}
+
+// Whose is the node that was enrolled as this machine, for a person who looks for
+// the other end of a swapped cable.
+func (b bindings) Whose(ctx context.Context, identity string) (string, error) {
+	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+	if err != nil {
+		return "", err
+	}
+	for i := range stored {
+		if e, ok := enrolment(&stored[i]); ok && device.SameIdentity(e.Identity, identity) {
+			return e.Name, nil
+		}
+	}
+	return "", nil
 }

@@ -83,7 +83,7 @@ var table = map[string]func(Parts) run.Handler{
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Devices: p.bindings().Devices, Self: p.Self, Witness: p.Witness}
+		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Devices: p.bindings().Devices, Whose: p.bindings().Whose, Self: p.Self, Witness: p.Witness}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},

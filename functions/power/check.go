@@ -149,6 +149,15 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	at := metav1.NewMicroTime(c.Client.Clock().Now().UTC())
 	*d = verdict(*d, b, r, err, kube.NodeSeen(c.node, "").Ready())
 	d.LastChecked = &at
+	if d.Reason == api.WrongMachine && c.Whose != nil {
+		other, err := c.Whose(ctx, r.Identity)
+		if err != nil {
+			return false, err
+		}
+		if other != "" {
+			d.Message = "it is the device of node " + other + ": " + d.Message
+		}
+	}
 	return true, nil
 }
 

@@ -33,6 +33,8 @@ type Power struct {
 	// Devices are those of a node, in the order of its levels; what is wrong in its
 	// configuration is an Unfit.
 	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
+	// Whose is the node that was enrolled as this machine; empty if none was.
+	Whose func(ctx context.Context, identity string) (node string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self    string
 	Loop    *step.Loop

@@ -34,7 +34,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.target("node-1", "False", api.NoBinding, "there is no ConfigMap fence-config-node-node-1")
 	w.target("node-2", "False", api.DeviceUnreachable, "in ConfigMap fence-config-node-node-2")
 	w.target("node-3", "False", api.DeviceDenied, "Secret bmc-node-3, key password")
-	w.target("node-4", "False", api.WrongMachine, "it answers for machine")
+	w.target("node-4", "False", api.WrongMachine, "it is the device of node node-5: it answers for machine")
 	w.target("node-5", "False", api.WrongMachine, "enrolled is "+machines["node-5"].SystemUUID)
 	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
 	w.said("node-1", api.NoBinding, "this node could not be fenced now: ")
