@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,6 +39,9 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.target("node-5", "False", api.WrongMachine, "enrolled is "+machines["node-5"].SystemUUID)
 	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
 	w.said("node-1", api.NoBinding, "this node could not be fenced now: ")
+	uuid := machines["node-0"].SystemUUID
+	w.columns("node-0", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-0", "node-0", "ipmi "+machines["node-0"].BMC, uuid, "True", api.DeviceAnswers)
+	w.columns("node-1", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-1", "node-1", nil, nil, "False", api.NoBinding)
 
 	must(t, w.BindOne(w.ctx, machines["node-1"]))
 	must(t, w.Lab.Fault("node-2", "none"))
@@ -58,6 +62,24 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.phase(victim, api.Finished)
 	w.words(victim, "off on")
 	w.oneWriter()
+}
+
+// columns checks what `kubectl get ft` prints of a node, but for the age of the check.
+func (w *world) columns(node, names string, want ...any) {
+	w.t.Helper()
+	raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/fencetargets/"+node).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(w.ctx)
+	must(w.t, err)
+	var table metav1.Table
+	must(w.t, json.Unmarshal(raw, &table))
+	var header []string
+	for i := range want {
+		header = append(header, strings.ToUpper(table.ColumnDefinitions[i].Name))
+	}
+	cells := fmt.Sprintf("%v", table.Rows[0].Cells[:len(want)])
+	if got := strings.Join(header, " "); got != names || cells != fmt.Sprintf("%v", want) {
+		w.t.Errorf("it prints %s\n%v, want %s\n%v", got, cells, names, want)
+	}
 }
 
 // cable binds a node to the BMC of a machine.
