@@ -52,6 +52,11 @@ func sample(typ string) event.Event {
 	if typ == NodeProblem {
 		return s.Problem(problem("kernel-monitor", "TaskHung", "task sh:1 blocked for more than 120 seconds.", 3), at)
 	}
+	if typ == PodsFailing {
+		r := problem("kubelet", "FailedAttachVolume", "timed out", 3)
+		r.Pod = "shop/db-0"
+		return s.Failing(s.Problem(r, at), "node-7", at)
+	}
 	p, _ := PhaseOf(typ)
 	return s.Phase(fenceIn(p), at.Add(2*time.Second), at)
 }

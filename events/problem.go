@@ -47,3 +47,15 @@ func bounded(s string, characters int) string {
 	runes := []rune(strings.TrimSpace(Printable(strings.ToValidUTF8(s, " "))))
 	return strings.TrimSpace(string(runes[:min(len(runes), characters)]))
 }
+
+// Failing hands a report of a Pod's problem on: it is enough for its policy to move
+// Pods. The ID is the report's own, so that it is handed on once.
+func (s Source) Failing(report event.Event, node string, now time.Time) event.Event {
+	var p Payload
+	_ = report.DataAs(&p) // whoever hands it on has read it
+	e := s.event(report.ID()+".failing", PodsFailing, node, now, p)
+	e.SetExtension(ReasonAttr, p.Reason)
+	e.SetExtension(ComponentAttr, p.Component)
+	CausedBy(&e, report)
+	return e
+}

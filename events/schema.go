@@ -46,7 +46,7 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "since"}
 	case NodeDumping:
 		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}
-	case NodeProblem:
+	case NodeProblem, PodsFailing:
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}
 	}
 	return []string{"node", "nodeUID", "fence", "generation", "phase", "due"}

@@ -15,6 +15,9 @@ const (
 	// NodeProblem: somebody reports a passing problem of a node, such as
 	// node-problem-detector does of what the kernel wrote.
 	NodeProblem = "io.nodefence.node.problem.v1"
+	// PodsFailing: what was reported of the Pods of a node that is well is enough for
+	// its policy to move them.
+	PodsFailing = "io.nodefence.pods.failing.v1"
 	// NodeSuspect: a node's Lease stands still, and nothing else says yet that the
 	// node has failed.
 	NodeSuspect = "io.nodefence.node.suspect.v1"
@@ -44,7 +47,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order of a fence's way.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, NodeSuspect, NodeDumping, NodeCheck}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, NodeCheck}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

@@ -88,7 +88,7 @@ var table = map[string]func(Parts) run.Handler{
 		return w.Handle
 	},
 	cleanup.Name: func(p Parts) run.Handler {
-		c := &cleanup.Cleaner{Client: p.Client}
+		c := &cleanup.Cleaner{Client: p.Client, Log: p.Log, Witness: p.Witness}
 		c.Loop = p.loop(cleanup.Name, cleanup.Phases, c)
 		return c.Handle
 	},
@@ -207,6 +207,8 @@ func Owner(eventType string) string {
 		return recovery.Name
 	case events.NodeCheck:
 		return power.Name
+	case events.PodsFailing:
+		return cleanup.Name
 	case events.Ping, events.Scheduled:
 		return waker.Name
 	}

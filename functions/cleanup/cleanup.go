@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -25,7 +26,10 @@ var Phases = []api.Phase{api.Releasing}
 // Cleaner is the function.
 type Cleaner struct {
 	Client *kube.Client
-	Loop   *step.Loop
+	Log    *slog.Logger
+	// Witness hears of what is not moved, and why.
+	Witness step.Witness
+	Loop    *step.Loop
 }
 
 // Handle takes one event.
@@ -34,6 +38,9 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if e.Type() == events.PodsFailing {
+		return nil, c.evict(ctx, node, e)
 	}
 	return c.Loop.Run(ctx, node, e)
 }

@@ -47,7 +47,10 @@ func ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-func ours(p *corev1.Pod, as api.OutOfServiceValue) bool {
+func ours(p *corev1.Pod, as api.OutOfServiceValue) bool { return theWork(p) && !tolerates(p, as) }
+
+// theWork is what a node was given to run, as opposed to what belongs to it.
+func theWork(p *corev1.Pod) bool {
 	if ended(p) {
 		return false
 	}
@@ -57,7 +60,7 @@ func ours(p *corev1.Pod, as api.OutOfServiceValue) bool {
 	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" {
 		return false
 	}
-	return !tolerates(p, as)
+	return true
 }
 
 func tolerates(p *corev1.Pod, as api.OutOfServiceValue) bool {

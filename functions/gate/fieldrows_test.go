@@ -17,6 +17,7 @@ const basePolicy = `{"priority":10,"unhealthy":{"conditions":[{"type":"Ready","s
 const (
 	oneProblem  = `{"unhealthy":{"problems":[{"reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
 	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
+	evicting    = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","component":"","count":3,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Volume","deleteAfter":"4m","atMost":3}}]}}`
 	trustedOne  = `{"requests":{"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
 	second      = `{"secondEvidence":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
 	byNeighbour = `{"secondEvidence":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
@@ -38,18 +39,21 @@ var policyRows = map[string]row{
 	"exclude.nodes":    {to: `["n0"]`, ask: decides()},
 	"exclude.selector": {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
 
-	"unhealthy.conditions.type":     {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
-	"unhealthy.conditions.status":   {from: `"Unknown"`, to: `"False"`, ask: decides()},
-	"unhealthy.conditions.for":      {from: `"0s"`, to: `"5m"`, ask: decides()},
-	"unhealthy.startupTimeout":      {from: `"10m"`, to: `"1h"`, ask: started},
-	"unhealthy.problems.about":      {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
-	"unhealthy.problems.reason":     {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
-	"unhealthy.problems.component":  {with: oneProblem, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
-	"unhealthy.problems.count":      {with: oneProblem, from: `3`, to: `4`, ask: problems("")},
-	"unhealthy.problems.within":     {with: oneProblem, from: `"10m"`, to: `"1m"`, ask: problems("")},
-	"unhealthy.problems.action":     {with: oneProblem, from: `"Fence"`, to: `"Alert"`, ask: problems("")},
-	"unhealthy.problems.pods":       {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
-	"unhealthy.problems.namespaces": {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
+	"unhealthy.conditions.type":            {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
+	"unhealthy.conditions.status":          {from: `"Unknown"`, to: `"False"`, ask: decides()},
+	"unhealthy.conditions.for":             {from: `"0s"`, to: `"5m"`, ask: decides()},
+	"unhealthy.startupTimeout":             {from: `"10m"`, to: `"1h"`, ask: started},
+	"unhealthy.problems.about":             {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
+	"unhealthy.problems.reason":            {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
+	"unhealthy.problems.component":         {with: oneProblem, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
+	"unhealthy.problems.count":             {with: oneProblem, from: `3`, to: `4`, ask: problems("")},
+	"unhealthy.problems.within":            {with: oneProblem, from: `"10m"`, to: `"1m"`, ask: problems("")},
+	"unhealthy.problems.action":            {with: oneProblem, from: `"Fence"`, to: `"Alert"`, ask: problems("")},
+	"unhealthy.problems.evict.of":          {with: evicting, from: `"Pod"`, to: `"Volume"`, ask: moves()},
+	"unhealthy.problems.evict.deleteAfter": {with: evicting, from: `"6m"`, to: `"4m"`, ask: moves()},
+	"unhealthy.problems.evict.atMost":      {with: evicting, from: `3`, to: `1`, ask: moves()},
+	"unhealthy.problems.pods":              {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
+	"unhealthy.problems.namespaces":        {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
 
 	"expected.nodes":           {with: `{"expected":{"missingFor":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
 	"expected.machineSelector": {with: `{"expected":{"missingFor":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},

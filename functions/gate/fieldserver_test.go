@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/cleanup"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -35,6 +36,10 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 		if r.Method != http.MethodGet {
 			body, _ := io.ReadAll(r.Body)
 			written = append(written, r.Method+" "+r.URL.Path+" "+string(body))
+			if answers[r.Method+" "+r.URL.Path] == held {
+				w.WriteHeader(http.StatusTooManyRequests)
+				body = []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)
+			}
 			_, _ = w.Write(body)
 			return
 		}
@@ -159,7 +164,7 @@ func opens(about func(now time.Time) event.Event, said func(now time.Time) []cor
 		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = string(list), string(list)
 		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
 		g, written := server(t, answers)
-		if _, err := g.open(t.Context(), "a", about(now)); err != nil {
+		if _, _, err := g.open(t.Context(), "a", about(now)); err != nil {
 			t.Fatal(err)
 		}
 		opened := 0
@@ -194,6 +199,46 @@ func problems(pod string) question {
 		}
 		return all
 	})
+}
+
+// held is the answer to a write that a disruption budget does not allow.
+const held = "held"
+
+// moves asks which Pods of a node are moved for a problem that was reported of one
+// of them, five minutes ago, which a budget holds.
+func moves() question {
+	return func(t *testing.T, spec []byte) string {
+		now := time.Now()
+		list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
+			ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "web-0"},
+			Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 3, Source: corev1.EventSource{Component: "kubelet"},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := cluster(now)
+		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
+		answers[policyPath+"/p"] = `{"metadata":{"name":"p"},"spec":` + string(spec) + `}`
+		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
+		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = `{"items":[]}`, string(list)
+		const volume = `"spec":{"nodeName":"a","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}]}`
+		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"},` + volume + `},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"},` + volume + `}]}`
+		answers["POST /api/v1/namespaces/shop/pods/web-0/eviction"] = held
+		g, written := server(t, answers)
+		c := &cleanup.Cleaner{Client: g.Client, Log: g.Log, Witness: g.Witness}
+		report := events.SourceOf("c").Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "Hung", Count: 3}, now)
+		if _, err := c.Handle(t.Context(), events.SourceOf("c").Failing(report, "a", now)); err != nil {
+			t.Fatal(err)
+		}
+		var did []string
+		for _, x := range *written {
+			if strings.Contains(x, "/pods/") {
+				did = append(did, x[:strings.Index(x, " {")])
+			}
+		}
+		return strings.Join(did, ", ")
+	}
 }
 
 // asked asks what an event of a source without a token opens, two reports of whose

@@ -42,6 +42,8 @@ type Gate struct {
 	// Witness hears of every event that asks for a fence and opens none.
 	Witness step.Witness
 	Loop    *step.Loop
+
+	unasked unasked
 }
 
 // Handle takes one event.
@@ -61,9 +63,9 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if idle, err := g.needless(ctx, e); err != nil || idle {
 		return nil, err
 	}
-	just, err := g.open(ctx, node, e)
+	reply, just, err := g.open(ctx, node, e)
 	if err != nil || just {
-		return nil, err
+		return reply, err
 	}
 	return g.Loop.Run(ctx, node, e)
 }
@@ -73,68 +75,69 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 const justOpened = 2 * time.Second
 
 // open makes or reopens the record of a node that is unhealthy now, and tells
-// whether there is nothing more to do: no fence opens, or another gate has just
-// opened it. Losing that race is as good as winning.
-func (g *Gate) open(ctx context.Context, node string, e event.Event) (done bool, err error) {
+// whether there is nothing more to do: no fence opens, another gate has just
+// opened it, or the reply has somebody else act. Losing that race is as good as
+// winning.
+func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *event.Event, done bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if events.Asks(e.Type()) && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
 		err = g.request(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
-			return false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
+			return nil, false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
 		}
-		return false, err
+		return nil, false, err
 	}
 	if e.Type() == events.NodeProblem && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
-		err = g.problem(ctx, node, e, f)
+		reply, err = g.problem(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
-			return false, fmt.Errorf("%w: %w", run.ErrAgain, err)
+			err = fmt.Errorf("%w: %w", run.ErrAgain, err)
 		}
-		return false, err
+		return reply, reply != nil, err
 	}
 	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
 		if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
-			return true, nil // it is at work elsewhere
+			return nil, true, nil // it is at work elsewhere
 		}
 		g.Loop.Keep(f)
-		return e.Type() == events.NodeUnhealthy && g.fresh(f), nil
+		return nil, e.Type() == events.NodeUnhealthy && g.fresh(f), nil
 	}
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if n == nil {
 		opened, err := g.missing(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
-			return true, nil
+			return nil, true, nil
 		}
-		return !opened, err
+		return nil, !opened, err
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	early, err := g.suspicion(ctx, n, policies, f, e)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	start, err := g.startup(ctx, n, policies)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	spec, why := opening(n, policies, f, early, start)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
-		return true, nil
+		return nil, true, nil
 	}
 	g.resolved(ctx, n, spec)
 	err = g.write(ctx, f, *spec)
 	if errors.Is(err, kube.ErrConflict) {
-		return true, nil
+		return nil, true, nil
 	}
-	return false, err
+	return nil, false, err
 }
 
 // fresh: the record was opened a moment ago, and whoever did is at work on it.

@@ -66,7 +66,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			w := &told{}
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: "Node", Status: "Missing", Unhealthy: true}, now, now)
-			if _, err := g.open(t.Context(), "a", e); err != nil {
+			if _, _, err := g.open(t.Context(), "a", e); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, written()); d != "" {

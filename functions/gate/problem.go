@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/problem"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/step"
 )
@@ -18,51 +19,55 @@ import (
 // problem weighs a passing problem that was reported of a node. The event is a
 // hint only: what counts is what stands in the API server, by its own times, and
 // only what came after the node's last fence (S18, S30).
-func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
+func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (reply *event.Event, err error) {
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n == nil {
 		g.ignored(e, node, "NoSuchNode")
-		return nil
+		return nil, nil
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	policy, _ := fence.ResolvePolicy(policies, node, n.Labels)
 	reason, component := word(e, events.ReasonAttr), word(e, events.ComponentAttr)
 	var body events.Payload
 	if err := e.DataAs(&body); err != nil {
-		return fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
+		return nil, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
 	}
 	about := api.AboutNode
 	if body.Pod != "" {
 		about = api.AboutPod
 	}
-	want, ok := named(policies, policy.Name, about, reason, component)
+	want, ok := problem.Named(policies, policy.Name, about, reason, component)
 	if !ok {
 		g.ignored(e, node, "NotInPolicies")
-		return nil
+		return nil, nil
 	}
-	got, err := g.reported(ctx, n, want, g.lately(f, want.Within.Duration))
+	got, err := problem.Reported(ctx, g.Client, n, want, g.lately(f, want.Within.Duration))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if why := got.short(want); why != "" {
+	if why := got.Short(want); why != "" {
 		g.ignored(e, node, why)
-		return nil
+		return nil, nil
 	}
-	words := got.words(want, component, policy.Name)
+	words := got.Words(want, component, policy.Name)
+	if want.Action == api.ProblemEvict {
+		reply := g.Loop.Source.Failing(e, node, g.Client.Clock().Now())
+		return &reply, nil
+	}
 	if want.Action != api.ProblemFence {
 		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, reason)
-		return nil
+		return nil, nil
 	}
 	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type(), By: "node problem " + reason}
 	if f != nil && (f.Open() || f.Served(r)) {
 		g.ignored(e, node, string(api.RequestMerged))
-		return nil
+		return nil, nil
 	}
 	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Policy: policy, Trigger: api.Trigger{
 		Request: r, Reason: words, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC()),
@@ -70,22 +75,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if f != nil {
 		spec.Generation = f.Spec.Generation + 1
 	}
-	return g.write(ctx, f, spec)
-}
-
-// named is the entry of the deciding policy for this problem.
-func named(policies []api.FencePolicy, name string, about api.ProblemAbout, reason, component string) (api.NodeProblem, bool) {
-	for _, p := range policies {
-		if p.Name != name {
-			continue
-		}
-		for _, w := range p.Spec.Unhealthy.Problems {
-			if w.Is(about, reason, component) {
-				return w, true
-			}
-		}
-	}
-	return api.NodeProblem{}, false
+	return nil, g.write(ctx, f, spec)
 }
 
 func word(e event.Event, attribute string) string {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // enough counts the reports of a source of which the policy wants several. Each is
@@ -22,7 +23,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 	}
 	series := reportsOf(e)
 	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
-	if err := g.Client.Report(ctx, n, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
+	if err := g.Client.Report(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
 	all, err := g.Client.EventsAbout(ctx, n.Name)
@@ -46,11 +47,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 // lately is since when reports count: for so long, and not from before the end of
 // the node's last fence.
 func (g *Gate) lately(f *api.NodeFence, within time.Duration) time.Time {
-	since := g.Client.Clock().Now().Add(-within)
-	if f != nil && f.Status.PhaseSince != nil && f.Status.PhaseSince.After(since) {
-		since = f.Status.PhaseSince.Time
-	}
-	return since
+	return problem.Lately(f, within, g.Client.Clock().Now())
 }
 
 // reportsOf names the row of reports that an event belongs to.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -94,29 +92,12 @@ func TestReportsOfPods(t *testing.T) {
 			e := events.SourceOf("c").Problem(events.ProblemReport{
 				Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "FailedMount", Count: 3,
 			}, now)
-			if _, err := g.open(t.Context(), "a", e); err != nil {
+			if _, _, err := g.open(t.Context(), "a", e); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, written()); d != "" {
 				t.Error(d)
 			}
 		})
-	}
-}
-
-// TestAReportOfAPodIsNoneOfTheNode: each is named by an entry of its own.
-func TestAReportOfAPodIsNoneOfTheNode(t *testing.T) {
-	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
-	policies[0].Spec.Unhealthy.Problems = []api.NodeProblem{{Reason: "R", Component: "old"}, {Reason: "R", About: api.AboutPod, Component: "new"}}
-	var got []string
-	for _, about := range []api.ProblemAbout{api.AboutNode, api.AboutPod} {
-		for _, component := range []string{"old", "new"} {
-			if w, ok := named(policies, "p", about, "R", component); ok {
-				got = append(got, string(about)+" "+w.Component)
-			}
-		}
-	}
-	if want := "Node old, Pod new"; strings.Join(got, ", ") != want {
-		t.Errorf("%v, want %s", got, want)
 	}
 }

@@ -60,7 +60,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
-			if _, err := g.open(t.Context(), "a", c.e); err != nil {
+			if _, _, err := g.open(t.Context(), "a", c.e); err != nil {
 				t.Fatal(err)
 			}
 			if d := gocmp.Diff(c.wantCondition, written()); d != "" {

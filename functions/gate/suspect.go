@@ -3,6 +3,8 @@ package gate
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -31,15 +33,42 @@ func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 	if e.Type() != events.NodeSuspect {
 		return false, nil
 	}
-	policies, err := g.Client.Policies(ctx)
-	if err != nil {
-		return false, err
-	}
-	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyEvidence != nil }) {
-		return false, nil
+	if !g.unasked.still(g.Client.Clock().Now()) {
+		policies, err := g.Client.Policies(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyEvidence != nil }) {
+			return false, nil
+		}
+		g.unasked.since(g.Client.Clock().Now())
 	}
 	g.Log.Info("ignored", "function", Name, "node", e.Subject(), "event", e.ID(), "reason", "NotInPolicies")
 	return true, nil
+}
+
+// unasked is since when this process knows that no policy asks for early evidence.
+// It is no ground for anything but to pass an event by: on a slow cluster many Leases
+// are late, and each of them is an event.
+type unasked struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// unaskedFor is how late a policy that begins to ask for it may be heard.
+const unaskedFor = 15 * time.Second
+
+func (u *unasked) still(now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	age := now.Sub(u.at)
+	return age >= 0 && age < unaskedFor
+}
+
+func (u *unasked) since(now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.at = now
 }
 
 // suspicion looks at a Lease that an event says stands still. The event is a hint

@@ -117,7 +117,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
-			if _, err := g.open(t.Context(), "a", c.e); err != nil {
+			if _, _, err := g.open(t.Context(), "a", c.e); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, written()); d != "" {
@@ -146,5 +146,21 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 			t.Fatal(d)
 		}
 		answers[ledgerPath] = drawn // the source's picture comes a moment later than the gate's look
+	}
+}
+
+// TestNobodyAsksForEarlyEvidence: of many late Leases the policies are read once, and
+// again some time later.
+func TestNobodyAsksForEarlyEvidence(t *testing.T) {
+	now := time.Now()
+	var u unasked
+	for _, c := range []struct {
+		after time.Duration
+		want  bool
+	}{{-time.Second, false}, {0, true}, {unaskedFor - 1, true}, {unaskedFor, false}} {
+		u.since(now)
+		if got := u.still(now.Add(c.after)); got != c.want {
+			t.Errorf("after %s: passed by unread %v, want %v", c.after, got, c.want)
+		}
 	}
 }

@@ -31,6 +31,21 @@ func (d *decision) inMaintenance() bool {
 	return true
 }
 
+// Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.
+// Brakes that were not looked at hold.
+func (b Brakes) Hold(now time.Time) string {
+	if !b.Looked {
+		return "the brakes were not looked at"
+	}
+	if b.Stopped || b.Paused || b.Storm {
+		return b.Message
+	}
+	if c := closed(b.Windows, now); c != nil {
+		return c.message
+	}
+	return ""
+}
+
 // closure is why no fence begins now.
 type closure struct {
 	why     api.Reason

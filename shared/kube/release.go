@@ -30,6 +30,33 @@ func (c *Client) ForceEvict(ctx context.Context, p fence.Pod) error {
 	return err
 }
 
+// Evict asks exactly this pod to leave, and to end in its own time. Held: its
+// disruption budget does not let it go now.
+func (c *Client) Evict(ctx context.Context, p *corev1.Pod) (held bool, err error) {
+	err = c.rest.Post().AbsPath("/api/v1/namespaces/" + p.Namespace + "/pods/" + p.Name + "/eviction").MaxRetries(0).
+		Body(&policyv1.Eviction{
+			TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+			ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
+			DeleteOptions: deletion(p.UID, nil),
+		}).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return false, nil
+	}
+	if apierrors.IsTooManyRequests(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Delete deletes exactly this pod, which ends in its own time.
+func (c *Client) Delete(ctx context.Context, p *corev1.Pod) error {
+	err := c.rest.Delete().AbsPath("/api/v1/namespaces/" + p.Namespace + "/pods/" + p.Name).Body(deletion(p.UID, nil)).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
 // Detach has exactly this volume detached by its driver: the object goes when the
 // driver has done so.
 func (c *Client) Detach(ctx context.Context, a fence.Attachment) error {

@@ -79,7 +79,7 @@ type Event struct {
 
 // Report writes an Event about a node under a name of its own, once: it is there
 // already if the same was reported before.
-func (c *Client) Report(ctx context.Context, n *corev1.Node, name, reason, instance, message string) error {
+func (c *Client) Report(ctx context.Context, n *corev1.Node, reporter, name, reason, instance, message string) error {
 	now := metav1.NewTime(c.clock.Now())
 	_, err := post(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
@@ -87,8 +87,8 @@ func (c *Client) Report(ctx context.Context, n *corev1.Node, name, reason, insta
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.Name, UID: n.UID},
 		Type:           corev1.EventTypeWarning, Reason: reason, Message: "[fence] " + message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		Source:              corev1.EventSource{Component: "nodefence-gate"},
-		ReportingController: "nodefence.io/gate", ReportingInstance: instance,
+		Source:              corev1.EventSource{Component: "nodefence-" + reporter},
+		ReportingController: "nodefence.io/" + reporter, ReportingInstance: instance,
 	})
 	if isConflict(err) {
 		return nil

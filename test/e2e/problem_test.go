@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ unhealthy:
     - {reason: TaskHung, component: kernel-monitor, count: 3, action: Fence}
     - {reason: OOMKilling, count: 2}
     - {reason: FailedMount, about: Pod, count: 3, pods: 2, action: Fence}
+    - {reason: FailedAttachVolume, about: Pod, action: Evict, evict: {deleteAfter: 2s, atMost: 2}}
 `
 
 // TestProblems: a problem that the policy names leads to a fence once it was
@@ -85,15 +87,80 @@ func TestProblemsOfPods(t *testing.T) {
 	w.words(node, "off on")
 }
 
-// reportPod is one Event about a Pod, by a controller that is on no node.
+// TestPodsAreMovedOffALiveNode: a Pod whose problem its policy wants moved is evicted,
+// or deleted once its disruption budget's time is over; it ends by its own kubelet, no
+// device hears of it, and Pods that fail everywhere do not wander for ever.
+func TestPodsAreMovedOffALiveNode(t *testing.T) {
+	w := newWorld(t, 3, problems)
+	p := w.start(nil)
+	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	node := w.database(1)
+	must(t, w.Apply(w.ctx, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: db, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: db}}}\n"))
+	uid := func() string {
+		pod, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Get(w.ctx, "db-0", metav1.GetOptions{})
+		if err != nil {
+			return ""
+		}
+		return string(pod.UID)
+	}
+	said := func(words string) func() (bool, error) {
+		return func() (bool, error) { return bytes.Contains(w.log.Bytes(), []byte(words)), nil }
+	}
+	held, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Get(w.ctx, "db-0", metav1.GetOptions{})
+	must(t, err)
+	first := uid()
+	w.reportOf(held, "FailedAttachVolume", "a")
+	w.until("the budget to hold it", said("its PodDisruptionBudget holds it"))
+	if uid() != first {
+		t.Error("it was moved against its budget")
+	}
+	// Reports go on until somebody does something; the budget has two seconds.
+	var again string
+	for i := 0; ; i++ {
+		w.reportOf(held, "FailedAttachVolume", fmt.Sprint("b", i))
+		if again = uid(); again != first {
+			break
+		}
+		select {
+		case <-w.ctx.Done():
+			t.Fatal("it was never moved")
+		case <-time.After(500 * time.Millisecond): // the pace at which they come
+		}
+	}
+	must(t, w.Kube.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(w.ctx, "db", metav1.DeleteOptions{}))
+	second := w.moved("db-0", "")
+	for i, was := 0, uid(); i < 2; i++ {
+		w.reportPod("db-0", "FailedAttachVolume", fmt.Sprint("c", i))
+		if i == 0 {
+			w.until("it to be moved again", func() (bool, error) { now := uid(); return now != "" && now != was, nil })
+			w.moved("db-0", "")
+		}
+	}
+	w.until("the Pod to have been moved often enough", said("as many as evict.atMost allows"))
+	for _, n := range []string{node, second} {
+		w.words(n, "")
+		if f, err := w.Fences.Fence(w.ctx, n); err != nil || f != nil {
+			t.Errorf("a record of %s was opened (%v)", n, err)
+		}
+	}
+	w.oneWriter()
+}
+
+// reportPod is one Event about the Pod that has this name now.
 func (w *world) reportPod(pod, reason, name string) {
 	w.t.Helper()
 	p, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Get(w.ctx, pod, metav1.GetOptions{})
 	must(w.t, err)
+	w.reportOf(p, reason, name)
+}
+
+// reportOf is one Event about this very Pod, by a controller that is on no node.
+func (w *world) reportOf(p *corev1.Pod, reason, name string) {
+	w.t.Helper()
 	now := metav1.Now()
-	_, err = w.Kube.CoreV1().Events(p.Namespace).Create(w.ctx, &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Name: pod + "." + name, Namespace: p.Namespace},
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: pod, UID: p.UID, APIVersion: "v1"},
+	_, err := w.Kube.CoreV1().Events(p.Namespace).Create(w.ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Name: p.Name + "." + name, Namespace: p.Namespace},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID, APIVersion: "v1"},
 		Type:           corev1.EventTypeWarning, Reason: reason, Message: "timed out", Count: 1,
 		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "attachdetach-controller"},
 	}, metav1.CreateOptions{})

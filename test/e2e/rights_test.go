@@ -39,7 +39,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	policy := trusting + "secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod}]}\n"
+	policy := trusting + "secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod, action: Evict}]}\n"
 	w := newWorld(t, 5, policy)
 	root, err := rig.Root()
 	must(t, err)
@@ -96,8 +96,8 @@ func TestRights(t *testing.T) {
 		return bytes.Contains(w.log.Bytes(), []byte("node problem")), nil
 	})
 	w.reportPod("db-0", "FailedMount", "1")
-	w.until("that of a Pod to be told", func() (bool, error) {
-		return bytes.Contains(w.log.Bytes(), []byte("FailedMount, reported 1 times of 1 Pods")), nil
+	w.until("the Pod of another to be moved", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("PodMoved")), nil
 	})
 
 	// What was known of a node that is gone goes too.

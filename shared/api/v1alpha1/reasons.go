@@ -97,6 +97,8 @@ const (
 	RequestMerged   Reason = "RequestMerged"
 	NodeMissingTold Reason = "NodeMissing"
 	ProblemTold     Reason = "NodeProblem"
+	PodMoved        Reason = "PodMoved"
+	PodHeld         Reason = "PodHeld"
 	NoPolicy        Reason = "NoPolicy"
 	NoSuchNode      Reason = "NoSuchNode"
 	ConditionClear  Reason = "Healthy"

@@ -40,6 +40,9 @@ type Unhealthy struct {
 // NodeProblem is a problem that counts once it was reported often enough.
 // +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || (self.pods == 1 && !has(self.namespaces))",message="pods and namespaces are for about: Pod"
 // +kubebuilder:validation:XValidation:rule="self.pods <= self.count",message="pods must not be more than count: each of them is a report"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || self.about == 'Pod'",message="action Evict moves Pods: it is for about: Pod"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || self.action == 'Evict'",message="evict is for action: Evict"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || !has(self.evict.deleteAfter) || duration(self.evict.deleteAfter) <= duration(self.within)",message="evict.deleteAfter must not be longer than within: older reports are not counted"
 type NodeProblem struct {
 	// About says what the Events are about: the Node itself, or a Pod, whose
 	// Events count for the node that the Pod is bound to.
@@ -85,11 +88,52 @@ type NodeProblem struct {
 	// +optional
 	Within metav1.Duration `json:"within,omitempty"`
 	// Action Alert only tells: log, metric, and an Event on the Node. Fence asks
-	// for a fence, under all limits.
+	// for a fence, under all limits. Evict moves Pods off the node, whose machine
+	// is well and runs on: nothing is forced, and no device is touched.
 	// +kubebuilder:default=Alert
 	// +optional
 	Action ProblemAction `json:"action,omitempty"`
+	// Evict says which Pods are moved with action Evict, and how.
+	// +optional
+	Evict *Eviction `json:"evict,omitempty"`
 }
+
+// Eviction moves Pods off a node that is Ready and has no open fence, by Kubernetes'
+// eviction API: their PodDisruptionBudgets hold, and they have their own time to
+// end. Pods of a DaemonSet and mirror pods stay.
+type Eviction struct {
+	// Of Pod moves the Pods that the problem was reported of; Volume also those of
+	// the node that use one of their claims, so that a volume that is stuck on the
+	// node can leave it.
+	// +kubebuilder:default=Pod
+	// +optional
+	Of EvictionOf `json:"of,omitempty"`
+	// DeleteAfter: what a PodDisruptionBudget still holds so long after the problem
+	// was first reported is deleted, with its own time to end. Unless set, the
+	// budget has the last word. It is looked at again with each further report.
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="deleteAfter must be between 1s and 1h"
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:Type=string
+	// +optional
+	DeleteAfter *metav1.Duration `json:"deleteAfter,omitempty"`
+	// AtMost is how many Pods of one node are moved for this problem within the
+	// problem's time: Pods that fail wherever they are must not wander for ever.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	AtMost int32 `json:"atMost,omitempty"`
+}
+
+// EvictionOf is what is moved.
+// +kubebuilder:validation:Enum=Pod;Volume
+type EvictionOf string
+
+// What is moved.
+const (
+	EvictPod    EvictionOf = "Pod"
+	EvictVolume EvictionOf = "Volume"
+)
 
 // Is tells whether a report is one of this problem.
 func (p NodeProblem) Is(about ProblemAbout, reason, component string) bool {
@@ -128,13 +172,14 @@ type EarlyEvidence struct {
 }
 
 // ProblemAction is what a problem leads to.
-// +kubebuilder:validation:Enum=Alert;Fence
+// +kubebuilder:validation:Enum=Alert;Fence;Evict
 type ProblemAction string
 
 // The actions on problems.
 const (
 	ProblemAlert ProblemAction = "Alert"
 	ProblemFence ProblemAction = "Fence"
+	ProblemEvict ProblemAction = "Evict"
 )
 
 // UnhealthyCondition is one node condition that makes a node unhealthy.

@@ -1,0 +1,176 @@
+package cleanup
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// evict moves Pods off a node whose machine is well. It releases nothing (S1):
+// whatever is asked to leave ends by its own kubelet, in its own time. The event is
+// a hint; all that it says is looked up again (S18).
+func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
+	c.Client.Forget(ctx)
+	var body events.Payload
+	if err := e.DataAs(&body); err != nil {
+		return fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
+	}
+	n, policy, want, why, err := c.failing(ctx, node, body)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		c.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
+		return nil
+	}
+	now := c.Client.Clock().Now()
+	got, err := problem.Reported(ctx, c.Client, n, want, problem.Lately(nil, want.Within.Duration, now))
+	if err != nil {
+		return err
+	}
+	if short := got.Short(want); short != "" {
+		c.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", short)
+		return nil
+	}
+	words := got.Words(want, body.Component, policy.Name)
+	m := mover{Cleaner: c, cause: e, node: n, want: want, late: want.Evict.DeleteAfter != nil && now.Sub(got.First) >= want.Evict.DeleteAfter.Duration, words: words}
+	if m.left, err = c.allowance(ctx, n, want); err != nil {
+		return err
+	}
+	return m.move(ctx, moved(got, want.Evict.Of))
+}
+
+// failing is the node, if it is one whose Pods may be moved now, and what its policy
+// has on this problem; or why nothing is done.
+func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, policy api.ResolvedPolicy, want api.NodeProblem, why string, err error) {
+	if n, err = c.Client.Node(ctx, node); err != nil || n == nil {
+		return nil, policy, want, "NoSuchNode", err
+	}
+	f, err := c.Client.Fence(ctx, node)
+	if err != nil {
+		return nil, policy, want, "", err
+	}
+	policies, err := c.Client.Policies(ctx)
+	if err != nil {
+		return nil, policy, want, "", err
+	}
+	policy, ok := fence.ResolvePolicy(policies, node, n.Labels)
+	want, named := problem.Named(policies, policy.Name, api.AboutPod, body.Reason, body.Component)
+	switch seen := kube.NodeSeen(n, ""); {
+	case !ok || !named || want.Action != api.ProblemEvict:
+		return n, policy, want, "NotInPolicies", nil
+	case policy.Conflict != "" || policy.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
+		return n, policy, want, string(api.ExcludedHold), nil
+	case f != nil && f.Open():
+		return n, policy, want, string(api.RequestMerged), nil // what runs there is that fence's business
+	case !seen.Ready():
+		return n, policy, want, "NotReady", nil // nobody would end them
+	case policy.Mode != api.Enforce:
+		return n, policy, want, string(api.DryRunHold), nil
+	}
+	if want.Evict == nil {
+		want.Evict = &api.Eviction{AtMost: 3}
+	}
+	look := fence.Seen{Node: kube.NodeSeen(n, "")}
+	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{Node: node, Policy: policy}}, &look); err != nil {
+		return n, policy, want, "", err
+	}
+	return n, policy, want, look.Brakes.Hold(c.Client.Clock().Now()), nil
+}
+
+// moved are the Pods that are to go.
+func moved(got problem.Reports, of api.EvictionOf) (all []corev1.Pod) {
+	stuck := map[string]bool{}
+	for i := range got.Pods {
+		for _, claim := range claims(&got.Pods[i]) {
+			stuck[got.Pods[i].Namespace+"/"+claim] = of == api.EvictVolume
+		}
+	}
+	for i := range got.On {
+		p := &got.On[i]
+		uses := slices.ContainsFunc(claims(p), func(claim string) bool { return stuck[p.Namespace+"/"+claim] })
+		reported := slices.ContainsFunc(got.Pods, func(r corev1.Pod) bool { return r.UID == p.UID })
+		if (reported || uses) && theWork(p) && p.DeletionTimestamp == nil {
+			all = append(all, *p)
+		}
+	}
+	return all
+}
+
+// row names the Events by which the moves for one problem are counted.
+func row(want api.NodeProblem) string { return "evict-" + sum(want.Reason+"\x00"+want.Component) }
+
+func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
+
+// allowance is how many Pods of the node may still be moved: what was written down of
+// those that were counts, by the API server's times.
+func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want api.NodeProblem) (int, error) {
+	all, err := c.Client.EventsAbout(ctx, n.Name)
+	if err != nil {
+		return 0, err
+	}
+	since, left := c.Client.Clock().Now().Add(-want.Within.Duration), int(want.Evict.AtMost)
+	for i := range all {
+		if all[i].Reason == string(api.PodMoved) && all[i].ReportingInstance == row(want) && all[i].CreationTimestamp.After(since) {
+			left--
+		}
+	}
+	return left, nil
+}
+
+// mover asks Pods to leave, one after the other.
+type mover struct {
+	*Cleaner
+	cause event.Event
+	node  *corev1.Node
+	want  api.NodeProblem
+	words string
+	// left is how many may still be moved; late: a budget's time to hold is over.
+	left int
+	late bool
+}
+
+func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
+	for i := range pods {
+		p := &pods[i]
+		if m.left <= 0 {
+			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.atMost allows: %s/%s stays", m.want.Evict.AtMost, m.want.Within.Duration, p.Namespace, p.Name))
+			return nil
+		}
+		held, err := m.Client.Evict(ctx, p)
+		if err == nil && held && m.late {
+			held, err = false, m.Client.Delete(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+		if held {
+			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and its PodDisruptionBudget holds it (%s)", p.Namespace, p.Name, m.words))
+			continue
+		}
+		m.left--
+		name := "nodefence-" + row(m.want) + "." + sum(string(p.UID))
+		if err := m.Client.Report(ctx, m.node, Name, name, string(api.PodMoved), row(m.want), fmt.Sprintf("%s/%s was asked to leave (%s)", p.Namespace, p.Name, m.words)); err != nil {
+			return err
+		}
+		m.Log.Info("moved", "function", Name, "node", m.node.Name, "event", m.cause.ID(), "pod", p.Namespace+"/"+p.Name, "reason", string(api.PodMoved), "message", m.words)
+	}
+	return nil
+}
+
+// tell says what is not done, and why.
+func (m *mover) tell(ctx context.Context, words string) {
+	m.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: m.cause, Node: m.node.Name, NodeUID: m.node.UID, Reason: api.PodHeld, Message: words}, m.want.Reason)
+}

@@ -1,0 +1,155 @@
+package cleanup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/step"
+)
+
+// quiet is a witness that nobody asks here.
+type quiet struct{ step.Witness }
+
+func (quiet) Alerted(_ context.Context, _ step.Refusal, _ string) {}
+
+const (
+	nodePath   = "/api/v1/nodes/a"
+	fencePath  = "/apis/nodefence.io/v1alpha1/nodefences/a"
+	policyPath = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	ledgerPath = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
+	aboutNode  = "/api/v1/namespaces/default/events"
+)
+
+// TestEvictions: Pods are moved off a node that is well, and is nobody's fence, only
+// for what the API server has of their problems (S18).
+func TestEvictions(t *testing.T) {
+	now := time.Now()
+	told := func(pod, message string) corev1.Event {
+		return corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: pod, CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod, UID: types.UID(pod)},
+			Type:           corev1.EventTypeWarning, Reason: "FailedAttachVolume", Message: message, Count: 1, Source: corev1.EventSource{Component: "attachdetach-controller"},
+		}
+	}
+	moves := func(n int) string {
+		var l corev1.EventList
+		for i := range n {
+			l.Items = append(l.Items, corev1.Event{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+				Reason:     string(api.PodMoved), ReportingInstance: row(api.NodeProblem{Reason: "FailedAttachVolume"}),
+			})
+		}
+		b, _ := json.Marshal(l)
+		return string(b)
+	}
+	const pod = `{"metadata":{"name":"%s","namespace":"shop","uid":"%[1]s"%s},"spec":{"nodeName":"a","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"%s"}}]}}`
+	pods := fmt.Sprintf(pod, "db-0", "", "data") + "," + fmt.Sprintf(pod, "db-1", "", "data") + "," + fmt.Sprintf(pod, "db-2", "", "other")
+	with := func(path, old, new string) func(map[string]string) {
+		return func(m map[string]string) {
+			if !strings.Contains(m[path], old) {
+				t.Errorf("%s has no %q", path, old)
+			}
+			m[path] = strings.Replace(m[path], old, new, 1)
+		}
+	}
+	put := func(path, is string) func(map[string]string) { return func(m map[string]string) { m[path] = is } }
+	evicted := func(names ...string) (all []string) {
+		for _, n := range names {
+			all = append(all, "POST /api/v1/namespaces/shop/pods/"+n+"/eviction")
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		told   []corev1.Event
+		change []func(map[string]string)
+		want   []string
+	}{
+		"the Pod that it was reported of":                  {want: evicted("db-0")},
+		"and what shares its volume":                       {change: []func(map[string]string){with(policyPath, `"of":"Pod"`, `"of":"Volume"`)}, want: evicted("db-0", "db-1")},
+		"nothing that was not reported":                    {told: []corev1.Event{}},
+		"nothing for a volume that another node still has": {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
+		"nothing that the policy wants only told":          {change: []func(map[string]string){with(policyPath, `"action":"Evict"`, `"action":"Alert"`)}},
+		"nothing under a dry run":                          {change: []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}},
+		"nothing of a paused policy":                       {change: []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"paused":true,`)}},
+		"nothing while the ledger stops everything":        {change: []func(map[string]string){with(ledgerPath, `"spec":{`, `"spec":{"stop":true`)}},
+		"nothing of a node that is not Ready":              {change: []func(map[string]string){with(nodePath, `"True"`, `"Unknown"`)}},
+		"nothing of a node that is excluded":               {change: []func(map[string]string){with(nodePath, `"labels":{`, `"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"`)}},
+		"nothing of a node that is being fenced":           {change: []func(map[string]string){put(fencePath, `{"metadata":{"name":"a"},"spec":{"node":"a","generation":1},"status":{"generation":1,"phase":"Pending"}}`)}},
+		"nothing of a node that is gone":                   {change: []func(map[string]string){func(m map[string]string) { delete(m, nodePath) }}},
+		"no Pod of a DaemonSet":                            {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","ownerReferences":[{"kind":"DaemonSet","controller":true,"name":"d","uid":"d","apiVersion":"apps/v1"}]`)}},
+		"none that ends already":                           {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","deletionTimestamp":"2026-01-01T00:00:00Z"`)}},
+		"not more than may be moved in its time":           {change: []func(map[string]string){put(aboutNode, moves(2))}},
+		"the last one that may":                            {change: []func(map[string]string){put(aboutNode, moves(1)), with(policyPath, `"of":"Pod"`, `"of":"Volume"`)}, want: evicted("db-0")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.told == nil {
+				c.told = []corev1.Event{told("db-0", "timed out")}
+			}
+			list, err := json.Marshal(corev1.EventList{Items: c.told})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := `{"mode":"Enforce","unhealthy":{"problems":[{"about":"Pod","reason":"FailedAttachVolume","count":1,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Pod","atMost":2}}]}}`
+			answers := map[string]string{
+				nodePath:                                 `{"metadata":{"name":"a","uid":"1","labels":{}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+				policyPath:                               `{"items":[{"metadata":{"name":"p"},"spec":` + spec + `}]}`,
+				policyPath + "/p":                        `{"metadata":{"name":"p"},"spec":` + spec + `}`,
+				ledgerPath:                               `{"metadata":{"name":"cluster"},"spec":{}}`,
+				"/api/v1/pods":                           `{"items":[` + pods + `]}`,
+				"/api/v1/events":                         string(list),
+				aboutNode:                                `{"items":[]}`,
+				"/apis/nodefence.io/v1alpha1/nodefences": `{"items":[]}`,
+			}
+			for _, change := range c.change {
+				change(answers)
+			}
+			var asked []string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.Method != http.MethodGet {
+					if strings.Contains(r.URL.Path, "/pods/") {
+						asked = append(asked, r.Method+" "+r.URL.Path)
+					}
+					_, _ = w.Write([]byte("{}"))
+					return
+				}
+				a, ok := answers[r.URL.Path]
+				if !ok {
+					w.WriteHeader(http.StatusNotFound)
+					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+				}
+				_, _ = w.Write([]byte(a))
+			}))
+			defer s.Close()
+			client, err := kube.New(&rest.Config{Host: s.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cleaner := &Cleaner{Client: client, Log: slog.New(slog.DiscardHandler), Witness: quiet{}}
+			source := events.SourceOf("c")
+			report := source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/db-0", Report: "r", Component: "attachdetach-controller", Reason: "FailedAttachVolume", Count: 1}, now)
+			if _, err := cleaner.Handle(t.Context(), source.Failing(report, "a", now)); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, asked); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

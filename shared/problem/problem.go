@@ -1,0 +1,215 @@
+// Package problem weighs the problems that are reported of nodes, as Kubernetes
+// Events about them or about the Pods on them.
+//
+// What a reader must not get wrong: a CloudEvent about a problem is a hint. What
+// counts is what stands in the API server, by its own times (S18, S30).
+package problem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Reader reads what is reported, and of whom.
+type Reader interface {
+	EventsAbout(ctx context.Context, node string) ([]corev1.Event, error)
+	EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error)
+	PodsOn(ctx context.Context, node string) ([]corev1.Pod, error)
+	Fences(ctx context.Context) ([]api.NodeFence, error)
+}
+
+// Reports are how often a problem was reported of a node lately, and of which Pods.
+type Reports struct {
+	Times int64
+	// First is when the first of them was reported; zero if none was.
+	First time.Time
+	// Pods are those of the node that it was reported of.
+	Pods []corev1.Pod
+	// On are all Pods of the node, where Pods were asked for.
+	On []corev1.Pod
+	// Held is why none of them counts now.
+	Held string
+}
+
+// Short says what is missing until the problem counts; empty if nothing is.
+func (r Reports) Short(want api.NodeProblem) string {
+	switch {
+	case r.Held != "":
+		return r.Held
+	case r.Times < int64(want.Count):
+		return fmt.Sprintf("reported %d times of %d", r.Times, want.Count)
+	case want.About == api.AboutPod && len(r.Pods) < int(want.Pods):
+		return fmt.Sprintf("reported of %d Pods of %d", len(r.Pods), want.Pods)
+	}
+	return ""
+}
+
+// Words are what was reported, and what the policy takes.
+func (r Reports) Words(want api.NodeProblem, component, policy string) string {
+	of := ""
+	if want.About == api.AboutPod {
+		of = fmt.Sprintf(" of %d Pods", len(r.Pods))
+	}
+	return fmt.Sprintf("%s, reported %d times%s by %s; policy %s takes %d within %s", want.Reason, r.Times, of, component, policy, want.Count, want.Within.Duration)
+}
+
+// Named is the entry of the deciding policy for this problem.
+func Named(policies []api.FencePolicy, name string, about api.ProblemAbout, reason, component string) (api.NodeProblem, bool) {
+	for _, p := range policies {
+		if p.Name != name {
+			continue
+		}
+		for _, w := range p.Spec.Unhealthy.Problems {
+			if w.Is(about, reason, component) {
+				return w, true
+			}
+		}
+	}
+	return api.NodeProblem{}, false
+}
+
+// Lately is since when reports count: for so long, and not from before the end of
+// the node's last fence.
+func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
+	since := now.Add(-within)
+	if f != nil && f.Status.PhaseSince != nil && f.Status.PhaseSince.After(since) {
+		since = f.Status.PhaseSince.Time
+	}
+	return since
+}
+
+// Reported looks up what stands in the API server of a problem of a node.
+func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, since time.Time) (Reports, error) {
+	if want.About == api.AboutPod {
+		return ofPods(ctx, c, n, want, since)
+	}
+	all, err := c.EventsAbout(ctx, n.Name)
+	if err != nil {
+		return Reports{}, err
+	}
+	r, _ := count(all, want, since, func(ev *corev1.Event) bool {
+		return slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
+	})
+	return r, nil
+}
+
+// ofPods counts for a node what is reported of the Pods that are bound to it,
+// whoever says that he speaks for the node: an Event is easily written.
+func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, since time.Time) (Reports, error) {
+	since, held, err := othersEnded(ctx, c, n.Name, since)
+	if err != nil || held != "" {
+		return Reports{Held: held}, err
+	}
+	all, err := c.EventsAboutPods(ctx, want.Reason)
+	if err != nil || len(all) == 0 {
+		return Reports{}, err
+	}
+	on, err := c.PodsOn(ctx, n.Name)
+	if err != nil {
+		return Reports{}, err
+	}
+	here := map[types.UID]*corev1.Pod{}
+	for i := range on {
+		if len(want.Namespaces) == 0 || slices.Contains(want.Namespaces, on[i].Namespace) {
+			here[on[i].UID] = &on[i]
+		}
+	}
+	r, of := count(all, want, since, func(ev *corev1.Event) bool {
+		return here[ev.InvolvedObject.UID] != nil && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev)
+	})
+	r.On = on
+	for i := range on {
+		if of[on[i].UID] {
+			r.Pods = append(r.Pods, on[i])
+		}
+	}
+	return r, nil
+}
+
+// attachedElsewhere: the attach-detach controller's word for a volume that another
+// node still holds. That node has failed, and not the one where the Pod waits now.
+func attachedElsewhere(ev *corev1.Event) bool {
+	return strings.HasPrefix(ev.Message, "Multi-Attach error")
+}
+
+// othersEnded: as long as the work of another node is not released, Pods that were
+// moved fail for its sake wherever they are. Nothing that was reported before that
+// is over counts for this node: one dead node must not fence those that take over
+// its work.
+func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (time.Time, string, error) {
+	fences, err := c.Fences(ctx)
+	if err != nil {
+		return since, "", err
+	}
+	for i := range fences {
+		f := &fences[i]
+		if f.Spec.Node == node {
+			continue
+		}
+		ended := f.Status.Release.DoneAt
+		if !f.Open() {
+			ended = f.Status.PhaseSince
+		}
+		switch {
+		case f.CurrentPhase() != f.Status.Phase || f.Open() && ended == nil:
+			return since, "the work of node " + f.Spec.Node + " is not released yet, and Pods fail for its sake elsewhere", nil
+		case ended != nil && ended.After(since):
+			since = ended.Time
+		}
+	}
+	return since, "", nil
+}
+
+// count is how often a problem was reported since then, and of what. An Event that
+// began before counts once: when its earlier occurrences were is not known.
+func count(all []corev1.Event, want api.NodeProblem, since time.Time, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
+	of = map[types.UID]bool{}
+	for i := range all {
+		ev := &all[i]
+		by := ev.Source.Component
+		if by == "" {
+			by = ev.ReportingController
+		}
+		if ev.Reason != want.Reason || want.Component != "" && by != want.Component || !counts(ev) || !toldAt(ev).After(since) {
+			continue
+		}
+		of[ev.InvolvedObject.UID] = true
+		first := toldAt(ev)
+		if ev.CreationTimestamp.After(since) {
+			first = ev.CreationTimestamp.Time
+			r.Times += max(1, int64(ev.Count), series(ev))
+		} else {
+			r.Times++
+		}
+		if r.First.IsZero() || first.Before(r.First) {
+			r.First = first
+		}
+	}
+	return r, of
+}
+
+func series(ev *corev1.Event) int64 {
+	if ev.Series == nil {
+		return 0
+	}
+	return int64(ev.Series.Count)
+}
+
+// toldAt is when the API server was last told of it, by its own clock.
+func toldAt(ev *corev1.Event) time.Time {
+	at := ev.CreationTimestamp.Time
+	for _, m := range ev.ManagedFields {
+		if m.Time != nil && m.Time.After(at) {
+			at = m.Time.Time
+		}
+	}
+	return at
+}
