@@ -45,6 +45,10 @@ var Counterparts = map[string]Counterpart{
 		Driver: "agent", Mode: "for storage and networks", Is: "the same agent, as one for fabrics", Faults: all(Other, Stopping),
 		Besides: "the metadata of Debian's `fence_scsi`, `fence_mpath`, `fence_brocade`, `fence_cisco_mds`, `fence_sanbox2`, `fence_ifmib`; no switch or disk ever answered",
 	},
+	"job": {
+		Driver: "job", Is: "processes of this machine in the stead of pods, with the fence agent of our own", Faults: all(Other, Stopping),
+		Besides: "Jobs, their scheduling and admission on a real control plane, with Debian's `fence_ipmilan` in the pods' stead (test/e2e); *no real kubelet and no container runtime*",
+	},
 	"azure": {
 		Driver: "azure", Is: ownREST, Faults: all(),
 		Besides: "`armcompute/fake` of Azure's own SDK reads its requests and writes its answers; what a machine does is *unverified against anything independent*",
@@ -68,13 +72,13 @@ var Counterparts = map[string]Counterpart{
 		Driver: "ipmi", Is: "OpenIPMI's `ipmi_sim`", By: "others", Faults: all(ResetConnection, Early, Lie, Other, Stopping),
 	},
 	"redfish/uri": {
-		Driver: "redfish", Mode: "by URI", Is: ownBMC, Faults: all(Stopping), Besides: sameBMC,
+		Driver: "redfish", Mode: "by URI", Is: ownBMC, Faults: all(), Besides: sameBMC,
 	},
 	"redfish/session": {
-		Driver: "redfish", Mode: "by URI, in a session", Is: ownBMC, Faults: all(Stopping), Besides: sameBMC,
+		Driver: "redfish", Mode: "by URI, in a session", Is: ownBMC, Faults: all(), Besides: sameBMC,
 	},
 	"redfish/uuid": {
-		Driver: "redfish", Mode: "by UUID, in a session", Is: ownBMC, Faults: all(Other, Stopping), Besides: sameBMC,
+		Driver: "redfish", Mode: "by UUID, in a session", Is: ownBMC, Faults: all(Other), Besides: sameBMC,
 	},
 	"vsphere": {
 		Driver: "vsphere", Is: "govmomi's `simulator` (vcsim)", By: "others", Faults: all(Other, Stopping),

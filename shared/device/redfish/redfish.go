@@ -12,21 +12,27 @@ import (
 )
 
 // State reads the power and the UUID of the system.
-func (m *machine) State(ctx context.Context) (device.Reading, error) {
-	var r device.Reading
-	err := m.talk(ctx, func(ctx context.Context, c *conversation) error {
-		s, err := c.system(ctx)
-		if err != nil {
-			return err
-		}
-		power, err := c.power(s)
-		r = device.Reading{Power: power, Identity: line(s.UUID)}
+func (m *machine) State(ctx context.Context) (r device.Reading, err error) {
+	err = m.talk(ctx, func(ctx context.Context, c *conversation) error {
+		r, err = device.Arrived(ctx, c.state)
 		return err
 	})
 	if err != nil {
 		return device.Reading{}, err
 	}
 	return r, nil
+}
+
+func (c *conversation) state(ctx context.Context) (device.Reading, error) {
+	s, err := c.system(ctx)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	p, err := c.power(s)
+	if err != nil {
+		return device.Reading{}, err
+	}
+	return device.Reading{Power: p, Identity: line(s.UUID)}, nil
 }
 
 // Off cuts the power at once.
@@ -78,14 +84,14 @@ type system struct {
 	uri string
 }
 
-// powers are those that states stand for. Whatever still runs, or is about to,
-// is on; a system that is paused keeps its memory and goes on where it was (S2).
+// powers are those that states stand for. Whatever is about to run is on, or a
+// system that hangs while it starts could never be switched off; one that is
+// paused keeps its memory and goes on where it was (S2).
 var powers = map[string]device.Power{
-	"On":          device.On,
-	"PoweringOn":  device.On,
-	"PoweringOff": device.On,
-	"Paused":      device.On,
-	"Off":         device.Off,
+	"On":         device.On,
+	"PoweringOn": device.On,
+	"Paused":     device.On,
+	"Off":        device.Off,
 }
 
 // away are the states of a system to which the service has no connection now.
@@ -97,6 +103,8 @@ func (c *conversation) power(s *system) (device.Power, error) {
 	switch {
 	case slices.Contains(away, s.Status.State):
 		return device.Unknown, c.errorf(device.ErrUnreachable, "the BMC calls system %s %s; its power can't be known", s.uri, s.Status.State)
+	case s.PowerState == "PoweringOff": // by whosever word (S12), and still running (S2)
+		return device.Unknown, c.errorf(device.ErrStopping, "system %s is PoweringOff", s.uri)
 	case s.PowerState == "":
 		return device.Unknown, c.errorf(device.ErrUnsupported, "the BMC does not tell the power state of system %s", s.uri)
 	case p == device.Unknown:

@@ -63,7 +63,7 @@ func TestStates(t *testing.T) {
 		"on":                                   {power: "On", want: device.On, off: []string{get, post}, on: []string{get}},
 		"off gets no command (S9)":             {power: "Off", want: device.Off, off: []string{get}, on: []string{get, post}},
 		"off, and called disabled":             {power: "Off", state: "Disabled", want: device.Off, off: []string{get}, on: []string{get, post}},
-		"powering off still runs (S2)":         {power: "PoweringOff", want: device.On, off: []string{get, post}, on: []string{get, post}},
+		"powering off is neither (S2, S12)":    {power: "PoweringOff", off: []string{get, post}, on: []string{get, post}, err: "machine is on its way off: %s: system " + uri + " is PoweringOff"},
 		"powering on runs already":             {power: "PoweringOn", want: device.On, off: []string{get, post}, on: []string{get}},
 		"paused goes on where it was":          {power: "Paused", want: device.On, off: []string{get, post}, on: []string{get, post}},
 		"none is not off":                      {power: "", off: []string{get, post}, on: []string{get, post}, err: mute + "%s: the BMC does not tell the power state of system " + uri},

@@ -74,6 +74,9 @@ func (s *served) setFault(fault string) {
 		s.Refuse(http.MethodPost, resetURI, no)
 	case devicetest.AcceptAndIgnore, devicetest.Slow, devicetest.Early, devicetest.Lie:
 		s.Hold(true)
+	case devicetest.Stopping:
+		s.Hold(true)
+		s.Put(redfishtest.System{ID: "1", UUID: uuid, Power: redfishtest.PoweringOff})
 	case devicetest.WrongPassword:
 		word = changed
 	case devicetest.ResetConnection:
