@@ -10,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/device/set"
 	"github.com/nodefence/nodefence/shared/kube"
 )
@@ -47,7 +49,17 @@ func (b bindings) settings() config.Settings {
 	if b.AgentsDir != "" {
 		s.Find = func(name string) (device.Kind, error) { return agent.Kind(name, b.AgentsDir) }
 	}
+	s.Job = func(name string) (device.Kind, error) { return b.inJobs(name, nil) }
 	return s
+}
+
+// inJobs is the kind of an agent that runs in pods.
+func (b bindings) inJobs(name string, r job.Runner) (device.Kind, error) {
+	inner, err := agent.Declared(name, b.AgentsDir)
+	if err != nil {
+		return device.Kind{}, err
+	}
+	return job.Kind(inner, b.JobImages, r), nil
 }
 
 // Bind says which device switches a node, from its ConfigMaps and its
@@ -151,17 +163,21 @@ func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, m
 // Open reads the credentials of a binding, now, and opens its driver. They are
 // kept nowhere (S29).
 func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
+	return b.open(ctx, bound, nil)
+}
+
+// OpenFor is Open for a call that power makes.
+func (b bindings) OpenFor(ctx context.Context, bound *api.Binding, c power.Call) (device.Driver, error) {
+	return b.open(ctx, bound, &jobs{client: b.Client, namespace: b.JobsNamespace, call: c})
+}
+
+func (b bindings) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
 	if bound.Driver == config.SetDriver {
-		return b.openSet(ctx, bound)
+		return b.openSet(ctx, bound, r)
 	}
-	kind, ok := b.Drivers[bound.Driver]
-	if find := b.settings().Find; !ok && find != nil && strings.HasPrefix(bound.Driver, "fence_") {
-		var err error
-		if kind, err = find(bound.Driver); err != nil {
-			return nil, err
-		}
-	} else if !ok {
-		return nil, fmt.Errorf("driver %q is not in this build", bound.Driver)
+	kind, err := b.kind(bound, r)
+	if err != nil {
+		return nil, err
 	}
 	params, err := (&vault{bindings: b, kind: kind, read: map[string]map[string][]byte{}}).params(ctx, bound)
 	if err != nil {
@@ -170,11 +186,24 @@ func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 	return kind.Open(params)
 }
 
+func (b bindings) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
+	find := b.settings().Find
+	switch kind, ok := b.Drivers[bound.Driver]; {
+	case ok:
+		return kind, nil
+	case bound.Driver == job.Name:
+		return b.inJobs(bound.Params[job.AgentName], r)
+	case find != nil && strings.HasPrefix(bound.Driver, "fence_"):
+		return find(bound.Driver)
+	}
+	return device.Kind{}, fmt.Errorf("driver %q is not in this build", bound.Driver)
+}
+
 // openSet opens all devices of a set.
-func (b bindings) openSet(ctx context.Context, bound *api.Binding) (device.Driver, error) {
+func (b bindings) openSet(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
 	var members []set.Member
 	for _, m := range bound.Members {
-		d, err := b.Open(ctx, m.Binding())
+		d, err := b.open(ctx, m.Binding(), r)
 		if err != nil {
 			return nil, fmt.Errorf("device %s %s of the set: %w", m.Driver, m.Address, err)
 		}

@@ -51,7 +51,7 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 	c.power = &power.Power{
 		Client: c.client, Witness: c, Loop: &step.Loop{Me: invocationID},
 		Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return devices, nil },
-		Open: func(_ context.Context, b *api.Binding) (device.Driver, error) {
+		Open: func(_ context.Context, b *api.Binding, _ power.Call) (device.Driver, error) {
 			d, err := rack.Kind().Open(b.Params)
 			return &asking{d, c}, err
 		},

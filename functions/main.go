@@ -83,7 +83,7 @@ var table = map[string]func(Parts) run.Handler{
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.bindings().Open, Devices: p.bindings().Devices, Whose: p.bindings().Whose, Self: p.Self, Witness: p.Witness}
+		w := &power.Power{Client: p.Client, Open: p.bindings().OpenFor, Devices: p.bindings().Devices, Whose: p.bindings().Whose, Self: p.Self, Witness: p.Witness}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},
@@ -113,6 +113,11 @@ type Settings struct {
 	SecretsNamespace string `envconfig:"NODEFENCE_SECRETS_NAMESPACE" default:"nodefence-devices"`
 	// ChecksNamespace holds the Jobs of second evidence, and what they are made of.
 	ChecksNamespace string `envconfig:"NODEFENCE_CHECKS_NAMESPACE" default:"nodefence-checks"`
+	// JobsNamespace holds the Jobs of fence agents, and for moments what they are
+	// told.
+	JobsNamespace string `envconfig:"NODEFENCE_JOBS_NAMESPACE" default:"nodefence-jobs"`
+	// JobImages are what such Jobs may be made of.
+	JobImages []string `envconfig:"NODEFENCE_JOB_IMAGES"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.

@@ -141,7 +141,9 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	if left <= 0 || f != nil && (f.Open() || f.Status.Claim != nil && now.Before(f.Status.Claim.NotAfter.Time)) {
 		return false, nil
 	}
-	r, err := c.readDevice(ctx, b, left)
+	r, err := c.readDevice(ctx, b, left, Call{
+		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: recordOf("FenceTarget", c.target.ObjectMeta),
+	})
 	if err != nil && notLearnt(err) {
 		return false, err
 	}

@@ -23,10 +23,10 @@ const manualDriver = "manual"
 var errCredentials = errors.New("it can't be spoken with")
 
 // readDevice is one State call.
-func (p *Power) readDevice(ctx context.Context, b *api.Binding, left time.Duration) (device.Reading, error) {
+func (p *Power) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call Call) (device.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := p.Open(ctx, b)
+	d, err := p.Open(ctx, b, call)
 	if err != nil {
 		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
 	}

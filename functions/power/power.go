@@ -28,8 +28,8 @@ var Phases = []api.Phase{api.Fencing, api.PoweringOn}
 // Power is the function.
 type Power struct {
 	Client *kube.Client
-	// Open reads the credentials and opens the driver of a binding.
-	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	// Open reads the credentials and opens the driver of a binding, for one call.
+	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
 	// Devices are those of a node, in the order of its levels; what is wrong in its
 	// configuration is an Unfit.
 	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
@@ -103,7 +103,10 @@ func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := p.Open(ctx, bound)
+	d, err := p.Open(ctx, bound, Call{
+		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: recordOf("NodeFence", f.ObjectMeta),
+		Made: func(job string) { c.Jobs = append(c.Jobs, job) },
+	})
 	if err != nil {
 		return err
 	}

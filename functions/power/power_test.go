@@ -25,7 +25,9 @@ func TestAnotherMachineAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	rack := mem.NewRack(time.Now)
-	open := func(_ context.Context, b *api.Binding) (device.Driver, error) { return rack.Kind().Open(b.Params) }
+	open := func(_ context.Context, b *api.Binding, _ Call) (device.Driver, error) {
+		return rack.Kind().Open(b.Params)
+	}
 	for name, tc := range map[string]struct {
 		identity string
 		sources  []string

@@ -44,7 +44,9 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 			cloud.Put(ec2test.Instance{ID: id, State: state, Zone: "eu-west-1a"})
 			srv := httptest.NewServer(cloud)
 			defer srv.Close()
-			p := &Power{Client: client, Open: func(_ context.Context, b *api.Binding) (device.Driver, error) { return ec2.Kind().Open(b.Params) }}
+			p := &Power{Client: client, Open: func(_ context.Context, b *api.Binding, _ Call) (device.Driver, error) {
+				return ec2.Kind().Open(b.Params)
+			}}
 			f := asked(client.Clock().Now())
 			f.Spec.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease

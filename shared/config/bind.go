@@ -43,6 +43,13 @@ func (r *resolver) kind(m *method) (device.Kind, string, error) {
 		return device.Kind{}, "", m.at.errorf("agent_name is missing; known are %s", r.agents())
 	}
 	n := norm(e.value)
+	if _, ok := m.values["job_image"]; ok && r.s.Job != nil {
+		k, err := r.s.Job(n)
+		if err != nil {
+			return k, "", e.at.wrap(err)
+		}
+		return k, "", nil
+	}
 	if b, ok := builtin(n); ok {
 		return device.Kind{}, b, nil
 	}

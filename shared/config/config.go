@@ -36,6 +36,9 @@ type Settings struct {
 	Kinds map[string]device.Kind
 	// Find makes a driver of an agent for which there is none; it may be nil.
 	Find func(agent string) (device.Kind, error)
+	// Job makes a driver that runs an agent in pods, for methods with job_image; it
+	// may be nil.
+	Job func(agent string) (device.Kind, error)
 	// Agents are the drivers by agent name, with "_" in it and no "-".
 	Agents map[string]string
 	// Aliases are a driver's parameters by the names that agents have for them.

@@ -184,6 +184,7 @@ func (d *decision) noteCall() {
 	}
 	d.st.Claim = nil
 	d.st.Power.LastError = c.Err
+	d.noteJobs(c)
 	switch c.Call {
 	case api.CallRead:
 		if c.Power != "Off" {

@@ -108,6 +108,8 @@ type CallResult struct {
 	Stopping bool
 	// Wrong: the device answered for another machine than the one bound (S11).
 	Wrong bool
+	// Jobs are those in which an agent ran for it.
+	Jobs []string
 }
 
 // Brakes stop new fences and further Offs, never what was begun (S25).

@@ -136,15 +136,19 @@ type office struct {
 	*world
 	broker   *broker.Broker
 	handlers map[string]run.Handler
-	mu       sync.Mutex
-	used     map[right]bool
+	// images are what agents' Jobs may be made of.
+	images []string
+	mu     sync.Mutex
+	used   map[right]bool
 }
 
 func (o *office) open() {
 	o.t.Helper()
 	o.handlers = map[string]run.Handler{}
 	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker"} {
-		parts, err := functions.NewParts(o.ctx, rig.Settings(), o.as(name), o.logger(), freshRegistry())
+		settings := rig.Settings()
+		settings.JobImages = o.images
+		parts, err := functions.NewParts(o.ctx, settings, o.as(name), o.logger(), freshRegistry())
 		must(o.t, err)
 		parts.Sender = o
 		o.handlers[name] = functions.Handlers(parts)[name]

@@ -136,7 +136,7 @@ func bind(_ context.Context, n *corev1.Node) (*gate.Bound, error) {
 	}, nil
 }
 
-func (p process) open(_ context.Context, b *api.Binding) (device.Driver, error) {
+func (p process) open(_ context.Context, b *api.Binding, _ power.Call) (device.Driver, error) {
 	return driver{p, b.Address}, nil
 }
 

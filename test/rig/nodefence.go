@@ -27,7 +27,9 @@ type InProcess struct {
 
 // Settings are nodefence's defaults.
 func Settings() functions.Settings {
-	return functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks"}
+	return functions.Settings{
+		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", JobsNamespace: "nodefence-jobs",
+	}
 }
 
 // Start runs nodefence in this process. Change, if set, alters the options first.

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"k8s.io/client-go/rest"
@@ -91,6 +92,10 @@ func read(args []string, problems io.Writer) (options, error) {
 	fs.StringVar(&o.Namespace, "namespace", "nodefence-system", "`namespace` of the fence-config ConfigMaps")
 	fs.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "`namespace` of the devices' Secrets")
 	fs.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "`folder` of the ClusterLabs fence agents; they are asked for their metadata only")
+	fs.Func("job-images", "`images`, separated by commas, that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)", func(s string) error {
+		o.JobImages = strings.Split(s, ",")
+		return nil
+	})
 	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
 	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
 	if err := fs.Parse(args); err != nil {

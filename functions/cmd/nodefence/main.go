@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/reach"
 	"github.com/nodefence/nodefence/shared/run"
@@ -30,12 +32,18 @@ nodefence reach host:port [other:port...] connects to a machine and does nothing
 else: exit 0 if it answers, 1 if it is silent while another answers, 2 if that
 can't be told. The neighbours of second evidence run it.
 
+nodefence agent [call said] makes the one call that stands in a file by a fence
+agent, and leaves what came of it in another. The pods of driver job run it, with
+/nodefence/call and /dev/termination-log.
+
 It takes no other arguments. It is configured by its environment:
 
   NODEFENCE_FUNCTION           cleanup, gate, isolate, power, recover or waker (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of second evidence's Jobs (nodefence-checks)
+  NODEFENCE_JOBS_NAMESPACE     namespace of the fence agents' Jobs (nodefence-jobs)
+  NODEFENCE_JOB_IMAGES         images, by commas, that a method's job_image may name (none)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
   NODE_NAME                    the node that this runs on, which it does not fence
@@ -74,6 +82,10 @@ func main() {
 		code, words := reach.Command(context.Background(), os.Args[2:], os.Getenv(reach.HostIP))
 		fmt.Println(words)
 		os.Exit(code)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		at := append(os.Args[2:], job.File, job.Said)
+		os.Exit(job.Command(at[0], cmp.Or(os.Getenv("NODEFENCE_AGENTS_DIR"), "/usr/sbin"), at[1]))
 	}
 	if len(os.Args) > 1 {
 		fmt.Print(usage)

@@ -200,6 +200,12 @@ type NodeFenceStatus struct {
 	// Claim is the one device call that may be in flight (S7).
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
+	// Jobs are those in which a fence agent ran for this fence, the last 16, oldest
+	// first.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Jobs []string `json:"jobs,omitempty"`
 	// Evidence is since when, by our looks, each condition of the policy holds.
 	// +listType=atomic
 	// +optional

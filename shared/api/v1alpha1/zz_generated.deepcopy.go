@@ -1236,6 +1236,11 @@ func (in *NodeFenceStatus) DeepCopyInto(out *NodeFenceStatus) {
 		*out = new(Claim)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Jobs != nil {
+		in, out := &in.Jobs, &out.Jobs
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Evidence != nil {
 		in, out := &in.Evidence, &out.Evidence
 		*out = make([]Evidence, len(*in))

@@ -212,17 +212,17 @@ func TestMetadataIsAskedForOnce(t *testing.T) {
 	m := newMachine(t, devicetest.None)
 	again := func() {
 		t.Helper()
-		if _, err := Kind("fence_ours", m.dir); err != nil {
+		if _, err := Kind("fence_ours", m.Dir); err != nil {
 			t.Fatal(err)
 		}
 	}
 	again()
-	if got := m.read("asked"); got != "x\n" {
+	if got := m.Read("asked"); got != "x\n" {
 		t.Errorf("asked %q", got)
 	}
-	m.write("fence_ours", script+"# another\n")
+	m.Write("fence_ours", script+"# another\n")
 	again()
-	if got := m.read("asked"); got != "x\nx\n" {
+	if got := m.Read("asked"); got != "x\nx\n" {
 		t.Errorf("asked %q after a change", got)
 	}
 }

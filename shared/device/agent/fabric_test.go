@@ -12,34 +12,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/agent/agenttest"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
 // newPort is a switch's port, by our agent as one for fabrics.
 func newPort(t *testing.T, fault string) *machine {
 	t.Helper()
-	m := &machine{t: t, dir: t.TempDir()}
-	for name, text := range map[string]string{
-		"fence_ours": script, "metadata": fabricMetadata, "power": "1\n", "says": "1\n", "told": "", "outlets": "6,six\n7,seven\n",
-	} {
-		m.write(name, text)
-	}
-	m.setFault(fault)
-	k, err := Any("fence-ours", m.dir)
+	m := agenttest.New(t, fault)
+	m.Write("metadata", fabricMetadata)
+	k, err := Any("fence-ours", m.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if k.Scope != device.ScopeStorage || k.NoOn != "" {
 		t.Errorf("scope %q, no on %q", k.Scope, k.NoOn)
 	}
-	if _, err := Kind("fence-ours", m.dir); !errors.Is(err, device.ErrFabric) {
+	if _, err := Kind("fence-ours", m.Dir); !errors.Is(err, device.ErrFabric) {
 		t.Errorf("as a device for power: %v", err)
 	}
-	m.Driver, err = k.Open(map[string]string{"ip": "switch.example", "plug": "7", "login": "fence", "password": password})
+	d, err := k.Open(map[string]string{"ip": "switch.example", "plug": "7", "login": "fence", "password": password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return &machine{m, d}
 }
 
 var fabricMetadata = strings.NewReplacer(`<action name="on" automatic="0"/>`, `<action name="on" automatic="1"/>`, `<action name="reboot"/>`, ``).Replace(oursMetadata)
@@ -50,7 +46,7 @@ func TestFabricConformance(t *testing.T) {
 		Secrets: []string{password, changed, "hunter"},
 		New: func(t *testing.T, fault string) devicetest.Machine {
 			m := newPort(t, fault)
-			return devicetest.Machine{Driver: m, On: m.on, Commands: m.told, SetFault: m.setFault, Settle: m.settle}
+			return devicetest.Machine{Driver: m.Driver, On: m.Machine.On, Commands: m.Told, SetFault: m.SetFault, Settle: m.Settle}
 		},
 	})
 }

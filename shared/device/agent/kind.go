@@ -200,6 +200,8 @@ func (m *metadata) port(p map[string]string) int {
 		return n
 	}
 	switch {
+	case m.has("lanplus"):
+		return 623
 	case m.has("community"):
 		return 161
 	case yes("ssh"):

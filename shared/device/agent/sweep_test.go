@@ -15,12 +15,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-var update = flag.Bool("update", false, "write testdata/agents.txt anew")
+var update = flag.Bool("update", false, "write agents.txt anew")
 
-// swept is the version of the agents that testdata/agents.txt is about.
+// swept is the version of the agents that agents.txt is about.
 const swept = "4.12.1"
 
-const sweptFile = "testdata/agents.txt"
+const sweptFile = "agents.txt"
 
 // TestSweep: each agent that is installed has a driver or a reason why not. In
 // another version than the one that was looked through there may be new

@@ -1,0 +1,239 @@
+package functions
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/device/job"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// jobs runs the agents of one device call in Jobs.
+//
+// A pod is handed its call last: when its node has accepted it. Before that it can
+// do nothing, however late somebody brings it to life; from there its own node
+// bounds it, whatever becomes of the API server, the controllers, or of us.
+type jobs struct {
+	client    *kube.Client
+	namespace string
+	call      power.Call
+	// n numbers the Jobs of the call.
+	n int
+}
+
+const (
+	// look is between two looks at a pod.
+	look = 200 * time.Millisecond
+	// farewell is what is kept back of a call's time to end its pod, and to see that.
+	farewell = 3 * time.Second
+)
+
+// Run makes one call. It returns when the pod's container was seen to end, or
+// with what is to be known of one that was not.
+func (j *jobs) Run(ctx context.Context, c job.Call) (job.End, error) {
+	left := job.Longest
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	keep := min(farewell, left/4)
+	work, cancel := context.WithTimeout(ctx, left-keep)
+	defer cancel()
+	c.Limit = left - keep
+	stuck, err := j.alone(work)
+	if err != nil {
+		return job.End{}, err
+	}
+	j.n++
+	name := fmt.Sprintf("%s-%s-%d", j.of(), j.call.Holder, j.n)
+	err = j.client.CreateJob(work, j.job(name, c, left, stuck))
+	if err != nil && !errors.Is(err, kube.ErrConflict) { // by this very call, if it is there
+		return job.End{}, fmt.Errorf("make Job %s: %w", name, err)
+	}
+	if j.call.Made != nil {
+		j.call.Made(name)
+	}
+	end, handed, err := j.carry(work, name, c)
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), keep)
+	defer cancel()
+	if handed {
+		// Left, it goes with its Job.
+		_ = j.client.DeleteSecret(rest, j.namespace, name)
+	}
+	if err == nil {
+		return end, nil // the Job stays a while, for its log to be read
+	}
+	return j.stop(rest, name, handed, err)
+}
+
+// of names the calls of one node: many names are longer than a label.
+func (j *jobs) of() string {
+	sum := sha256.Sum256([]byte(j.call.Node))
+	return "call-" + hex.EncodeToString(sum[:8])
+}
+
+// alone waits for what may still act of the calls before this one, which happens
+// where a call came back without its pod having been seen to end (S7). A read
+// changes nothing, and is not waited for. It gives the nodes that keep a pod from
+// ending: there is no use in asking them again.
+func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
+	for {
+		pods, err := j.client.PodsLabelled(ctx, j.namespace, callsOf, j.of())
+		if err != nil {
+			return nil, err
+		}
+		stuck = nil
+		var acts *corev1.Pod
+		for i := range pods {
+			p := &pods[i]
+			if terminated(p) != nil || p.Spec.NodeName == "" {
+				continue
+			}
+			stuck = append(stuck, p.Spec.NodeName)
+			if j.mayAct(p) {
+				acts = p
+			}
+			if p.DeletionTimestamp == nil {
+				if err := j.client.DeletePod(ctx, p); err != nil {
+					return nil, fmt.Errorf("end pod %s: %w", p.Name, err)
+				}
+			}
+		}
+		if acts == nil {
+			slices.Sort(stuck)
+			return slices.Compact(stuck), nil
+		}
+		if err := sleep(ctx); err != nil {
+			return nil, fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
+		}
+	}
+}
+
+// mayAct tells whether a pod that was not seen to end may still switch something.
+// One that does not say until when may.
+func (j *jobs) mayAct(p *corev1.Pod) bool {
+	until, err := time.Parse(time.RFC3339, p.Annotations[actsUntil])
+	return p.Annotations[callIs] != "status" && (err != nil || j.client.Clock().Now().Before(until))
+}
+
+// carry brings a Job's pod to its end: wait for its node to accept it, hand it
+// the call, and wait for what comes of it. Handed tells that it may have the call.
+func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
+	for {
+		p, err := j.pod(ctx, name)
+		switch {
+		case err != nil:
+			return end, handed, err
+		case p == nil && handed:
+			return end, handed, errors.New("its pod is gone, and was not seen to end")
+		case p == nil:
+		case terminated(p) != nil && !handed:
+			return end, handed, errors.New("its pod ended before it had the call")
+		case terminated(p) != nil:
+			return *terminated(p), handed, nil
+		case p.Spec.NodeName == j.call.Node:
+			return end, handed, errors.New("its pod is on the very node that is to be fenced") // S13
+		case p.Status.Phase == corev1.PodFailed && !handed:
+			return end, handed, fmt.Errorf("node %s did not run its pod: %s %s", p.Spec.NodeName, p.Status.Reason, p.Status.Message)
+		case p.Status.StartTime != nil && !handed && p.DeletionTimestamp == nil:
+			handed = true // even if there is no answer
+			if end, ok := ctx.Deadline(); ok {
+				c.Limit = time.Until(end)
+			}
+			if err := j.client.CreateSecret(ctx, j.secret(name, p, c)); err != nil && !errors.Is(err, kube.ErrConflict) {
+				return end, handed, fmt.Errorf("hand it to the pod: %w", err)
+			}
+			continue
+		}
+		if err := sleep(ctx); err != nil {
+			return end, handed, fmt.Errorf("no time is left: %s", where(p))
+		}
+	}
+}
+
+// where is how far a pod came.
+func where(p *corev1.Pod) string {
+	if p == nil {
+		return "its pod was not made; the events of the Job may say why"
+	}
+	if p.Spec.NodeName == "" {
+		return "no node was found for its pod"
+	}
+	words := "its pod is on node " + p.Spec.NodeName
+	for _, s := range p.Status.ContainerStatuses {
+		if s.State.Waiting != nil {
+			words += ", and its container waits: " + s.State.Waiting.Reason + " " + s.State.Waiting.Message
+		}
+	}
+	return words
+}
+
+// pod is a Job's own; nil if there is none (yet, or any more).
+func (j *jobs) pod(ctx context.Context, name string) (*corev1.Pod, error) {
+	pods, err := j.client.PodsLabelled(ctx, j.namespace, "batch.kubernetes.io/job-name", name)
+	if err != nil || len(pods) == 0 {
+		return nil, err
+	}
+	if len(pods) > 1 {
+		return nil, fmt.Errorf("job %s has %d pods, and should have one", name, len(pods))
+	}
+	return &pods[0], nil
+}
+
+// terminated is the end of a pod's container, as its kubelet saw it; nil if it
+// did not. A pod's phase is no such thing: controllers set it too.
+func terminated(p *corev1.Pod) *job.End {
+	for _, s := range p.Status.ContainerStatuses {
+		if t := s.State.Terminated; t != nil && s.Name == container {
+			return &job.End{Code: int(t.ExitCode), Said: t.Message}
+		}
+	}
+	return nil
+}
+
+// stop ends a call whose time is over. A pod that was not handed its call never
+// does anything, and goes with its Job. Of any other the end is looked for, and
+// what is not seen is said (S10).
+func (j *jobs) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
+	if !handed {
+		if made, err := j.client.Job(ctx, j.namespace, name); err == nil && made != nil {
+			_ = j.client.DeleteJob(ctx, j.namespace, name, made.UID) // left, it ends by its own deadline
+		}
+		return job.End{}, fmt.Errorf("job %s: %w", name, why)
+	}
+	asked := false
+	for {
+		p, err := j.pod(ctx, name)
+		switch {
+		case err != nil:
+			return job.End{}, fmt.Errorf("job %s: %w; then it was looked for, and not seen to end: %w", name, why, err)
+		case p == nil:
+			return job.End{}, fmt.Errorf("job %s: %w; its pod is gone, and was not seen to end", name, why)
+		case terminated(p) != nil:
+			return *terminated(p), nil
+		case !asked && p.DeletionTimestamp == nil:
+			asked = j.client.DeletePod(ctx, p) == nil
+		}
+		if err := sleep(ctx); err != nil {
+			return job.End{}, fmt.Errorf("job %s: %w; its pod on node %s was not seen to end, and may act until %s", name, why, p.Spec.NodeName, p.Annotations[actsUntil])
+		}
+	}
+}
+
+func sleep(ctx context.Context) error {
+	t := time.NewTimer(look)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

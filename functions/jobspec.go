@@ -1,0 +1,117 @@
+package functions
+
+import (
+	"encoding/json"
+	"path"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/shared/device/job"
+)
+
+const (
+	// callsOf labels the Jobs and pods of one node's calls.
+	callsOf = "nodefence.io/calls-of"
+	// callIs and actsUntil annotate a pod: what it is to do, and from when it can't
+	// any more, by the API server's clock, even if nobody sees it end.
+	callIs    = "nodefence.io/call"
+	actsUntil = "nodefence.io/acts-until"
+	// container is the name of the one that runs the agent.
+	container = "agent"
+)
+
+// job is a call's Job: one try, with the call's deadline, elsewhere, without any
+// rights.
+//
+// The pod has a deadline too, so that its kubelet keeps it with nobody's help;
+// and a second of grace, because a pod without any is gone from the API server
+// before its kubelet has ended it, and its end would never be seen.
+func (j *jobs) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
+	none, one, ttl, no := int32(0), int32(1), int32(600), false
+	whole, deadline, grace := seconds(left), seconds(c.Limit), int64(1)
+	meta := metav1.ObjectMeta{
+		Labels: map[string]string{"app.kubernetes.io/part-of": "nodefence", callsOf: j.of()},
+		Annotations: map[string]string{
+			"nodefence.io/node": j.call.Node, callIs: c.Action,
+			actsUntil: j.client.Clock().Now().Add(c.Limit + 2*job.Longest + farewell).Format(time.RFC3339),
+		},
+	}
+	made := &batchv1.Job{
+		ObjectMeta: *meta.DeepCopy(),
+		Spec: batchv1.JobSpec{
+			BackoffLimit: &none, Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &whole, TTLSecondsAfterFinished: &ttl,
+			Template: corev1.PodTemplateSpec{ObjectMeta: meta, Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
+				AutomountServiceAccountToken: &no, EnableServiceLinks: &no, Affinity: elsewhere(append(stuck, j.call.Node)),
+			}},
+		},
+	}
+	made.Name, made.Namespace = name, j.namespace
+	made.OwnerReferences = []metav1.OwnerReference{j.call.Record}
+	confine(&made.Spec.Template.Spec, name, c.Image)
+	return made
+}
+
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// elsewhere keeps a pod off some nodes.
+func elsewhere(nodes []string) *corev1.Affinity {
+	term := corev1.NodeSelectorTerm{}
+	for _, n := range nodes { // a field selector takes one value
+		term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpNotIn, Values: []string{n},
+		})
+	}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}},
+	}}
+}
+
+// confine gives a pod its one container. What it is to do comes from a file that
+// is not there yet, in the memory of its node and nowhere else (S29).
+func confine(spec *corev1.PodSpec, secret, image string) {
+	yes, no, user, mode := true, false, int64(65532), int32(0o444)
+	spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	small := resource.MustParse("16Mi")
+	spec.Volumes = []corev1.Volume{
+		{Name: "call", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode}}},
+		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &small}}},
+	}
+	spec.Containers = []corev1.Container{{
+		Name: container, Image: image, Args: []string{"agent"}, ImagePullPolicy: corev1.PullIfNotPresent,
+		TerminationMessagePath: job.Said, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		VolumeMounts: []corev1.VolumeMount{{Name: "call", MountPath: path.Dir(job.File), ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")},
+		},
+		SecurityContext: &corev1.SecurityContext{
+			ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}}
+}
+
+// secret is the call, for one pod of one node. It goes with its Job, should
+// nobody delete it before.
+func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) *corev1.Secret {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	yes, no := true, false
+	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.File): text}}
+	s.Name, s.Namespace, s.Labels = name, j.namespace, map[string]string{"app.kubernetes.io/part-of": "nodefence"}
+	for _, o := range p.OwnerReferences {
+		if o.Kind == "Job" && o.Name == name {
+			o.Controller, o.BlockOwnerDeletion = &no, &no
+			s.OwnerReferences = append(s.OwnerReferences, o)
+		}
+	}
+	return s
+}

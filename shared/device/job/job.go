@@ -1,0 +1,225 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// Name of the driver.
+const Name = "job"
+
+// The parameters that it has besides the agent's.
+const (
+	AgentName = "agent_name"
+	Image     = "job_image"
+)
+
+// Longest is how long a call's agent may run, counted from when its pod's node
+// received the call, and how long a pod may wait for that.
+const Longest = 20 * time.Second
+
+// late is how long after a call came back without its pod's end having been seen
+// the pod may still act: its node received the call until Longest after it had
+// accepted the pod, which it did before the call came back; and from there the
+// agent has Longest. Both are measured by the node that the pod is on, with
+// nobody's help.
+const late = 2 * Longest
+
+// Call is one word with one device.
+type Call struct {
+	// Image is what the pod is made of. It is not told to the pod.
+	Image string `json:"-"`
+	Agent string `json:"agent"`
+	// Action is status, off or on.
+	Action string `json:"action"`
+	// Params have the device's secrets, so that a Call is kept in a Secret and
+	// nowhere else (S29).
+	Params map[string]string `json:"params"`
+	// Limit is how long the agent may run, from when the pod's node received this.
+	Limit time.Duration `json:"limit"`
+}
+
+// End is the end of a call's container, as it was seen.
+type End struct {
+	Code int
+	// Said is what it wrote about its end.
+	Said string
+}
+
+// Runner runs a call in a pod on another machine than the one that is fenced,
+// and returns when that has ended. An error says that its end was not seen: then
+// it may act for as long as a Kind's EffectDelay says, and not longer.
+type Runner interface {
+	Run(ctx context.Context, c Call) (End, error)
+}
+
+// Kind runs an agent in pods. Images are those that a configuration may name:
+// what runs there is handed a device's credentials, and chosen by whoever
+// installs nodefence. Without a runner it only checks.
+func Kind(agent device.Kind, images []string, r Runner) device.Kind {
+	k := agent
+	k.Name = Name
+	k.EffectDelay += late
+	k.Params = append([]device.Param{
+		{Name: AgentName, Required: true, Doc: "the fence agent that the pod runs"},
+		{Name: Image, Required: true, Doc: "the image that has nodefence and the agent"},
+	}, agent.Params...)
+	k.Address = func(p map[string]string) (string, error) {
+		if err := allowed(images, p[Image]); err != nil {
+			return "", err
+		}
+		return agent.Address(agents(p))
+	}
+	k.Open = func(p map[string]string) (device.Driver, error) {
+		if err := allowed(images, p[Image]); err != nil {
+			return nil, err
+		}
+		if _, err := agent.Open(agents(p)); err != nil {
+			return nil, err
+		}
+		at, err := agent.Address(agents(p))
+		if err != nil {
+			return nil, err
+		}
+		d := &driver{call: Call{Image: p[Image], Agent: agent.Name, Params: agents(p)}, at: at, runner: r}
+		for _, q := range agent.Params {
+			if q.Secret {
+				d.secrets = append(d.secrets, q.Name)
+			}
+		}
+		return d, nil
+	}
+	return k
+}
+
+// agents are the agent's own parameters.
+func agents(p map[string]string) map[string]string {
+	p = maps.Clone(p)
+	delete(p, AgentName)
+	delete(p, Image)
+	return p
+}
+
+func allowed(images []string, image string) error {
+	switch {
+	case slices.Contains(images, image) && image != "":
+		return nil
+	case len(images) == 0:
+		return fmt.Errorf("%s is refused: no image is allowed here; set NODEFENCE_JOB_IMAGES of the functions to those that may be handed the devices' credentials", Image)
+	}
+	return fmt.Errorf("%s %q is none of those that NODEFENCE_JOB_IMAGES allows: %s", Image, image, strings.Join(images, ", "))
+}
+
+// driver is one machine's, by one agent.
+type driver struct {
+	call   Call
+	at     string
+	runner Runner
+	// secrets are the names of the parameters that are.
+	secrets []string
+}
+
+// State reads the power.
+func (d *driver) State(ctx context.Context) (device.Reading, error) {
+	e, a, err := d.do(ctx, "status")
+	switch {
+	case err != nil:
+		return device.Reading{}, err
+	case e.Code == codeOn && a.Power == device.On, e.Code == codeOff && a.Power == device.Off:
+		return device.Reading{Power: a.Power}, nil
+	}
+	return device.Reading{}, d.errorf(device.ErrUnsupported, "status", fmt.Sprintf("it exits with %d, and says power %q", e.Code, a.Power))
+}
+
+// Off cuts the power.
+func (d *driver) Off(ctx context.Context) error { return d.control(ctx, "off") }
+
+// On switches it on.
+func (d *driver) On(ctx context.Context) error { return d.control(ctx, "on") }
+
+func (d *driver) control(ctx context.Context, action string) error {
+	e, a, err := d.do(ctx, action)
+	if err == nil && (e.Code != codeDone || a.Power != device.Unknown) {
+		err = d.errorf(device.ErrUnsupported, action, fmt.Sprintf("it exits with %d, and says power %q", e.Code, a.Power))
+	}
+	return err
+}
+
+// do runs one call and gives what its pod said at its end. The code alone says
+// nothing: an interpreter that can't find the agent ends with that of off.
+func (d *driver) do(ctx context.Context, action string) (End, answer, error) {
+	if err := ctx.Err(); err != nil {
+		return End{}, answer{}, d.errorf(device.ErrUnreachable, action, "no time is left for it")
+	}
+	if d.runner == nil {
+		return End{}, answer{}, d.errorf(device.ErrUnsupported, action, "nothing here runs Jobs")
+	}
+	c := d.call
+	c.Action = action
+	e, err := d.runner.Run(ctx, c)
+	if err != nil {
+		return End{}, answer{}, d.errorf(device.ErrUnreachable, action, err.Error())
+	}
+	var a answer
+	switch said := json.Unmarshal([]byte(e.Said), &a); {
+	case said == nil && a.Error != "":
+		return End{}, answer{}, d.errorf(a.kind(), action, a.Error)
+	case said != nil || a.Action != action:
+		return End{}, answer{}, d.mute(action, e)
+	}
+	return e, a, nil
+}
+
+// mute is for a pod that ended without a word.
+func (d *driver) mute(action string, e End) error {
+	if e.Code > 128 {
+		return d.errorf(device.ErrUnreachable, action, fmt.Sprintf("its container was killed by signal %d", e.Code-128))
+	}
+	return d.errorf(device.ErrUnsupported, action, fmt.Sprintf("its container exits with %d and does not answer; the image must run nodefence, see shared/device/job", e.Code))
+}
+
+// most is how much of what went wrong is kept.
+const most = 240
+
+func (d *driver) errorf(kind error, action, why string) error {
+	why = strings.Join(strings.Fields(strings.ToValidUTF8(d.scrub(why), "?")), " ")
+	if r := []rune(why); len(r) > most {
+		why = string(r[:most]) + "…"
+	}
+	return fmt.Errorf("%w: %s in a Job, %s of %s: %s", kind, d.call.Agent, action, d.at, why)
+}
+
+// scrub takes out the secrets, should anybody on the way ever tell one (S29).
+// What the agent says is scrubbed in its pod already.
+func (d *driver) scrub(s string) string {
+	for _, name := range d.secrets {
+		if v := d.call.Params[name]; v != "" {
+			s = strings.ReplaceAll(s, v, "(redacted)")
+		}
+	}
+	return s
+}
+
+// kinds are the words of errors, as they go from a pod to us.
+var kinds = map[string]error{
+	"unreachable": device.ErrUnreachable, "denied": device.ErrDenied, "unsupported": device.ErrUnsupported,
+	"conflict": device.ErrConflict, "unknown": device.ErrUnknown, "stopping": device.ErrStopping,
+}
+
+// kindOf is the word of an error and what it says besides.
+func kindOf(err error) (word, text string) {
+	for _, w := range slices.Sorted(maps.Keys(kinds)) {
+		if k := kinds[w]; errors.Is(err, k) {
+			return w, strings.TrimPrefix(err.Error(), k.Error()+": ")
+		}
+	}
+	return "unsupported", err.Error()
+}
