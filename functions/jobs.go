@@ -145,7 +145,7 @@ func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End,
 		case p.Status.StartTime != nil && !handed && p.DeletionTimestamp == nil:
 			handed = true // even if there is no answer
 			if end, ok := ctx.Deadline(); ok {
-				c.Limit = time.Until(end)
+				c.Left = time.Until(end)
 			}
 			if err := j.client.CreateSecret(ctx, j.secret(name, p, c)); err != nil && !errors.Is(err, kube.ErrConflict) {
 				return end, handed, fmt.Errorf("hand it to the pod: %w", err)

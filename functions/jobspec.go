@@ -37,7 +37,7 @@ func (j *jobs) job(name string, c job.Call, left time.Duration, stuck []string) 
 		Labels: map[string]string{"app.kubernetes.io/part-of": "nodefence", callsOf: j.of()},
 		Annotations: map[string]string{
 			"nodefence.io/node": j.call.Node, callIs: c.Action,
-			actsUntil: j.client.Clock().Now().Add(c.Limit + 2*job.Longest + farewell).Format(time.RFC3339),
+			actsUntil: j.client.Clock().Now().Add(left + job.Late).Format(time.RFC3339),
 		},
 	}
 	made := &batchv1.Job{
@@ -72,7 +72,8 @@ func elsewhere(nodes []string) *corev1.Affinity {
 }
 
 // confine gives a pod its one container. What it is to do comes from a file that
-// is not there yet, in the memory of its node and nowhere else (S29).
+// is not there yet, in the memory of its node and nowhere else (S29). By the
+// other folder, which the node makes at once, the pod sees since when it waits.
 func confine(spec *corev1.PodSpec, secret, image string) {
 	yes, no, user, mode := true, false, int64(65532), int32(0o444)
 	spec.SecurityContext = &corev1.PodSecurityContext{
@@ -80,13 +81,16 @@ func confine(spec *corev1.PodSpec, secret, image string) {
 	}
 	small := resource.MustParse("16Mi")
 	spec.Volumes = []corev1.Volume{
-		{Name: "call", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode}}},
+		{Name: "given", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode}}},
+		{Name: "accepted", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &small}}},
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &small}}},
 	}
 	spec.Containers = []corev1.Container{{
 		Name: container, Image: image, Args: []string{"agent"}, ImagePullPolicy: corev1.PullIfNotPresent,
 		TerminationMessagePath: job.Said, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
-		VolumeMounts: []corev1.VolumeMount{{Name: "call", MountPath: path.Dir(job.File), ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "given", MountPath: path.Dir(job.Given), ReadOnly: true}, {Name: "accepted", MountPath: job.Accepted, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"},
+		},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")},
@@ -105,7 +109,7 @@ func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) *corev1.Secret {
 		panic(err) // strings and numbers
 	}
 	yes, no := true, false
-	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.File): text}}
+	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.Given): text}}
 	s.Name, s.Namespace, s.Labels = name, j.namespace, map[string]string{"app.kubernetes.io/part-of": "nodefence"}
 	for _, o := range p.OwnerReferences {
 		if o.Kind == "Job" && o.Name == name {

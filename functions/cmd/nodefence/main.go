@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,9 +31,10 @@ nodefence reach host:port [other:port...] connects to a machine and does nothing
 else: exit 0 if it answers, 1 if it is silent while another answers, 2 if that
 can't be told. The neighbours of second evidence run it.
 
-nodefence agent [call said] makes the one call that stands in a file by a fence
-agent, and leaves what came of it in another. The pods of driver job run it, with
-/nodefence/call and /dev/termination-log.
+nodefence agent [given accepted said] makes the one call that stands in a file by a
+fence agent, for some seconds from when a folder was made, and leaves what came of it
+in another file. The pods of driver job run it, with /nodefence/given/call,
+/nodefence/accepted and /dev/termination-log.
 
 It takes no other arguments. It is configured by its environment:
 
@@ -84,8 +84,8 @@ func main() {
 		os.Exit(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		at := append(os.Args[2:], job.File, job.Said)
-		os.Exit(job.Command(at[0], cmp.Or(os.Getenv("NODEFENCE_AGENTS_DIR"), "/usr/sbin"), at[1]))
+		at := append(os.Args[2:], "", "", "")
+		os.Exit(job.Command(job.Paths{Given: at[0], Accepted: at[1], Said: at[2], Agents: os.Getenv("NODEFENCE_AGENTS_DIR")}))
 	}
 	if len(os.Args) > 1 {
 		fmt.Print(usage)

@@ -22,16 +22,15 @@ const (
 	Image     = "job_image"
 )
 
-// Longest is how long a call's agent may run, counted from when its pod's node
-// received the call, and how long a pod may wait for that.
+// Longest is how long a pod may act, from when its node has accepted it.
 const Longest = 20 * time.Second
 
-// late is how long after a call came back without its pod's end having been seen
-// the pod may still act: its node received the call until Longest after it had
-// accepted the pod, which it did before the call came back; and from there the
-// agent has Longest. Both are measured by the node that the pod is on, with
-// nobody's help.
-const late = 2 * Longest
+// Late is how long after a call came back without its pod's end having been seen
+// the pod may still act: its node had accepted it before it was handed the call,
+// and from there it has Longest, by its own node's clock and with nobody's help.
+// The rest is for a node that says that it has accepted a pod and makes its
+// folders a little later.
+const Late = Longest + 5*time.Second
 
 // Call is one word with one device.
 type Call struct {
@@ -43,8 +42,10 @@ type Call struct {
 	// Params have the device's secrets, so that a Call is kept in a Secret and
 	// nowhere else (S29).
 	Params map[string]string `json:"params"`
-	// Limit is how long the agent may run, from when the pod's node received this.
+	// Limit is how long the pod may act, from when its node has accepted it.
 	Limit time.Duration `json:"limit"`
+	// Left is what of it is of use to whoever waits, from when this was handed over.
+	Left time.Duration `json:"left"`
 }
 
 // End is the end of a call's container, as it was seen.
@@ -67,7 +68,7 @@ type Runner interface {
 func Kind(agent device.Kind, images []string, r Runner) device.Kind {
 	k := agent
 	k.Name = Name
-	k.EffectDelay += late
+	k.EffectDelay += Late
 	k.Params = append([]device.Param{
 		{Name: AgentName, Required: true, Doc: "the fence agent that the pod runs"},
 		{Name: Image, Required: true, Doc: "the image that has nodefence and the agent"},

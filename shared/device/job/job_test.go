@@ -28,8 +28,11 @@ const image = "registry.example/agents:1"
 // TestMain lets this binary be what runs in a pod: `nodefence agent`.
 func TestMain(m *testing.M) {
 	agent.Supervise()
-	if len(os.Args) == 5 && os.Args[1] == "agent" {
-		os.Exit(job.Command(os.Args[2], os.Args[3], os.Args[4]))
+	if len(os.Args) == 4 && os.Args[1] == "agent" {
+		pod := os.Args[2]
+		os.Exit(job.Command(job.Paths{
+			Given: filepath.Join(pod, "call"), Accepted: filepath.Join(pod, "accepted"), Said: filepath.Join(pod, "said"), Agents: os.Args[3],
+		}))
 	}
 	os.Exit(m.Run())
 }
@@ -42,8 +45,8 @@ type processes struct {
 	dir string
 	// spoil changes what the call's end looks like.
 	spoil func(*job.End)
-	// received is how long ago the node received the call when it is started.
-	received time.Duration
+	// accepted is how long ago the node accepted the pod when it is started.
+	accepted time.Duration
 }
 
 func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
@@ -51,24 +54,21 @@ func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
 	if err != nil {
 		return job.End{}, err
 	}
-	c.Limit = job.Longest
+	c.Limit, c.Left = job.Longest, job.Longest
 	text, err := json.Marshal(c)
 	if err != nil {
 		return job.End{}, err
 	}
-	call, said := filepath.Join(dir, "call"), filepath.Join(dir, "said")
-	if err := os.WriteFile(call, text, 0o600); err != nil {
-		return job.End{}, err
-	}
-	at := time.Now().Add(-p.received)
-	if err := os.Chtimes(call, at, at); err != nil {
+	accepted, at := filepath.Join(dir, "accepted"), time.Now().Add(-p.accepted)
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "call"), text, 0o600), os.Mkdir(accepted, 0o700), os.Chtimes(accepted, at, at))
+	if err != nil {
 		return job.End{}, err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return job.End{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, "agent", call, p.dir, said)
+	cmd := exec.CommandContext(ctx, self, "agent", dir, p.dir)
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		return job.End{}, errors.New("its pod was not seen to end: " + ctx.Err().Error())
@@ -76,7 +76,7 @@ func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
 	if _, ended := err.(*exec.ExitError); err != nil && !ended {
 		return job.End{}, err
 	}
-	words, _ := os.ReadFile(said) // none is a way to end, too
+	words, _ := os.ReadFile(filepath.Join(dir, "said")) // none is a way to end, too
 	e := job.End{Code: cmd.ProcessState.ExitCode(), Said: string(words)}
 	if p.spoil != nil {
 		p.spoil(&e)
@@ -118,7 +118,7 @@ func TestEnds(t *testing.T) {
 	const at = ": fence_ours in a Job, status of pdu.example#7: "
 	for name, tc := range map[string]struct {
 		spoil    func(*job.End)
-		received time.Duration
+		accepted time.Duration
 		want     device.Power
 		err      string
 	}{
@@ -141,14 +141,14 @@ func TestEnds(t *testing.T) {
 			text, _ := json.Marshal(map[string]string{"action": "status", "kind": "denied", "error": "not with " + agenttest.Password})
 			*e = job.End{Code: 1, Said: string(text)}
 		}, err: device.ErrDenied.Error() + at + "not with (redacted)"},
-		"started when its time is over": {received: job.Longest + time.Second,
-			err: device.ErrUnreachable.Error() + at + "the call came to its node 21"},
-		"received in the future": {received: -time.Hour,
-			err: device.ErrUnreachable.Error() + at + "the call came to its node -"},
+		"started when its time is over": {accepted: job.Longest + time.Second,
+			err: device.ErrUnreachable.Error() + at + "the pod was accepted 21"},
+		"accepted in the future": {accepted: -time.Hour,
+			err: device.ErrUnreachable.Error() + at + "the pod was accepted -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := agenttest.New(t, devicetest.None)
-			r, err := open(t, &processes{t: t, dir: m.Dir, spoil: tc.spoil, received: tc.received}).State(t.Context())
+			r, err := open(t, &processes{t: t, dir: m.Dir, spoil: tc.spoil, accepted: tc.accepted}).State(t.Context())
 			if err != nil {
 				if r != (device.Reading{}) || tc.err == "" || !strings.HasPrefix(err.Error(), tc.err) {
 					t.Errorf("%+v, %v\nwant %s", r, err, tc.err)
@@ -165,7 +165,7 @@ func TestEnds(t *testing.T) {
 // TestLate: a call whose time was over before its container started sends nothing (S10).
 func TestLate(t *testing.T) {
 	m := agenttest.New(t, devicetest.None)
-	d := open(t, &processes{t: t, dir: m.Dir, received: job.Longest})
+	d := open(t, &processes{t: t, dir: m.Dir, accepted: job.Longest})
 	for name, call := range map[string]func(context.Context) error{"off": d.Off, "on": d.On} {
 		if err := call(t.Context()); !errors.Is(err, device.ErrUnreachable) {
 			t.Errorf("%s: %v", name, err)
@@ -221,7 +221,7 @@ func opened(name string, images []string, change map[string]string) error {
 		}
 	}
 	k := job.Kind(inner, images, nil)
-	if k.Name != "job" || k.EffectDelay != inner.EffectDelay+2*job.Longest {
+	if k.Name != "job" || k.EffectDelay != inner.EffectDelay+job.Late {
 		return fmt.Errorf("kind %s, effect delay %s", k.Name, k.EffectDelay)
 	}
 	_, err = k.Open(p)

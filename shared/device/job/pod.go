@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,13 @@ const (
 	codeOff    = 2
 )
 
-// File is where a pod finds its call, and Said where it leaves what came of it,
-// for the kubelet to tell.
+// Given is where a pod finds its call, Accepted a folder that its node makes when
+// it accepts the pod, and Said where the pod leaves what came of it, for the
+// kubelet to tell.
 const (
-	File = "/nodefence/call"
-	Said = "/dev/termination-log"
+	Given    = "/nodefence/given/call"
+	Accepted = "/nodefence/accepted"
+	Said     = "/dev/termination-log"
 )
 
 // answer is what a pod says at its end.
@@ -44,11 +47,16 @@ func (a answer) kind() error {
 	return device.ErrUnsupported
 }
 
-// Command is `nodefence agent`: it makes the one call that it finds in a file, by
-// an agent in dir, and leaves what came of it in another file. It gives the code
-// to exit with.
-func Command(file, dir, said string) int {
-	action, r, err := serve(file, dir)
+// Paths are where a pod finds what it needs. Whatever of them is empty is where
+// Jobs have it.
+type Paths struct{ Given, Accepted, Said, Agents string }
+
+// Command is `nodefence agent`: it makes the one call that it was given, and
+// leaves what came of it. It gives the code to exit with.
+func Command(at Paths) int {
+	at.Given, at.Accepted, at.Said = cmp.Or(at.Given, Given), cmp.Or(at.Accepted, Accepted), cmp.Or(at.Said, Said)
+	at.Agents = cmp.Or(at.Agents, "/usr/sbin")
+	action, r, err := serve(at)
 	a, code := answer{Action: action, Power: r.Power}, codeDone
 	switch {
 	case err != nil:
@@ -59,7 +67,7 @@ func Command(file, dir, said string) int {
 	}
 	text, err := json.Marshal(a)
 	if err == nil {
-		err = os.WriteFile(said, text, 0o600)
+		err = os.WriteFile(at.Said, text, 0o600)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "nodefence agent:", err)
@@ -70,19 +78,24 @@ func Command(file, dir, said string) int {
 }
 
 // serve makes the call, if there is time left for it. Its time began when this
-// node received the file, however long it took from there to start the container.
-func serve(file, dir string) (action string, r device.Reading, err error) {
-	c, received, err := read(file)
+// node accepted the pod, however long it took from there to be handed the call,
+// to pull an image, and to start the container.
+func serve(at Paths) (action string, r device.Reading, err error) {
+	c, err := read(at.Given)
 	if err != nil {
 		return "", r, err
 	}
-	age := time.Since(received)
-	if age < 0 || age >= c.Limit || c.Limit > Longest {
-		return c.Action, r, fmt.Errorf("%w: the call came to its node %s before the agent could be started, and holds for %s", device.ErrUnreachable, age.Round(time.Millisecond), c.Limit)
+	accepted, err := os.Stat(at.Accepted)
+	if err != nil {
+		return c.Action, r, fmt.Errorf("see when the pod was accepted: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.Limit-age)
+	age := time.Since(accepted.ModTime())
+	if age < 0 || age >= c.Limit || c.Limit > Longest {
+		return c.Action, r, fmt.Errorf("%w: the pod was accepted %s before the agent could be started, and has %s", device.ErrUnreachable, age.Round(time.Millisecond), c.Limit)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(c.Left, c.Limit-age))
 	defer cancel()
-	k, err := agent.Kind(c.Agent, dir)
+	k, err := agent.Kind(c.Agent, at.Agents)
 	if err != nil {
 		return c.Action, r, err
 	}
@@ -103,18 +116,13 @@ func serve(file, dir string) (action string, r device.Reading, err error) {
 	return c.Action, r, err
 }
 
-// read takes the call, and when it was written here.
-func read(file string) (c Call, received time.Time, err error) {
-	at, err := os.Stat(file)
-	if err != nil {
-		return c, received, fmt.Errorf("find the call: %w", err)
-	}
+func read(file string) (c Call, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return c, received, fmt.Errorf("read the call: %w", err)
+		return c, fmt.Errorf("read the call: %w", err)
 	}
 	if json.Unmarshal(text, &c) != nil {
-		return c, received, errors.New("the call is not one of nodefence") // its error could show a secret
+		return c, errors.New("the call is not one of nodefence") // its error could show a secret
 	}
-	return c, at.ModTime(), nil
+	return c, nil
 }
