@@ -51,7 +51,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 2}\n"))
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceTarget\nmetadata: {name: gone}\nstatus: {node: gone, nodeUID: x}\n"))
-	o := &office{world: w, used: map[right]bool{}}
+	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second}
 	o.open()
 
 	// A node dies, whose BMC's password a person left in the ConfigMap.
@@ -138,6 +138,8 @@ type office struct {
 	handlers map[string]run.Handler
 	// images are what agents' Jobs may be made of.
 	images []string
+	// checks is how often each node's devices are read while nothing has failed.
+	checks time.Duration
 	mu     sync.Mutex
 	used   map[right]bool
 }
@@ -169,7 +171,7 @@ func (o *office) source() {
 	must(o.t, err)
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: o, Logger: o.logger(), Source: events.SourceOf(id),
-		Namespace: "nodefence-system", Identity: "test", Elect: true, CheckEvery: 3 * time.Second,
+		Namespace: "nodefence-system", Identity: "test", Elect: true, CheckEvery: o.checks,
 	})
 	must(o.t, err)
 	ctx, stop := context.WithCancel(o.ctx)
