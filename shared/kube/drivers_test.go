@@ -1,0 +1,62 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// TestForDrivers: what the API server says, in the one word that tells an operator
+// what to mend.
+func TestForDrivers(t *testing.T) {
+	const kind = "/apis/example.io/v1/things"
+	const path = kind + "/a"
+	for name, tc := range map[string]struct {
+		code                        int
+		reason                      metav1.StatusReason
+		get, create, update, remove error
+	}{
+		"nobody":    {http.StatusUnauthorized, metav1.StatusReasonUnauthorized, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
+		"forbidden": {http.StatusForbidden, metav1.StatusReasonForbidden, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
+		"none":      {http.StatusNotFound, metav1.StatusReasonNotFound, nil, device.ErrUnsupported, device.ErrConflict, nil},
+		"written":   {http.StatusConflict, metav1.StatusReasonConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
+		"there":     {http.StatusConflict, metav1.StatusReasonAlreadyExists, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
+		"invalid":   {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported},
+		"broken":    {http.StatusInternalServerError, metav1.StatusReasonInternalError, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			for _, p := range []string{kind, path} {
+				f.answer[p] = func(w http.ResponseWriter, _ request) {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(tc.code)
+					_ = json.NewEncoder(w).Encode(metav1.Status{
+						TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure",
+						Message: "words of\n the API server", Reason: tc.reason, Code: int32(tc.code),
+					})
+				}
+			}
+			c := f.ForDrivers()
+			doc, err := c.Get(t.Context(), path)
+			if doc != nil {
+				t.Errorf("read %s", doc)
+			}
+			for call, got := range map[string]struct{ err, want error }{
+				"get":    {err, tc.get},
+				"create": {c.Create(t.Context(), kind, []byte(`{}`)), tc.create},
+				"update": {c.Update(t.Context(), path, []byte(`{}`)), tc.update},
+				"delete": {c.Delete(t.Context(), path, "u", "1"), tc.remove},
+			} {
+				if !errors.Is(got.err, got.want) || got.err != nil && strings.Contains(got.err.Error(), "\n") {
+					t.Errorf("%s gives %v, want %v", call, got.err, got.want)
+				}
+			}
+		})
+	}
+}
