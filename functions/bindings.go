@@ -74,7 +74,7 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error)
 	if err != nil {
 		return nil, err
 	}
-	return &gate.Bound{Binding: plan.Binding, Next: plan.Bindings()[1:], Over: cluster.Over}, nil
+	return &gate.Bound{Binding: plan.Binding, Next: plan.NextBindings(), Isolation: plan.Cuts(), Over: cluster.Over}, nil
 }
 
 // plan is all that the ConfigMaps say of a node, and of the cluster.
@@ -98,7 +98,7 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	node.Type = n.Labels["type"]
 	plan, err = config.Resolve(maps, node, b.settings())
 	if err == nil {
-		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Bindings()...)
+		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Devices()...)
 	}
 	if err == nil {
 		cluster, err = config.ClusterOf(maps)
@@ -106,9 +106,9 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	if err != nil {
 		return plan, cluster, &gate.Refused{Err: err}
 	}
-	for _, level := range plan.Bindings() {
+	for _, d := range plan.Devices() {
 		if err == nil {
-			err = b.alone(ctx, others, node, level)
+			err = b.alone(ctx, others, node, d)
 		}
 	}
 	return plan, cluster, err

@@ -84,7 +84,7 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 // release does what the strategy says, all together: of taint and deletions
 // either alone leaves the volumes attached for minutes.
 func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	left, how := seen.Left, f.Spec.Policy.Cleanup
+	left, how := seen.Left, fence.Cleanup(f)
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {

@@ -14,7 +14,7 @@ import (
 
 // left looks at what of the node is still to be released under the policy.
 func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
-	how := f.Spec.Policy.Cleanup
+	how := fence.Cleanup(f)
 	if how.Strategy == api.CleanupNone {
 		return &fence.Left{}, nil
 	}
@@ -27,12 +27,19 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 		return nil, err
 	}
 	var used map[string]bool
+	stay := &fence.Left{}
+	if cover := fence.Covered(f); cover != nil {
+		if pods, attached, stay, err = c.covered(ctx, cover, pods, attached, f.OutOfServiceAs()); err != nil {
+			return nil, err
+		}
+	}
 	if how.Detaches() {
 		if pods, attached, used, err = c.storage(ctx, how.StorageClasses, pods, attached); err != nil {
 			return nil, err
 		}
 	}
 	left := leftOf(pods, f.OutOfServiceAs())
+	left.Stay, left.Volumes, left.Hidden = stay.Stay, stay.Volumes, stay.Hidden
 	attachments(left, attached, used)
 	if how.RespectDisruptionBudgets && len(left.Delete) > 0 {
 		return left, c.budgets(ctx, left, pods)

@@ -80,11 +80,13 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	inHand := f
 	f = f.DeepCopy()
 	if refused != nil {
-		f.Spec.Binding, f.Spec.NextBindings, f.Spec.BindingError = nil, nil, refused.Error()
+		b = &Bound{}
+		f.Spec.BindingError = refused.Error()
 	} else {
-		f.Spec.Binding, f.Spec.NextBindings, f.Spec.BindingError = &b.Binding, b.Next, ""
+		f.Spec.BindingError = ""
 		b.Over(&f.Spec.Policy)
 	}
+	b.into(&f.Spec)
 	saved, err := g.Client.SaveFence(ctx, f)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (g *Gate) resolved(ctx context.Context, n *corev1.Node, spec *api.NodeFence
 		return
 	}
 	if b, err := g.Bind(ctx, n); err == nil {
-		spec.Binding, spec.NextBindings = &b.Binding, b.Next
+		b.into(spec)
 		b.Over(&spec.Policy)
 	}
 }
@@ -111,8 +113,19 @@ type Bound struct {
 	Binding api.Binding
 	// Next are the devices of the further levels, in order.
 	Next []api.Binding
+	// Isolation are the devices that cut off storage and network, in order. If they
+	// are all that there is, Binding names no driver.
+	Isolation []api.Binding
 	// Over lays what ConfigMaps say of the whole cluster over the policy.
 	Over func(*api.ResolvedPolicy)
+}
+
+// into writes the devices into a spec.
+func (b *Bound) into(spec *api.NodeFenceSpec) {
+	spec.Binding, spec.NextBindings, spec.Isolation = nil, b.Next, b.Isolation
+	if b.Binding.Driver != "" {
+		spec.Binding = &b.Binding
+	}
 }
 
 // Refused is a configuration that names no one machine for certain (S11). Any

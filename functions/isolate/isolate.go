@@ -8,22 +8,28 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // Name of the function.
 const Name = "isolate"
 
 // Phases that it owns.
-var Phases = []api.Phase{api.Isolating}
+var Phases = []api.Phase{api.Isolating, api.Restoring}
 
 // Isolator is the function.
 type Isolator struct {
 	Client *kube.Client
-	Loop   *step.Loop
+	// Open reads the credentials and opens the driver of a binding.
+	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	// Self is the node that this runs on (S13); empty if unknown.
+	Self string
+	Loop *step.Loop
 }
 
 // Handle takes one event.
@@ -36,9 +42,14 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	return i.Loop.Run(ctx, node, e)
 }
 
-// Look sees the node and the brakes, and the Lease where that alone may speak for
-// the fence.
+// Look sees the node; while something may be cut the brakes and a dump under way; and
+// the Lease where that may speak for the fence, or for giving access back, which no
+// brake stops (S27).
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	seen.Self = i.Self != "" && i.Self == f.Spec.Node
+	if f.CurrentPhase() == api.Restoring {
+		return i.Client.LookNode(ctx, f, seen)
+	}
 	if err := i.Client.LookNodeOnly(ctx, f, seen); err != nil {
 		return err
 	}
@@ -47,13 +58,27 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 			return err
 		}
 	}
-	return i.Client.LookBrakes(ctx, f, seen)
+	if err := i.Client.LookBrakes(ctx, f, seen); err != nil {
+		return err
+	}
+	if len(f.Spec.Isolation) == 0 {
+		return nil
+	}
+	return i.Client.LookDump(ctx, f, seen)
 }
 
-// Act places the marks. What was there before is in the record already (S22).
+// Act places the marks, or makes one call. What was there before is in the record
+// already (S22), and so is what the call is for (S8).
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
-	if a != fence.Isolate {
-		return fmt.Errorf("isolate can't %s", a)
+	switch {
+	case a.Device():
+		t := talk.Talk{Open: i.Open, Self: i.Self, Now: i.Client.Clock().Now}
+		call, err := t.Say(ctx, f, fence.Claimed(f), a)
+		i.Client.Forget(ctx) // time has passed
+		seen.Call = call
+		return err
+	case a == fence.Isolate:
+		return i.Client.Isolate(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
 	}
-	return i.Client.Isolate(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+	return fmt.Errorf("isolate can't %s", a)
 }

@@ -2,10 +2,7 @@ package power
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // Name of the function.
@@ -78,72 +76,9 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	now := p.Client.Clock().Now()
-	seen.Call = &fence.CallResult{Call: api.Call(a), At: now}
-	err := p.speak(ctx, f, a, seen.Call, f.Status.Claim.NotAfter.Sub(now))
+	t := talk.Talk{Open: p.Open, Self: p.Self, Now: p.Client.Clock().Now}
+	call, err := t.Say(ctx, f, fence.Bound(f), a)
 	p.Client.Forget(ctx) // time has passed, and the machine may be another one
-	if err != nil {
-		seen.Call.Err = words(err)
-	}
+	seen.Call = call
 	return err
-}
-
-// speak makes the call within what is left of the claim. A claim that ran out
-// while this process was stopped is not used any more (S8).
-func (p *Power) speak(ctx context.Context, f *api.NodeFence, a fence.Action, c *fence.CallResult, left time.Duration) error {
-	if left <= 0 {
-		return errors.New("the time for this call ran out before it was made")
-	}
-	bound := fence.Bound(f)
-	if bound == nil {
-		return errors.New("no device is bound to this node")
-	}
-	if a == fence.Off && p.Self == f.Spec.Node && p.Self != "" {
-		return errors.New("this is the machine that nodefence runs on") // S13
-	}
-	ctx, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	d, err := p.Open(ctx, bound, Call{
-		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: recordOf("NodeFence", f.ObjectMeta),
-		Made: func(job string) { c.Jobs = append(c.Jobs, job) },
-	})
-	if err != nil {
-		return err
-	}
-	switch a {
-	case fence.Off:
-		return d.Off(ctx)
-	case fence.On:
-		return d.On(ctx)
-	}
-	r, err := d.State(ctx)
-	if err != nil {
-		c.Stopping = errors.Is(err, device.ErrStopping)
-		return err
-	}
-	c.Identity = r.Identity
-	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
-		c.Wrong = true // S11
-		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, mend(bound))
-	}
-	c.Power = string(r.Power)
-	return nil
-}
-
-// mend says where the address stands that is another machine's.
-func mend(b *api.Binding) string {
-	if len(b.Sources) == 0 {
-		return "mend the address of its device"
-	}
-	cm, _, _ := strings.Cut(b.Sources[0], "@")
-	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
-}
-
-// words keeps an error short enough for a record.
-func words(err error) string {
-	s := err.Error()
-	if len(s) > 300 {
-		s = s[:300] + "…"
-	}
-	return s
 }

@@ -113,6 +113,9 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 
 // take puts one line into the binding.
 func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
+	if saysCover(k, e) {
+		return check(e, false)
+	}
 	p, ok := r.param(k, e.name)
 	if !ok {
 		return r.other(k, e)

@@ -58,7 +58,8 @@ const (
 	CleanPods         Do = "clean-pods"
 	OutOfService      Do = "out-of-service"
 	KdumpWait         Do = "kdump-wait"
-	// Disconnect and Connect are a fabric agent's off and on: the machine runs on.
+	// Disconnect and Connect are off and on of what cuts off storage or network: the
+	// machine runs on.
 	Disconnect Do = "disconnect"
 	Connect    Do = "connect"
 )
@@ -68,8 +69,8 @@ type Step struct {
 	// Method is the name that the ConfigMap has for it.
 	Method string `json:"method"`
 	Do     Do     `json:"do"`
-	// MustSucceed is the proposal's must_success. Every step of a fence must
-	// succeed here, so that it changes nothing.
+	// MustSucceed is the proposal's must_success. It matters for what cuts off storage
+	// or network: everything else of a fence must succeed anyhow.
 	MustSucceed bool `json:"mustSucceed,omitempty"`
 	// Skipped says why this build does not carry the step out; empty if it does.
 	Skipped string `json:"skipped,omitempty"`
@@ -85,6 +86,9 @@ type Plan struct {
 	// method kdump-wait asks.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
+	// Cut are the devices that cut off storage and network, in order. If nothing
+	// else is bound, Binding names no driver.
+	Cut []Cut `json:"cut,omitempty"`
 	// Next are the further levels, in order.
 	Next []Level `json:"next,omitempty"`
 	// Origins say of each parameter of the binding, secret ones too, where it

@@ -15,9 +15,17 @@ type Level struct {
 	Origins map[string]string `json:"origins,omitempty"`
 }
 
-// Bindings are those of all levels.
+// Bindings are those of all levels; none where nothing switches the machine.
 func (p Plan) Bindings() []api.Binding {
-	all := []api.Binding{p.Binding}
+	if p.Binding.Driver == "" {
+		return nil
+	}
+	return append([]api.Binding{p.Binding}, p.NextBindings()...)
+}
+
+// NextBindings are those after the first.
+func (p Plan) NextBindings() []api.Binding {
+	var all []api.Binding
 	for _, l := range p.Next {
 		all = append(all, l.Binding)
 	}

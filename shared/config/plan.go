@@ -19,7 +19,7 @@ var builtins = map[string]Do{
 // unbuilt are the proposal's methods that this build does not have. They are
 // refused and not skipped: whoever wrote them counts on them.
 var unbuilt = []string{
-	"delete_machine", "detach_volumes", "network_isolate", "storage_isolate",
+	"delete_machine", "detach_volumes",
 }
 
 // builtin is the built-in's name of a normalised one.
@@ -42,6 +42,8 @@ type stage struct {
 	// on are power-ons that are kept for recovery (S4), one a device.
 	on      []Step
 	devices []*bound
+	// cuts are the devices that cut off storage or network, or give it back.
+	cuts []*bound
 }
 
 // plan reads the steps and holds them to one device.
@@ -57,6 +59,13 @@ func (r *resolver) plan(from source) (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	if p.Cut, err = r.cuts(from, stages[0].cuts, stages[2].cuts); err != nil {
+		return Plan{}, err
+	}
+	devices := slices.Concat(stages[0].devices, stages[1].devices, stages[2].devices)
+	if p.byCut(stages[1].steps, devices) {
+		return r.cutPlan(from, p, stages)
+	}
 	if err := proves(from, power, stages[1]); err != nil {
 		return Plan{}, err
 	}
@@ -64,7 +73,7 @@ func (r *resolver) plan(from source) (Plan, error) {
 	if on := stages[1].on; !has(p.Recovery, On) {
 		p.Recovery = slices.Concat(on, p.Recovery)
 	}
-	b, err := join(from, slices.Concat(stages[0].devices, stages[1].devices, stages[2].devices))
+	b, err := join(from, devices)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -76,6 +85,19 @@ func (r *resolver) plan(from source) (Plan, error) {
 	if p.Next, err = r.next(from, p.Binding); err != nil {
 		return Plan{}, err
 	}
+	p.Notes = notes(p)
+	return p, nil
+}
+
+// cutPlan is of a node whose machine nothing switches.
+func (r *resolver) cutPlan(from source, p Plan, stages [3]stage) (Plan, error) {
+	for _, key := range levels {
+		if e, ok := from.lines[key]; ok {
+			return Plan{}, e.at.errorf("there is no %s before it; levels have no gaps", power)
+		}
+	}
+	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
+	p.Binding.Sources = r.sources
 	p.Notes = notes(p)
 	return p, nil
 }
@@ -98,6 +120,9 @@ func notes(p Plan) []string {
 			out = append(out, "method "+s.Method+" is not carried out: "+s.Skipped)
 		}
 	}
+	if p.Binding.Driver == "" {
+		out = append(out, "no device switches this machine: only pods all of whose writable volumes are cut off are released, and storage is given back once the node has rebooted, or uses none of those volumes any more")
+	}
 	if p.Binding.LeaveOff {
 		out = append(out, "no method switches the machine on: it stays off until a person does")
 	}
@@ -105,7 +130,7 @@ func notes(p Plan) []string {
 		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
 	}
 	said := map[string]bool{}
-	for _, secrets := range secretsOf(p.Bindings()) {
+	for _, secrets := range secretsOf(p.Devices()) {
 		for _, name := range slices.Sorted(maps.Keys(secrets)) {
 			if ref := secrets[name]; ref.ConfigMap != "" && !said[ref.ConfigMap+"/"+ref.Key] {
 				said[ref.ConfigMap+"/"+ref.Key] = true

@@ -17,7 +17,10 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 		return err
 	}
 	b, isBuiltin := builtin(norm(name))
+	scope, scoped := scopes[norm(name)]
 	switch {
+	case m == nil && scoped:
+		return at.errorf("method %q is one that you write: key %s%s, with the agent_name of a device that cuts off %s", name, methodPrefix, name, strings.ToLower(string(scope)))
 	case m == nil && !isBuiltin:
 		return r.unknown(from, at, name)
 	case m != nil && isBuiltin && norm(m.values["agent_name"].value) != b:
@@ -26,15 +29,21 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
 	k, b, err := r.kind(m)
-	if errors.Is(err, device.ErrFabric) && !isPower(key) {
+	if errors.Is(err, device.ErrFabric) && !isPower(key) && !scoped {
 		return r.fabricStep(out, key, m)
 	}
 	if err != nil {
 		return err
 	}
+	if scoped && k.Scope != scope {
+		return m.at.errorf("method %q takes a device that cuts off %s, and its agent_name is none", name, strings.ToLower(string(scope)))
+	}
 	s := Step{Method: name}
 	if s.MustSucceed, err = must(m); err != nil {
 		return err
+	}
+	if k.Scope != device.ScopePower {
+		return r.cutStep(out, key, m, k, s)
 	}
 	if b != "" {
 		if err := r.bare(m); err != nil {

@@ -43,6 +43,7 @@ func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
 	d.forgetActivity()
+	d.restartIsolation()
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
 	d.st.BootIDBefore = ""
 	p := &d.st.Power

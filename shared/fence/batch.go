@@ -16,7 +16,7 @@ const deletionWindow = time.Minute
 // Batch is which pods the release that was decided last deletes: the first
 // status.release.batch of those whose budgets let them go.
 func Batch(f *api.NodeFence, left *Left) []Pod {
-	free, _ := permitted(f.Spec.Policy.Cleanup, left)
+	free, _ := permitted(Cleanup(f), left)
 	return free[:min(len(free), int(f.Status.Release.Batch))]
 }
 
@@ -104,6 +104,9 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 // untilDeadline says what becomes of pods that can't be deleted.
 func (d *decision) untilDeadline() string {
 	then := "they stay bound to the machine, which stays off"
+	if d.cutOnly() {
+		then = "they stay bound to the machine"
+	}
 	if d.owesPowerOn() {
 		then = "the machine is switched on with them"
 	}

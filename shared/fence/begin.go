@@ -34,8 +34,10 @@ func (d *decision) pending() Action {
 		return None
 	case p.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked():
+	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked() && !d.cutOnly():
 		return d.unbound()
+	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
+		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
 	case d.doubtful():
 		return d.checking()
 	case p.Mode == api.DryRun:
@@ -65,7 +67,7 @@ func (d *decision) unbound() Action {
 	if d.onlyLease() {
 		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
 	}
-	return d.to(api.Failed, api.BindingInvalid, d.spec.BindingError)
+	return d.to(api.Failed, api.BindingInvalid, cmp.Or(d.spec.BindingError, "no device switches this machine's power, and nothing is released of a node whose object is missing"))
 }
 
 // awaitApproval holds for a person, without a slot, and gives up when the time
@@ -106,13 +108,13 @@ func (d *decision) reserve() Action {
 	return d.do(Reserve)
 }
 
-// isolating places taint and cordon, and goes on when they are seen.
+// isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() Action {
 	if d.ended() || d.calledOff() || d.stale() {
 		return None
 	}
 	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {
-		return d.to(api.Fencing, api.Isolated, "there is no Node object on which work could be placed")
+		return d.cutOff("there is no Node object on which work could be placed")
 	}
 	if d.missing() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
@@ -121,7 +123,7 @@ func (d *decision) isolating() Action {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
 	if d.seen.Node.Taint {
-		return d.to(api.Fencing, api.Isolated, "no new work is placed on this node")
+		return d.cutOff("no new work is placed on this node")
 	}
 	// What was there before is written down before it is changed (S22).
 	if !d.st.Placed.Taint {

@@ -211,6 +211,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})
 	catchEach(t, brokenReads, aside{[]api.NodeFenceSpec{noneSpec()}, true})
 	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
+	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
 }
 
 func catchEach(t *testing.T, twins map[string]decider, from aside) {

@@ -12,7 +12,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	if Foreign(f.Status) {
 		return f.Status, None // S21
 	}
-	d := &decision{spec: &f.Spec, uid: string(f.UID), st: *f.Status.DeepCopy(), seen: seen, now: now}
+	d := &decision{spec: effective(f), uid: string(f.UID), st: *f.Status.DeepCopy(), seen: seen, now: now}
 	if d.callElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
@@ -26,6 +26,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.noteChecks()
 	d.noteDump()
 	act := d.byPhase()
+	d.noteRelease(act)
 	d.describe()
 	return d.st, act
 }
@@ -49,6 +50,8 @@ func (d *decision) byPhase() Action {
 		return d.releasing()
 	case api.PoweringOn:
 		return d.poweringOn()
+	case api.Restoring:
+		return d.restoring()
 	case api.Recovering:
 		return d.recovering()
 	case api.Fenced:
@@ -66,6 +69,8 @@ type decision struct {
 	st   api.NodeFenceStatus
 	seen Seen
 	now  time.Time
+	// heard is the device of spec.isolation, from 1, that this invocation's call was for.
+	heard int32
 }
 
 // open starts the status anew when the spec asks for a later fence of this
@@ -86,7 +91,7 @@ func (d *decision) open() {
 		}
 	}
 	d.st = api.NodeFenceStatus{
-		SchemaVersion: api.Schema, Generation: d.spec.Generation,
+		SchemaVersion: api.SchemaPlain, Generation: d.spec.Generation,
 		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
 		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil},
@@ -182,7 +187,12 @@ func (d *decision) noteCall() {
 	if c == nil || d.st.Claim == nil || d.st.Claim.Holder != d.seen.Me {
 		return // a late result of a call whose claim is gone counts for nothing
 	}
+	place := d.st.Claim.Isolation
 	d.st.Claim = nil
+	if place > 0 {
+		d.noteIsolation(place, c)
+		return
+	}
 	d.st.Power.LastError = c.Err
 	d.noteJobs(c)
 	switch c.Call {

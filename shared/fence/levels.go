@@ -100,7 +100,7 @@ func (d *decision) effectDelay() time.Duration {
 	if d.spec.Binding != nil {
 		longest = d.spec.Binding.EffectDelay.Duration
 	}
-	for _, b := range d.spec.NextBindings {
+	for _, b := range slices.Concat(d.spec.NextBindings, d.spec.Isolation) {
 		longest = max(longest, b.EffectDelay.Duration)
 	}
 	return longest

@@ -32,6 +32,7 @@ func (w *walker) liveness(s state) {
 func (w *walker) follow(s state, dead bool) api.Phase {
 	st, now := s.st, s.now
 	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
+	access := "On"
 	for range bound {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
 			now = st.NextCheck.Time
@@ -46,6 +47,9 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 		seen.Node.Taint, seen.Node.OutOfService = st.Placed.Taint, st.Placed.OutOfService
 		seen.Node.Cordoned, seen.Node.CordonOurs = st.Placed.Cordon, st.Placed.Cordon
 		seen.Lease.Renewed = fmt.Sprint("f", beats)
+		if st.Phase == api.Restoring && !dead {
+			boot = "b" // somebody reboots it
+		}
 		if on && boot != "a" {
 			beats++
 			seen.Node.Conditions[0].Status = "True"
@@ -61,6 +65,10 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 				switch {
 				case dead:
 					c.Err = "unreachable"
+				case st.Claim.Isolation > 0 && act == Read:
+					c.Power = access
+				case st.Claim.Isolation > 0:
+					access = string(act)
 				case act == Off:
 					on = false
 				case act == On:

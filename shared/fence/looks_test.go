@@ -68,7 +68,7 @@ func bases(s state, now time.Time) []Seen {
 	boots := []string{"a", "b"}
 	if climbed(s) {
 		boots = boots[:1] // varied below it, where the same lines decide
-	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Recovering || s.isEarly() {
+	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
 		boots = boots[:1] // the boot is not read here, or like in any other fence
 	}
 	for _, ready := range []string{"True", "Unknown"} {
@@ -126,6 +126,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	readLooks(s, with)
 	kdumpLooks(s, now, with)
 	gentleLooks(s, with)
+	cutLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -164,6 +164,9 @@ func (d *decision) readOrOff() Action {
 		if d.spareDump() {
 			return None
 		}
+		if d.uncut() {
+			return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+		}
 		d.st.Power.LeaseFresh = d.leaseFresh()
 		d.st.Power.OffAt = d.at(0)
 		d.st.Power.OffCalls++
@@ -273,7 +276,12 @@ func (d *decision) lostCall() {
 	if c == nil || d.now.Before(d.takeover(c)) {
 		return
 	}
-	d.st.Claim, d.st.Power.LastRead = nil, nil
+	d.st.Claim = nil
+	if c.Isolation > 0 {
+		d.lostIsolationCall(c)
+		return
+	}
+	d.st.Power.LastRead = nil
 	switch c.Call {
 	case api.CallOff:
 		d.st.Power.OffAt = nil // a read of on from here means that it was never sent, or did nothing

@@ -26,6 +26,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
 	checkReads(s, sh, f, seen, a, act, say)
 	checkGentle(s, sh, seen, a, act, now, say)
+	checkCut(s, sh, f, seen, a, act, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
 	}
@@ -47,7 +48,7 @@ func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a
 	if act == Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
-		say(until != nil && (a.Proof.Kind != api.ProofSeenOff || !until.After(a.Proof.At.Add(ProofValidity))), "S3: nothing is begun to be released on an old proof")
+		say(until != nil && (!a.Proof.Kind.Ages() || !until.After(a.Proof.At.Add(ProofValidity))), "S3: nothing is begun to be released on an old proof")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
@@ -78,10 +79,10 @@ func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a
 	}
 	say(p.FenceUID == f.UID && p.Generation == f.Spec.Generation && p.NodeUID == f.Spec.NodeUID, "S3: the proof is of this fence")
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
-	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
-	if p.Kind == api.ProofSeenOff && len(sh.reads) > 0 {
+	say(!seen.Node.Ready() || p.Kind == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
+	if p.Kind.Ages() && len(sh.reads) > 0 {
 		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= ProofValidity, "S3: the proof is fresh")
-		say(!seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
+		say(p.Kind == api.ProofStorageCut || !seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
 	}
 	if b.Release.StartedAt == nil && !sh.cut {
 		say(clear(seen.Brakes), "S15: no release begins in a storm, a pause or a stop")
@@ -93,7 +94,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Time
 		if c.Call != api.CallRead {
-			until = until.Add(Bound(f).EffectDelay.Duration)
+			until = until.Add(delayAt(&f.Spec, b.Power.Level))
 		}
 		if now.Before(until) {
 			say(act == None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")

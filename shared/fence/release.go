@@ -58,11 +58,11 @@ func (d *decision) batch(left *Left) Action {
 	if wait && !d.spec.Policy.Cleanup.Taints() {
 		return None // nothing of ours is on the node: waiting needs no proof
 	}
-	if p := d.st.Proof; p.Kind == api.ProofSeenOff && d.since(&p.At) > ProofValidity {
+	if p := d.st.Proof; p.Kind.Ages() && d.since(&p.At) > ProofValidity {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
 	}
-	if d.seen.Node.Ready() {
+	if d.seen.Node.Ready() && d.st.Proof.Kind != api.ProofStorageCut {
 		// Kubernetes frees nothing of a node that it counts as Ready. After this
 		// the node is looked at again before the first deletion (S5).
 		r.MarkedAt = d.at(0)
@@ -102,7 +102,7 @@ func (d *decision) batchEnds() *api.Time {
 	if late := d.st.Release.Deadline; late.Time.Before(until) {
 		until = late.Time
 	}
-	if p := d.st.Proof; p.Kind == api.ProofSeenOff && p.At.Add(ProofValidity).Before(until) {
+	if p := d.st.Proof; p.Kind.Ages() && p.At.Add(ProofValidity).Before(until) {
 		until = p.At.Add(ProofValidity)
 	}
 	return d.stamp(until)
@@ -132,6 +132,9 @@ func (d *decision) released() Action {
 	if d.st.Reason == api.ReleaseTimedOut {
 		reason, msg = d.st.Reason, d.st.Message
 	}
+	if p := d.st.Proof; p != nil && p.Kind == api.ProofStorageCut {
+		return d.cutReleased(reason, msg)
+	}
 	if d.owesPowerOn() {
 		return d.to(api.PoweringOn, reason, msg)
 	}
@@ -154,6 +157,8 @@ func (d *decision) signOfLife() string {
 		return ""
 	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
 		return "boot ID changed"
+	case p.Kind == api.ProofStorageCut:
+		return "" // the machine may live: it does not write
 	case d.leaseMovedSince(p.At):
 		return "the node's Lease moved"
 	case r.MarkedAt != nil && n.Ready() && d.since(r.MarkedAt) > Settle:

@@ -66,6 +66,8 @@ type Node struct {
 	// Cordoned: spec.unschedulable; CordonOurs: nodefence was the last to set it.
 	Cordoned, CordonOurs bool
 	OutOfService         bool
+	// VolumesInUse are what the kubelet says that it has attached and mounted.
+	VolumesInUse []string
 }
 
 // Condition is one node condition.
@@ -110,6 +112,9 @@ type CallResult struct {
 	Wrong bool
 	// Jobs are those in which an agent ran for it.
 	Jobs []string
+	// Blind: the device has no access to tell of, as it has none of a machine that it
+	// never knew. Power is unknown.
+	Blind bool
 }
 
 // Brakes stop new fences and further Offs, never what was begun (S25).
@@ -154,6 +159,13 @@ type Left struct {
 	Detach []Attachment
 	// Budgets are the disruption budgets that pods in Delete name.
 	Budgets map[string]Disruption
+	// Stay are the pods that are not released because not all of their writable
+	// volumes are cut off.
+	Stay []string
+	// Volumes are those that Delete and Detach are about, as the kubelet names them
+	// in the node's volumesInUse; Hidden: there are others, which never stand there.
+	Volumes []string
+	Hidden  bool
 	// Names says in words what is left besides Delete, and what holds it.
 	Names []string
 }
@@ -196,7 +208,8 @@ const (
 	Check Action = "Check"
 	// Isolate places taint and cordon. Owner: isolate.
 	Isolate Action = "Isolate"
-	// Read, Off, On are the words with a device. Owner: power.
+	// Read, Off, On are the words with a device. Owner: power, and isolate for what
+	// the claim names of spec.isolation.
 	Read Action = "Read"
 	Off  Action = "Off"
 	On   Action = "On"

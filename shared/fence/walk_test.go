@@ -52,6 +52,9 @@ type shadow struct {
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time
+	// freed is what the last release rested on, boot the boot that it was about.
+	freed api.ProofKind
+	boot  string
 }
 
 type state struct {
@@ -140,6 +143,9 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 	for _, spec := range from {
 		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
 	}
+	for _, s := range restoringAfter(from) {
+		w.push(s)
+	}
 	levels := levelsSpec()
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
 		s := w.queue[0]
@@ -192,12 +198,13 @@ func (w *walker) step(s state, l look) {
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
-	if act == Off && s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "On" {
+	if act == Off && s.readOn() {
 		sh.cut = true
 	}
 	if after.Phase == api.Recovering || after.Phase == api.Fenced {
 		sh.cut = sh.cut && after.Power.CutByUs
 	}
+	sh.freedBy(s, after, act)
 	if after.Phase == api.Isolating && s.st.Phase != api.Isolating && l.seen.Reserved != nil {
 		at := stampOf(*l.seen.Reserved)
 		sh.decided = &at
@@ -213,10 +220,10 @@ func (w *walker) step(s state, l look) {
 	sh.served = sh.served || act == Off || act == Release
 	sh.deletedBy(after, act, now)
 	if act == Off || act == On {
-		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + boundAt(&s.spec, after.Power.Level).EffectDelay.Duration)
+		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
 	}
 	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
-	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) {
+	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
@@ -255,7 +262,7 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 		}
 		sh.wrong = c.Wrong
 	} else {
-		sh.effect[st.Power.Level] = now.Add(boundAt(&spec, st.Power.Level).EffectDelay.Duration)
+		sh.effect[st.Power.Level] = now.Add(delayAt(&spec, st.Power.Level))
 	}
 	return sh
 }
@@ -285,6 +292,10 @@ func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 		st.Activity.Saw, st.Activity.Errored = "", 0
 	}
 	st.Retries = min(st.Retries, 1)
+	st.Isolation = slices.Clone(st.Isolation)
+	for i := range st.Isolation {
+		st.Isolation[i].Tries, st.Isolation[i].LastError = min(st.Isolation[i].Tries, 2), ""
+	}
 	st.Power.OffCalls, st.Power.OnCalls = min(st.Power.OffCalls, 1), min(st.Power.OnCalls, 1)
 	return st
 }
@@ -339,7 +350,7 @@ func key(s state) string {
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
-	if e := evidenceKey(s, age) + s.kdumpKey(age); e != "" {
+	if e := evidenceKey(s, age) + s.kdumpKey(age) + s.cutKey(age); e != "" {
 		k = append(k, e)
 	}
 	switch st.Phase {
@@ -402,7 +413,7 @@ type aside struct {
 }
 
 func asides() []aside {
-	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}}
+	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true}}
 }
 
 // add takes in what another walk has seen.
@@ -426,7 +437,7 @@ func TestWalk(t *testing.T) {
 	for promise, where := range w.broken {
 		t.Errorf("%s: %s", promise, where)
 	}
-	for _, p := range []api.Phase{api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Recovering, api.Fenced, api.Failed} {
+	for _, p := range []api.Phase{api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		if !w.visited(p) {
 			t.Errorf("the walk never came to %s", p)
 		}

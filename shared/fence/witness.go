@@ -46,6 +46,10 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 			return
 		}
 	}
+	if d.spec.Binding == nil {
+		c.Answer, c.Message = api.AnswerNeither, "not asked: nothing is bound that could tell the machine's power"
+		return
+	}
 	if d.spec.Policy.Mode == api.DryRun {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: the policy is in DryRun"
 	}

@@ -12,6 +12,7 @@ import (
 
 // to enters a phase.
 func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
+	p = d.instead(p, why, msg)
 	if p != d.st.Phase {
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)

@@ -146,6 +146,9 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: n.Status.NodeInfo.BootID,
 		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
 	}
+	for _, v := range n.Status.VolumesInUse {
+		s.VolumesInUse = append(s.VolumesInUse, string(v))
+	}
 	if n.Labels[excludeLabel] == "true" {
 		s.Excluded = "the node has the label " + excludeLabel + "=true"
 	}

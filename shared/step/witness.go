@@ -138,7 +138,7 @@ func (p *Public) say(ctx context.Context, d Decision) {
 
 // milestones are what the node's owner must know beside warnings, the beginning
 // and the end: that its power was cut, and that its work has gone.
-var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true}
+var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.CutSent: true, api.SeenBack: true}
 
 func (p *Public) post(ctx context.Context, e kube.Event) {
 	if err := p.Speaker.Say(ctx, e); err != nil {
@@ -151,6 +151,7 @@ var warnings = map[api.Reason]bool{
 	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.SignOfLife: true,
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
 	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
+	api.CutFailed: true, api.BackFailed: true, api.LeftCut: true,
 }
 
 // Refusal is an event that asked for a fence and opens none.

@@ -107,7 +107,7 @@ func (w *world) release() {
 	if w.writes() {
 		w.wrong("released while the machine writes, at +%s", w.now.Sub(start))
 	}
-	w.oos = true
+	w.oos = fence.Cleanup(&w.record).Taints()
 	if w.left > 1 {
 		w.say("           the pod is deleted, and starts elsewhere")
 		w.left = 1
@@ -118,6 +118,10 @@ func (w *world) release() {
 // device is the BMC, honest or not.
 func (w *world) device(a fence.Action) *fence.CallResult {
 	r := &fence.CallResult{Call: api.Call(a), At: w.now}
+	if c := w.record.Status.Claim; c.Isolation > 0 {
+		w.fabrics[c.Isolation-1].say(w, a, r)
+		return r
+	}
 	if w.record.Status.Power.Level > 0 {
 		w.outlet(a, r)
 		return r
@@ -179,7 +183,7 @@ func (w *world) powerOff() {
 
 func (w *world) powerOn() {
 	if !w.on {
-		w.on, w.crashed, w.boot = true, false, w.boot+1
+		w.on, w.crashed, w.boot, w.inUse = true, false, w.boot+1, nil
 		w.effects = append(w.effects, effect{w.now.Add(20 * time.Second), func() { w.wake(0, "node.healthy") }})
 	}
 }

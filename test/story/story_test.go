@@ -155,12 +155,18 @@ func judge(t *testing.T, how string, i incident, w *world, offs int) {
 	if w.record.Status.Phase == api.Finished && !w.gone && (w.taint || w.cordon || w.oos || w.finalizer) {
 		t.Errorf("%s: something is left: taint %v cordon %v out of service %v finalizer %v", how, w.taint, w.cordon, w.oos, w.finalizer)
 	}
+	for _, x := range w.fabrics {
+		if w.record.Status.Phase == api.Finished && x.off && !x.theirs {
+			t.Errorf("%s: %s is still cut off\n%s", how, x.name, w.text.String())
+		}
+	}
 }
 
 func TestStories(t *testing.T) {
 	all := maps.Clone(incidents)
 	maps.Copy(all, early)
 	maps.Copy(all, wide)
+	maps.Copy(all, isolated)
 	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})

@@ -51,6 +51,9 @@ type world struct {
 	uid   types.UID
 	hers  bool
 	going string
+	// fabrics are the devices of spec.isolation; inUse what the kubelet has mounted.
+	fabrics []*fabric
+	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
 	// goes: the story goes on after its fence, while something is still to happen.
@@ -120,10 +123,10 @@ func (w *world) wake(after time.Duration, why string) {
 }
 
 // alive: the kubelet runs and reaches the API server.
-func (w *world) alive() bool { return w.on && !w.crashed && !w.cut }
+func (w *world) alive() bool { return w.on && !w.crashed && !w.cut && !w.isCut(api.ScopeNetwork) }
 
 // writes: the pods of this machine still write.
-func (w *world) writes() bool { return w.on && !w.crashed }
+func (w *world) writes() bool { return w.on && !w.crashed && !w.isCut(api.ScopeStorage) }
 
 // run takes the incident to its end.
 func (w *world) run() {
@@ -212,7 +215,8 @@ func (w *world) look(me string) fence.Seen {
 		Node: fence.Node{
 			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
 			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
-			Conditions: []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
+			VolumesInUse: slices.Clone(w.inUse),
+			Conditions:   []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
 		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused}, Reserved: &r, Left: w.leftover(),
@@ -230,6 +234,9 @@ func (w *world) look(me string) fence.Seen {
 
 func (w *world) leftover() *fence.Left {
 	l := &fence.Left{Attachments: min(w.left, 1)}
+	if fence.CutOnly(&w.record.Spec) {
+		l.Stay, l.Volumes = []string{"default/cache-0"}, []string{volume}
+	}
 	if w.left > 1 {
 		l.Delete = []fence.Pod{{Namespace: "default", Name: "db-0", UID: "pod"}}
 	}

@@ -10,13 +10,22 @@ import (
 
 // calls are what a fence that meets no trouble does, in order. Each word with a
 // device is followed by a look, and nothing rests on what a call returned.
-func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
-	b := levels[0]
-	device := "device " + b.Driver + " " + b.Address + ": "
+func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	marks := "API server: cordon the node, and place taint " + api.IsolationTaint
 	out := []string{marks}
+	if p.Action.Device() {
+		out = append(out, cutOff(cuts)...)
+	}
+	if len(levels) == 0 && p.Action.Device() {
+		return append(append(out, byCut(p)...), append(givenBack(cuts), "API server: wait until the node is healthy; then taint and cordon away")...)
+	}
+	var b api.Binding
+	if len(levels) > 0 {
+		b = levels[0]
+	}
+	device := "device " + b.Driver + " " + b.Address + ": "
 	switch {
-	case p.Action == api.ActionNone:
+	case p.Action == api.ActionNone && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
 			marks, device + "State, once more, at least " + fence.Settle.String() + " later, where no person has confirmed"}
 	case !p.Action.Device():
@@ -32,12 +41,53 @@ func calls(p *api.ResolvedPolicy, levels []api.Binding) []string {
 	}
 	out = append(out, released(p)...)
 	if p.Action != api.ActionReboot || b.LeaveOff {
+		if p.Action.Device() {
+			out = append(out, givenBack(cuts)...)
+		}
 		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: taint and cordon away")
 	}
-	return append(out,
+	out = append(out,
 		device+"On, if it was nodefence that switched it off",
-		device+"State, until it reads on",
+		device+"State, until it reads on")
+	return append(append(out, givenBack(cuts)...),
 		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then taint and cordon away", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration))
+}
+
+// cutOff are the words with the devices of the isolation.
+func cutOff(cuts []api.Binding) []string {
+	var out []string
+	for _, b := range cuts {
+		fails := "goes on without it"
+		if b.Must {
+			fails = "fails"
+		}
+		device := "device " + b.Driver + " " + b.Address + ": "
+		out = append(out, device+"State", device+"Off, if the machine has "+strings.ToLower(string(b.Scope)),
+			device+"State, until it reads cut off; if it never does, the fence "+fails)
+	}
+	return out
+}
+
+// givenBack are the words by which that is undone, in reverse.
+func givenBack(cuts []api.Binding) []string {
+	var out []string
+	for i := len(cuts) - 1; i >= 0; i-- {
+		b := cuts[i]
+		out = append(out, "device "+b.Driver+" "+b.Address+": On, if it was nodefence that cut it off, and State until it reads as given back")
+	}
+	return out
+}
+
+// byCut is what is released where nothing switches the machine.
+func byCut(p *api.ResolvedPolicy) []string {
+	if p.Cleanup.Strategy == api.CleanupNone {
+		return released(p)
+	}
+	return []string{
+		"API server: force-delete the pods all of whose writable volumes are cut off, then the attachments of volumes that no pod of it uses any more; all others stay",
+		fmt.Sprintf("API server: wait until those are gone, or %s", p.Timeouts.Release.Duration),
+		"wait until the node has rebooted, or its kubelet says that it uses none of those volumes any more",
+	}
 }
 
 // released is what becomes of the node's work.

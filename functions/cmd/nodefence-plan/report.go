@@ -34,6 +34,8 @@ type Report struct {
 	// Levels are the further devices, tried in order if the one before can't show
 	// that the machine is off.
 	Levels []Device `json:"levels,omitempty"`
+	// Cuts are the devices that cut off storage and network.
+	Cuts []Device `json:"cuts,omitempty"`
 	// Steps are the methods of the ConfigMaps.
 	Isolation []config.Step `json:"isolation,omitempty"`
 	Power     []config.Step `json:"powerManagement,omitempty"`
@@ -53,8 +55,13 @@ type Device struct {
 	// have their numbers before them.
 	Members []string `json:"members,omitempty"`
 	// Identity that the device must answer with; empty if none was enrolled.
-	Identity string  `json:"identity,omitempty"`
-	Values   []Value `json:"values"`
+	Identity string `json:"identity,omitempty"`
+	// Scope, Must, Covers are a cut's: what it takes, whether the fence goes on
+	// without, and which storage that is.
+	Scope  api.Scope     `json:"scope,omitempty"`
+	Must   bool          `json:"must,omitempty"`
+	Covers *api.Coverage `json:"covers,omitempty"`
+	Values []Value       `json:"values"`
 }
 
 // Value is one parameter and where it stands. That of a secret is not shown.
@@ -135,17 +142,17 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
-	bindings := plan.Bindings()
-	for i := range bindings {
-		if err := w.credentials(ctx, r, &bindings[i]); err != nil || r.Refused != "" {
+	devices := plan.Devices()
+	for i := range devices {
+		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
 			return r, err
 		}
 	}
-	if err := w.judge(ctx, r, n, &plan.Binding); err != nil {
+	if err := w.judge(ctx, r, n, plan); err != nil {
 		return nil, err
 	}
 	if r.Refused == "" {
-		r.Calls = calls(r.Policy, bindings)
+		r.Calls = calls(r.Policy, plan.Bindings(), plan.Cuts())
 	}
 	return r, nil
 }
@@ -154,7 +161,14 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 func (r *Report) configured(p config.Plan, c config.Cluster) {
 	r.Isolation, r.Power, r.Recovery, r.Notes = p.Isolation, p.Power, p.Recovery, p.Notes
 	r.Sources = slices.Concat(p.Binding.Sources, c.Sources)
-	r.Device = deviceOf(p.Binding, p.Origins)
+	if p.Binding.Driver != "" {
+		r.Device = deviceOf(p.Binding, p.Origins)
+	}
+	for _, c := range p.Cut {
+		d := deviceOf(c.Binding, c.Origins)
+		d.Scope, d.Must, d.Covers = c.Binding.Scope, c.Binding.Must, c.Binding.Covers
+		r.Cuts = append(r.Cuts, *d)
+	}
 	for _, l := range p.Next {
 		r.Levels = append(r.Levels, *deviceOf(l.Binding, l.Origins))
 	}
@@ -203,7 +217,7 @@ var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.Exclu
 
 // judge lets the automaton and the ledger's own rule say what they would say if
 // the node had failed long enough ago.
-func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, b *api.Binding) error {
+func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
 	for _, f := range w.cluster.Fences {
 		if f.Spec.Node == n.Name && f.Open() {
 			r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
@@ -211,7 +225,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, b *api.Bin
 		}
 	}
 	now := w.Client.Clock().Now()
-	f, seen := failedNode(n, *r.Policy, b)
+	f, seen := failedNode(n, *r.Policy, plan)
 	if err := w.Client.LookBrakes(ctx, f, &seen); err != nil {
 		return err
 	}
@@ -237,7 +251,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, b *api.Bin
 }
 
 // failedNode is a fence of a node that has failed, and how it would look.
-func failedNode(n *corev1.Node, p api.ResolvedPolicy, b *api.Binding) (*api.NodeFence, fence.Seen) {
+func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, fence.Seen) {
 	long := time.Unix(0, 0).UTC()
 	seen := fence.Seen{Me: "plan", Node: kube.NodeSeen(n, "plan"), Resolved: true}
 	seen.Node.Conditions = nil
@@ -247,7 +261,10 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, b *api.Binding) (*api.Node
 		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
 		t, _ = fence.TriggerOf(p, seen.Node)
 	}
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: t, Policy: p, Binding: b}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: t, Policy: p, Isolation: plan.Cuts()}}
+	if plan.Binding.Driver != "" {
+		f.Spec.Binding = &plan.Binding
+	}
 	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
 	return f, seen
 }

@@ -77,10 +77,16 @@ func one(w io.Writer, r Report) {
 		for i := range r.Levels {
 			r.Levels[i].show(w, fmt.Sprintf("level %d", i+2))
 		}
-		steps(w, "isolation", r.Isolation)
-		steps(w, "power", r.Power)
-		steps(w, "recovery", r.Recovery)
 	}
+	for i := range r.Cuts {
+		r.Cuts[i].show(w, "cuts off "+strings.ToLower(string(r.Cuts[i].Scope)))
+		if c := r.Cuts[i].Covers; c != nil {
+			list(w, "  covers", append(prefixed("class ", c.StorageClasses), prefixed("CSI driver ", c.CSIDrivers)...))
+		}
+	}
+	steps(w, "isolation", r.Isolation)
+	steps(w, "power", r.Power)
+	steps(w, "recovery", r.Recovery)
 	for i, c := range r.Calls {
 		fmt.Fprintf(w, "call %d\t%s\n", i+1, c)
 	}
@@ -95,6 +101,14 @@ func (d *Device) show(w io.Writer, name string) {
 	for _, v := range d.Values {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)
 	}
+}
+
+func prefixed(what string, names []string) []string {
+	var out []string
+	for _, n := range names {
+		out = append(out, what+n)
+	}
+	return out
 }
 
 func list(w io.Writer, name string, lines []string) {

@@ -59,6 +59,12 @@ type NodeFenceSpec struct {
 	// +listType=atomic
 	// +optional
 	NextBindings []Binding `json:"nextBindings,omitempty"`
+	// Isolation are the devices that cut the machine off from storage or network, in
+	// the order in which they do; access is given back in reverse.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Isolation []Binding `json:"isolation,omitempty"`
 	// BindingError says why there is no binding, with ConfigMap and key.
 	// +optional
 	BindingError string `json:"bindingError,omitempty"`
@@ -219,6 +225,14 @@ type NodeFenceStatus struct {
 	// Kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
+	// Isolation is what came of each device of spec.isolation.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Isolation []IsolationRecord `json:"isolation,omitempty"`
+	// Restore is where the fence goes on once access is given back.
+	// +optional
+	Restore *RestoreRecord `json:"restore,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional
@@ -281,14 +295,20 @@ const (
 )
 
 // ProofKind says what the proof rests on.
-// +kubebuilder:validation:Enum=SeenOff;Confirmed
+// +kubebuilder:validation:Enum=SeenOff;Confirmed;StorageCut
 type ProofKind string
 
 // The kinds of proof that are built (S1).
 const (
 	ProofSeenOff   ProofKind = "SeenOff"
 	ProofConfirmed ProofKind = "Confirmed"
+	// ProofStorageCut is of exactly the pods all of whose writable volumes are cut:
+	// the machine may run on.
+	ProofStorageCut ProofKind = "StorageCut"
 )
+
+// Ages: it rests on reads, and those grow old (S3).
+func (k ProofKind) Ages() bool { return k != ProofConfirmed }
 
 // HistoryEntry is one sentence of the story.
 type HistoryEntry struct {

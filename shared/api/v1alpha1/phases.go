@@ -3,14 +3,15 @@ package v1alpha1
 // Phase is where a fence stands. Each has one event, io.nodefence.fence.<phase,
 // lower case>.v1, and one function that owns it.
 //
-// +kubebuilder:validation:Enum=Pending;Isolating;Fencing;Releasing;PoweringOn;Recovering;Fenced;Failed;Finished
+// +kubebuilder:validation:Enum=Pending;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
 type Phase string
 
 // The phases, in the order in which a fence walks through them.
 const (
 	// Pending waits for the policy's time, evidence, budget. Owner: gate.
 	Pending Phase = "Pending"
-	// Isolating keeps new work away. Owner: isolate.
+	// Isolating keeps new work away, and cuts off storage and network where that is
+	// configured. Owner: isolate.
 	Isolating Phase = "Isolating"
 	// Fencing makes sure, and proves, that the machine is off. Owner: power.
 	Fencing Phase = "Fencing"
@@ -18,6 +19,8 @@ const (
 	Releasing Phase = "Releasing"
 	// PoweringOn brings back a machine that we cut. Owner: power.
 	PoweringOn Phase = "PoweringOn"
+	// Restoring gives storage and network back that we cut. Owner: isolate.
+	Restoring Phase = "Restoring"
 	// Recovering waits for health and undoes what we placed. Owner: recover.
 	Recovering Phase = "Recovering"
 	// Fenced is a machine that is off and stays off until a person switches it
@@ -31,7 +34,7 @@ const (
 )
 
 // Phases lists all phases in order.
-var Phases = []Phase{Pending, Isolating, Fencing, Releasing, PoweringOn, Recovering, Fenced, Failed, Finished}
+var Phases = []Phase{Pending, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
 
 // Known tells whether this nodefence knows the phase (S21).
 func (p Phase) Known() bool {
@@ -83,7 +86,7 @@ func (p Phase) HostHA() string {
 		return "SUSPECT"
 	case Isolating, Fencing, Releasing:
 		return "FENCING"
-	case PoweringOn, Recovering:
+	case PoweringOn, Restoring, Recovering:
 		return "RECOVERING"
 	case Fenced:
 		return "FENCED"

@@ -35,6 +35,11 @@ const (
 	NextLevel       Reason = "NextLevel"
 	RetryAsked      Reason = "RetryAsked"
 	NoActivity      Reason = "NoActivity"
+	CutSent         Reason = "AccessCutSent"
+	SeenCut         Reason = "SeenCutOff"
+	BackSent        Reason = "AccessRestoreSent"
+	SeenBack        Reason = "AccessRestored"
+	BackWithheld    Reason = "WaitingForReboot"
 	KdumpOver       Reason = "KdumpOver"
 
 	// Holds of the gate: nothing is touched.
@@ -76,6 +81,9 @@ const (
 	SignOfLife      Reason = "SignOfLife"
 	WrongMachine    Reason = "WrongMachine"
 	DeviceFailed    Reason = "DeviceFailed"
+	CutFailed       Reason = "IsolationFailed"
+	BackFailed      Reason = "RestoreFailed"
+	LeftCut         Reason = "LeftCutOff"
 	OffNotSeen      Reason = "PowerOffNotSeen"
 	OnNotSeen       Reason = "PowerOnNotSeen"
 	BindingInvalid  Reason = "BindingInvalid"

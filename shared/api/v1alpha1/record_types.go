@@ -8,6 +8,10 @@ type Claim struct {
 	Call     Call   `json:"call"`
 	At       Time   `json:"at"`
 	NotAfter Time   `json:"notAfter"`
+	// Isolation is the place, from 1, of the device of spec.isolation that the call is
+	// for; 0 is the machine's own device.
+	// +optional
+	Isolation int32 `json:"isolation,omitempty"`
 }
 
 // Read is one power reading.
@@ -142,6 +146,25 @@ type ReleaseRecord struct {
 	Batch int32 `json:"batch,omitempty"`
 	// +optional
 	InMinute int32 `json:"inMinute,omitempty"`
+	// By is the proof on which the first batch rested, BootID the boot that it is
+	// about; both are kept where access is to be given back.
+	// +optional
+	By ProofKind `json:"by,omitempty"`
+	// +optional
+	BootID string `json:"bootID,omitempty"`
+	// Volumes are those of the pods that were released because their storage is cut,
+	// as the kubelet names them in the node's volumesInUse.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Volumes []string `json:"volumes,omitempty"`
+	// RebootOnly: not every released volume would be in volumesInUse, so that only a
+	// reboot shows that nobody on the machine writes to them any more.
+	// +optional
+	RebootOnly bool `json:"rebootOnly,omitempty"`
+	// Stays says which pods stay because their storage is not cut.
+	// +optional
+	Stays string `json:"stays,omitempty"`
 	// LeftPods, LeftAttachments at the last look.
 	// +optional
 	LeftPods int32 `json:"leftPods,omitempty"`

@@ -83,6 +83,15 @@ type Binding struct {
 	// Kdump: the node's configuration asks for its dump to be waited for.
 	// +optional
 	Kdump bool `json:"kdump,omitempty"`
+	// Scope is what it takes from the machine; empty for its power.
+	// +optional
+	Scope Scope `json:"scope,omitempty"`
+	// Must: the fence goes no further before it is seen to cut.
+	// +optional
+	Must bool `json:"must,omitempty"`
+	// Covers is the storage that it cuts off.
+	// +optional
+	Covers *Coverage `json:"covers,omitempty"`
 	// Members are the devices of a set (driver "set"): the machine is off when
 	// each of them is.
 	// +kubebuilder:validation:MaxItems=8

@@ -1,0 +1,131 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+)
+
+// Cut is a device that cuts the node's machine off from storage or network.
+type Cut struct {
+	Method  string      `json:"method"`
+	Binding api.Binding `json:"binding"`
+	// Origins are as a plan's.
+	Origins map[string]string `json:"origins,omitempty"`
+}
+
+// maxCuts is the API's.
+const maxCuts = 4
+
+// scopes are the proposal's methods that stand for what they do: whoever names one
+// writes a method of that name, with a device that does it.
+var scopes = map[string]device.Scope{"storage_isolate": device.ScopeStorage, "network_isolate": device.ScopeNetwork}
+
+// The lines of a method that say which storage its device cuts off. The driver does
+// not get them.
+const (
+	storageClasses = "storage_classes"
+	csiDrivers     = "csi_drivers"
+)
+
+// saysCover tells whether a line is one of those.
+func saysCover(k device.Kind, e entry) bool {
+	return k.Scope == device.ScopeStorage && (e.name == storageClasses || e.name == csiDrivers)
+}
+
+// Cuts are the devices of the isolation, in order.
+func (p Plan) Cuts() []api.Binding {
+	var all []api.Binding
+	for _, c := range p.Cut {
+		all = append(all, c.Binding)
+	}
+	return all
+}
+
+// Devices are all that this plan speaks with.
+func (p Plan) Devices() []api.Binding { return slices.Concat(p.Bindings(), p.Cuts()) }
+
+// cutStep adds a device that cuts off storage or network, or gives it back.
+func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s Step) error {
+	if isPower(key) {
+		return m.at.errorf("method %q: driver %s cuts off %s, and the machine runs on; it belongs in isolation", m.name, k.Name, strings.ToLower(string(k.Scope)))
+	}
+	off, on, err := action(m)
+	if err != nil {
+		return err
+	}
+	_, given := m.values["action"]
+	s.Do = Disconnect
+	switch {
+	case !given && key == recovery, on && !off:
+		s.Do = Connect
+	case !off:
+		s.Do = Status
+	}
+	if (key == recovery) != (s.Do == Connect) && s.Do != Status {
+		return m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
+	}
+	b, err := r.bind(m, k)
+	if err != nil {
+		return err
+	}
+	b.Scope, b.Must, b.Covers = api.Scope(k.Scope), s.MustSucceed, covers(m, k)
+	b.off, b.on = s.Do == Disconnect, s.Do == Connect
+	out.steps = append(out.steps, s)
+	if s.Do != Status {
+		out.cuts = append(out.cuts, b)
+	}
+	return nil
+}
+
+// covers is the storage that the method says its device cuts off; nil if none.
+func covers(m *method, k device.Kind) *api.Coverage {
+	names := func(key string) []string {
+		if k.Scope != device.ScopeStorage {
+			return nil
+		}
+		all := strings.FieldsFunc(m.values[key].value, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	c := api.Coverage{StorageClasses: names(storageClasses), CSIDrivers: names(csiDrivers)}
+	if c.Empty() {
+		return nil
+	}
+	return &c
+}
+
+// cuts holds what recovery gives back to what isolation cuts off.
+func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error) {
+	var out []Cut
+	at := func(b *bound) int {
+		return slices.IndexFunc(out, func(c Cut) bool { return c.Binding.Driver == b.Driver && c.Binding.Address == b.Address })
+	}
+	for _, b := range isolated {
+		if i := at(b); i >= 0 {
+			return nil, from.at().errorf("methods %s and %s cut off one device, %s %s; leave one of them out", out[i].Method, b.method, b.Driver, b.Address)
+		}
+		c := Cut{Method: b.method, Binding: b.Binding, Origins: b.origins}
+		c.Binding.Sources = r.sources
+		out = append(out, c)
+	}
+	for _, b := range recovered {
+		if at(b) < 0 {
+			return nil, from.at().errorf("method %s gives back what no method of isolation cuts off, %s %s", b.method, b.Driver, b.Address)
+		}
+	}
+	if len(out) > maxCuts {
+		return nil, from.at().errorf("%d devices cut off storage or network; there may be %d", len(out), maxCuts)
+	}
+	return out, nil
+}
+
+// byCut: nothing switches the machine, and a device whose cut must be seen stands in
+// for that, for the storage that it says it covers.
+func (p Plan) byCut(power []Step, devices []*bound) bool {
+	return !has(power, Off) && len(devices) == 0 && slices.ContainsFunc(p.Cut, func(c Cut) bool {
+		return c.Binding.Must && c.Binding.Scope == api.ScopeStorage && !c.Binding.Covers.Empty()
+	})
+}

@@ -1,0 +1,421 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Besides its power, a machine may be cut off from storage and network, by devices
+// that are bound in spec.isolation. They are spoken with by isolate, under the one
+// claim that the machine's own device is spoken with (S7), each intent saved before
+// its call (S8), and read before anything is said (S9). What somebody else has cut
+// is not ours to give back (S12). The machine runs on: that its storage is cut
+// proves of nothing else that it may start elsewhere (see CutOnly).
+
+// Claimed is the device of spec.isolation that the claimed call is for; nil if it is
+// the machine's own.
+func Claimed(f *api.NodeFence) *api.Binding {
+	c := f.Status.Claim
+	if c == nil || c.Isolation < 1 || int(c.Isolation) > len(f.Spec.Isolation) {
+		return nil
+	}
+	return &f.Spec.Isolation[c.Isolation-1]
+}
+
+// CutOnly: nothing switches this node's machine, and what stands in for that is a
+// storage device whose cut must be seen. Then exactly the pods all of whose writable
+// volumes it covers are released, pod by pod (S1, S24).
+func CutOnly(spec *api.NodeFenceSpec) bool {
+	return spec.Binding == nil && spec.Policy.Action.Device() && !spec.Trigger.Missing() && slices.ContainsFunc(spec.Isolation, proves)
+}
+
+// proves: that this device cuts is worth something beyond caution.
+func proves(b api.Binding) bool {
+	return b.Must && b.Scope == api.ScopeStorage && !b.Covers.Empty()
+}
+
+// Cleanup is how the work of this node is released. What only a cut has proven is
+// released pod by pod, whatever the policy says; None stays None.
+func Cleanup(f *api.NodeFence) api.Cleanup {
+	how := f.Spec.Policy.Cleanup
+	if Covered(f) != nil && how.Strategy != api.CleanupNone {
+		how.Strategy = api.CleanupResourceDeletion
+	}
+	return how
+}
+
+// Covered is the storage to which a release is held; nil if the machine itself is,
+// or will be, proven off.
+func Covered(f *api.NodeFence) *api.Coverage {
+	if p := f.Status.Proof; !CutOnly(&f.Spec) || p != nil && p.Kind == api.ProofConfirmed {
+		return nil
+	}
+	var all api.Coverage
+	for _, b := range f.Spec.Isolation {
+		if proves(b) {
+			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
+			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
+		}
+	}
+	return &all
+}
+
+// effective is the spec with the cleanup that counts for this fence.
+func effective(f *api.NodeFence) *api.NodeFenceSpec {
+	if Covered(f) == nil {
+		return &f.Spec
+	}
+	s := f.Spec
+	s.Policy.Cleanup = Cleanup(f)
+	return &s
+}
+
+func (d *decision) cutOnly() bool { return CutOnly(d.spec) }
+
+// isolationRecords has one record for each device. From here a nodefence that knows
+// of none leaves the fence alone: it would lose what is to be given back (S21).
+func (d *decision) isolationRecords() []api.IsolationRecord {
+	for i := len(d.st.Isolation); i < len(d.spec.Isolation); i++ {
+		b := d.spec.Isolation[i]
+		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
+		d.st.SchemaVersion = api.Schema
+	}
+	return d.st.Isolation
+}
+
+// noteIsolation records what this invocation's call to a device of the isolation gave.
+func (d *decision) noteIsolation(place int32, c *CallResult) {
+	i := int(place) - 1
+	if i >= len(d.st.Isolation) {
+		return // of an earlier fence, whose devices are not this one's
+	}
+	d.heard = place
+	r := &d.st.Isolation[i]
+	if c.Blind && r.CutByUs {
+		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
+	}
+	r.LastError = c.Err
+	if c.Call != api.CallRead {
+		r.EffectUntil = d.at(d.effectDelay())
+		r.LastRead = nil // S9: read before anything else
+		return
+	}
+	if c.Power != "Off" {
+		r.FirstCut = nil // two reads with a doubt between them are not two in a row (S2)
+	}
+	r.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
+}
+
+// lostIsolationCall takes over a claim whose holder never reported.
+func (d *decision) lostIsolationCall(c *api.Claim) {
+	i := int(c.Isolation) - 1
+	if i >= len(d.st.Isolation) {
+		return
+	}
+	r := &d.st.Isolation[i]
+	r.LastRead = nil
+	switch c.Call {
+	case api.CallOff:
+		r.OffAt = nil
+	case api.CallOn:
+		r.OnAt = nil
+	}
+	r.Tries++
+	d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+" to "+r.Device+"; reading it first")
+}
+
+// cutOff takes storage and network from the machine, one device after the other, and
+// hands the fence on when nothing is left to be cut.
+func (d *decision) cutOff(msg string) Action {
+	switch {
+	case d.confirmAsked() || !d.spec.Policy.Action.Device():
+		return d.to(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
+	case d.onlyLease() && d.cutOnly():
+		return d.to(api.Pending, api.Suspected, "only its Lease speaks, and no device can show that its machine is off")
+	case d.onlyLease():
+		return d.to(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
+	}
+	if d.cutOnly() && d.rebootedWithin() {
+		return d.to(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
+	}
+	if d.cutOnly() && d.begun() && d.givenBackByOthers() {
+		return d.to(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
+	}
+	if act, holds := d.nextCut(); holds {
+		return act
+	}
+	if d.cutOnly() {
+		return d.provenByCut()
+	}
+	return d.to(api.Fencing, api.Isolated, msg+d.notCut())
+}
+
+// notCut names what the fence goes on without.
+func (d *decision) notCut() string {
+	var names []string
+	for i, r := range d.st.Isolation {
+		if r.GaveUp && i < len(d.spec.Isolation) {
+			names = append(names, taken(d.spec.Isolation[i])+" is not cut off: "+r.LastError)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(names, "; ")
+}
+
+// rebootedWithin: the machine has rebooted since its work was released by a cut (S4).
+// Before that the reads are begun anew: the proof is about one boot (S3).
+func (d *decision) rebootedWithin() bool {
+	boot := d.seen.Node.BootID
+	if r := d.st.Release; r.By != "" {
+		d.st.BootIDBefore = r.BootID
+		return boot != r.BootID
+	}
+	if d.st.BootIDBefore != boot {
+		d.st.BootIDBefore = boot
+		for i := range d.isolationRecords() {
+			d.st.Isolation[i].FirstCut = nil
+		}
+	}
+	return false
+}
+
+// givenBackByOthers: what somebody else had cut, and on which the release rested,
+// reads as there again. It was not ours to cut, and is not now (S12).
+func (d *decision) givenBackByOthers() bool {
+	for i, b := range d.spec.Isolation {
+		r := d.isolationRecords()[i]
+		if proves(b) && !r.CutByUs && d.heard == int32(i+1) && r.LastRead != nil && r.LastRead.Power == "On" {
+			return true
+		}
+	}
+	return false
+}
+
+// uncut: a device of the isolation has still to be spoken with before the power may
+// be cut, because what spoke for this fence until now was its Lease alone.
+func (d *decision) uncut() bool {
+	if d.begun() || d.onlyLease() || d.confirmAsked() {
+		return false
+	}
+	for i := range d.isolationRecords() {
+		if !d.cutDone(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextCut is the next word with a device; holds is false if nothing is left to say.
+func (d *decision) nextCut() (act Action, holds bool) {
+	d.isolationRecords()
+	if i := int(d.heard) - 1; i >= 0 && d.judgeCut(i) {
+		return None, true
+	}
+	for i := range d.spec.Isolation {
+		if !d.cutDone(i) {
+			return d.sayCut(i), true
+		}
+	}
+	return None, false
+}
+
+// cutDone: nothing more is to be done about this device. Where its cut is the proof,
+// that is two reads, a settle apart, of which the last is fresh (S1, S3).
+func (d *decision) cutDone(i int) bool {
+	r := d.st.Isolation[i]
+	switch {
+	case r.GaveUp:
+		return true
+	case !d.cutOnly() || !proves(d.spec.Isolation[i]):
+		return r.SeenCutAt != nil
+	}
+	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.Power == "Off" &&
+		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.since(&r.LastRead.At) <= ProofValidity
+}
+
+// judgeCut takes what the device has just said; true if that ends this decision.
+func (d *decision) judgeCut(i int) bool {
+	r, c := &d.st.Isolation[i], d.seen.Call
+	switch {
+	case c.Wrong:
+		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.Identity+", bound is "+d.spec.Isolation[i].Identity)
+	case c.Call != api.CallRead:
+		return false // it is read next
+	case r.LastRead.Power == "Off":
+		return d.seenCut(i)
+	case r.LastRead.Power == "On":
+		return d.stillThere(i)
+	}
+	return d.cutFailed(i, api.DeviceFailed, r.Device+": "+r.LastError)
+}
+
+func (d *decision) seenCut(i int) bool {
+	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	if r.FirstCut == nil {
+		r.FirstCut = r.LastRead.DeepCopy()
+	}
+	if d.cutOnly() && proves(b) {
+		if left := Settle - r.LastRead.At.Sub(r.FirstCut.At.Time); left > 0 {
+			d.tell(api.SeenCut, taken(b)+" reads cut off; looking again in "+left.String())
+			r.NotBefore = d.at(left)
+			d.next(left)
+			return true
+		}
+	}
+	if r.SeenCutAt == nil {
+		whose := ""
+		if !r.CutByUs {
+			whose = ", and was before this fence: it is not given back by nodefence"
+		}
+		d.tell(api.SeenCut, taken(b)+" reads cut off"+whose)
+	}
+	r.SeenCutAt, r.Tries = r.LastRead.At.DeepCopy(), 0
+	return false
+}
+
+// stillThere: the machine has access. Off it, or wait for the cut to take effect.
+func (d *decision) stillThere(i int) bool {
+	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	r.SeenCutAt = nil
+	switch {
+	case r.OffAt == nil:
+		return false
+	case d.since(r.OffAt) < d.powerOff():
+		r.NotBefore = d.at(Poll)
+		d.next(Poll)
+		return true
+	}
+	r.OffAt = nil
+	return d.cutFailed(i, api.OffNotSeen, taken(b)+" was cut, and still reads as there after "+d.powerOff().String())
+}
+
+// cutFailed counts a failed try. What must be cut is tried as often as a whole flow
+// would, and then the fence fails; anything else is left, and said.
+func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
+	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	most := d.perStep()
+	if b.Must {
+		most *= 1 + d.flowRestarts()
+	}
+	if r.Tries++; r.Tries < most && why != api.WrongMachine {
+		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
+		r.NotBefore = d.at(d.interval())
+		d.next(d.interval())
+		return true
+	}
+	if b.Must {
+		d.fail(api.CutFailed, msg+"; it must be cut before the fence goes on")
+		return true
+	}
+	r.GaveUp = true
+	d.tell(api.CutFailed, msg+"; going on without it")
+	return false
+}
+
+// sayCut chooses the next word with a device that is to be cut.
+func (d *decision) sayCut(i int) Action {
+	r := &d.st.Isolation[i]
+	if r.FirstCut != nil && d.since(&r.FirstCut.At) > ProofValidity {
+		r.FirstCut = nil
+	}
+	if d.spoken() {
+		return None
+	}
+	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
+		d.awaken(nb.Time)
+		return None
+	}
+	on := r.LastRead != nil && r.LastRead.Power == "On" && d.since(&r.LastRead.At) <= ReadValidity
+	if !on || r.OffAt != nil {
+		return d.sayTo(i, api.CallRead)
+	}
+	if d.braking() {
+		return d.hold(api.StoppedHold, "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+	}
+	if d.spareDump() {
+		return None
+	}
+	if d.cutOnly() && !r.CutByUs {
+		d.st.Power.Cuts++ // it counts in the node's day as a power cut does
+	}
+	r.OffAt, r.CutByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)
+	d.tell(api.CutSent, "cutting off "+taken(d.spec.Isolation[i]))
+	return d.sayTo(i, api.CallOff)
+}
+
+// sayTo claims the one call at a time for a device of the isolation (S7, S8).
+func (d *decision) sayTo(i int, c api.Call) Action {
+	r, until := &d.st.Isolation[i], d.st.Power.EffectUntil
+	act := d.call(c)
+	d.st.Claim.Isolation = int32(i + 1)
+	if c != api.CallRead {
+		r.EffectUntil, d.st.Power.EffectUntil = d.st.Power.EffectUntil, until
+	}
+	return act
+}
+
+// provenByCut makes the proof of what every device that counts was read (S1).
+func (d *decision) provenByCut() Action {
+	p := d.proof(api.ProofStorageCut)
+	var devices []string
+	for i, b := range d.spec.Isolation {
+		if !proves(b) {
+			continue
+		}
+		r := d.st.Isolation[i]
+		p.Reads = append(p.Reads, *r.FirstCut, *r.LastRead)
+		devices = append(devices, r.Device)
+		if p.At.IsZero() || r.LastRead.At.Before(&p.At) {
+			p.At = r.LastRead.At
+		}
+	}
+	p.Device = strings.Join(devices, ", ")
+	d.st.Proof = p
+	return d.to(api.Releasing, api.SeenCut, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
+}
+
+// noteRelease keeps what giving access back depends on: what was released, on which
+// proof, and about which boot.
+func (d *decision) noteRelease(act Action) {
+	r, left, p := &d.st.Release, d.seen.Left, d.st.Proof
+	if len(d.spec.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
+		return
+	}
+	if d.cutOnly() {
+		r.Stays = ""
+		if len(left.Stay) > 0 {
+			r.Stays = fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay))
+		}
+	}
+	if act != Release || p == nil {
+		return
+	}
+	if r.By == "" {
+		r.By, r.BootID = p.Kind, p.BootIDBefore
+	}
+	if p.Kind != api.ProofStorageCut {
+		return
+	}
+	r.RebootOnly = r.RebootOnly || left.Hidden
+	for _, v := range left.Volumes {
+		if !slices.Contains(r.Volumes, v) {
+			r.Volumes = append(r.Volumes, v)
+		}
+	}
+	if len(r.Volumes) > maxVolumes {
+		r.Volumes, r.RebootOnly = nil, true
+	}
+}
+
+// maxVolumes bounds the record; it is the API's.
+const maxVolumes = 64
+
+// taken is what a device takes from the machine, in words.
+func taken(b api.Binding) string {
+	return strings.ToLower(string(b.Scope)) + " (" + b.Driver + " " + b.Address + ")"
+}

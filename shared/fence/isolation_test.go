@@ -1,0 +1,332 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// isolatedFence is in a phase for a second, with one record a device, at a minute
+// past the walk's beginning.
+func isolatedFence(spec api.NodeFenceSpec, phase api.Phase) (*api.NodeFence, time.Time) {
+	now := walkStart.Add(time.Minute)
+	at := stampOf(now.Add(-time.Second))
+	f := &api.NodeFence{Spec: spec}
+	f.UID = "fence-1"
+	f.Status = api.NodeFenceStatus{
+		Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
+	}
+	for _, b := range spec.Isolation {
+		f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
+	}
+	return f, now
+}
+
+// TestCut is each word with a device that is to be cut off.
+func TestCut(t *testing.T) {
+	ago := func(now time.Time, d time.Duration) *api.Time { m := stampOf(now.Add(-d)); return &m }
+	read := func(now time.Time, power string, d time.Duration) *api.Read {
+		return &api.Read{Power: power, At: *ago(now, d)}
+	}
+	type want struct {
+		Phase  api.Phase
+		Reason api.Reason
+		Action Action
+	}
+	said := func(power string) *CallResult { return &CallResult{Call: api.CallRead, Power: power} }
+	for name, c := range map[string]struct {
+		spec   api.NodeFenceSpec
+		change func(f *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time)
+		// call is what this invocation's call has ended with.
+		call *CallResult
+		want want
+		ours bool
+	}{
+		"it is read first (S9)": {spec: fabricSpec(), want: want{api.Isolating, "", Read}},
+		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.CutSent, Off}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.LastRead = read(now, "On", time.Second)
+			}},
+		"an old read is read again": {spec: fabricSpec(), want: want{api.Isolating, "", Read},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.LastRead = read(now, "On", 6*time.Second)
+			}},
+		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}},
+		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+			}},
+		"cut by somebody else, it is not ours (S12)": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}},
+		"not yet seen cut": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+			}},
+		"what must be cut is tried again": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
+		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.CutFailed, None},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
+		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
+			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) { f.Spec.Isolation[0].Must = false }},
+		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},
+		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
+			want: want{api.Isolating, api.DeviceFailed, None}},
+		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+			}},
+		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, None},
+			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
+				f.Spec.Requests.ConfirmOff = &api.Request{By: "me"}
+			}},
+		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.PausedHold, None},
+			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
+				r.LastRead, s.Brakes.Paused = read(now, "On", time.Second), true
+			}},
+		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.Healed, None}, ours: true,
+			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
+				r.CutByUs, r.SeenCutAt = true, ago(now, time.Second)
+				s.Node.Conditions[0].Status = "True"
+			}},
+		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCut, None}},
+		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCut, None},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.FirstCut = read(now, "Off", 2*time.Second)
+			}},
+		"two reads of which one is old are not": {spec: cutSpec(), want: want{api.Isolating, "", Read},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.FirstCut, r.LastRead = read(now, "Off", 40*time.Second), read(now, "Off", 31*time.Second)
+			}},
+		"a doubt between two reads undoes the first (S2)": {spec: cutSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.FirstCut = read(now, "Off", 2*time.Second)
+			}},
+		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCut, None},
+			change: func(f *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.FirstCut, f.Status.BootIDBefore = read(now, "Off", 2*time.Second), "before"
+			}},
+		"a reboot ends a release (S4)": {spec: cutSpec(), want: want{api.Recovering, api.SignOfLife, None},
+			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, now time.Time) {
+				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "before"}
+			}},
+		"others' cut that others undo ends a release (S12)": {spec: cutSpec(), call: said("On"), want: want{api.Recovering, api.SignOfLife, None},
+			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, now time.Time) {
+				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "a"}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, now := isolatedFence(c.spec, api.Isolating)
+			seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			if c.call != nil {
+				call := *c.call
+				call.At = now
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Isolation: 1}
+				seen.Call = &call
+			}
+			if c.change != nil {
+				c.change(f, &seen, &f.Status.Isolation[0], now)
+			}
+			st, act := Decide(f, seen, now)
+			if d := cmp.Diff(c.want, want{st.Phase, st.Reason, act}); d != "" {
+				t.Errorf("%s (%s)", d, st.Message)
+			}
+			if st.Isolation[0].CutByUs != c.ours {
+				t.Errorf("ours: %v", st.Isolation[0].CutByUs)
+			}
+			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Spec.Isolation[0].Driver) {
+				t.Errorf("claimed: %+v", st.Claim)
+			}
+		})
+	}
+}
+
+// TestWithheld: access is not given back to a machine on which what was released may
+// still write.
+func TestWithheld(t *testing.T) {
+	type look struct {
+		boot, ready string
+		moved       bool
+		inUse       []string
+		gone        bool
+	}
+	by := func(kind api.ProofKind) api.ReleaseRecord {
+		return api.ReleaseRecord{By: kind, BootID: "a", Volumes: []string{"v"}}
+	}
+	hidden := by(api.ProofStorageCut)
+	hidden.RebootOnly = true
+	for name, c := range map[string]struct {
+		release api.ReleaseRecord
+		scope   api.Scope
+		look    look
+		gives   bool
+	}{
+		"nothing was released":                        {api.ReleaseRecord{}, api.ScopeStorage, look{boot: "a", ready: "Unknown"}, true},
+		"seen off, and not heard of":                  {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "a", ready: "Unknown"}, true},
+		"seen off, and its Lease moves":               {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "a", ready: "Unknown", moved: true}, false},
+		"seen off, and rebooted":                      {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "b", ready: "True", moved: true}, true},
+		"a person's word, and its Lease moves":        {by(api.ProofConfirmed), api.ScopeNetwork, look{boot: "a", ready: "True", moved: true}, false},
+		"storage cut, and not heard of":               {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "Unknown"}, false},
+		"storage cut, and rebooted":                   {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "b", ready: "Unknown"}, true},
+		"storage cut, Ready, and still mounted":       {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"v"}}, false},
+		"storage cut, Ready, and nothing mounted":     {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true}, true},
+		"storage cut, Ready, and another's mounted":   {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"w"}}, true},
+		"storage cut, Ready by yesterday's word":      {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True"}, false},
+		"storage cut that volumesInUse does not show": {hidden, api.ScopeStorage, look{boot: "a", ready: "True", moved: true}, false},
+		"storage cut, and no Node":                    {by(api.ProofStorageCut), api.ScopeStorage, look{gone: true}, false},
+		"network, while storage stays cut":            {by(api.ProofStorageCut), api.ScopeNetwork, look{boot: "a", ready: "Unknown"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := cutSpec()
+			spec.Isolation[0].Scope = c.scope
+			f, now := isolatedFence(spec, api.Restoring)
+			at := stampOf(now.Add(-30 * time.Second))
+			f.Status.Release = c.release
+			if c.release.By != "" {
+				f.Status.Release.StartedAt = &at
+			}
+			f.Status.Lease.StillSince = &at
+			f.Status.Isolation[0].CutByUs = true
+			f.Status.Isolation[0].LastRead = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Second))}
+			seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
+			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
+			seen.Brakes = Brakes{} // no brake stops this (S27)
+			st, act := Decide(f, seen, now)
+			if gives := act == On && st.Reason == api.BackSent; gives != c.gives || !gives && (st.Reason != api.BackWithheld || act != None) {
+				t.Errorf("%s, action %q: %s", st.Reason, act, st.Message)
+			}
+		})
+	}
+}
+
+// TestGivenBackInReverse: the last that was cut is given back first; one that fails
+// does not keep the others, and is tried again.
+func TestGivenBackInReverse(t *testing.T) {
+	spec := fabricSpec()
+	spec.Isolation = append(spec.Isolation, api.Binding{Driver: "switch", Address: "8", Scope: api.ScopeNetwork})
+	f, now := isolatedFence(spec, api.Restoring)
+	for i := range f.Status.Isolation {
+		f.Status.Isolation[i].CutByUs = true
+	}
+	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
+	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	decide := func(power string) (place int32, act Action) {
+		if seen.Call = nil; power != "" {
+			seen.Call = &CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
+			if power == "dead" {
+				seen.Call.Power, seen.Call.Err = "", "unreachable"
+			}
+		}
+		f.Status, act = Decide(f, seen, now)
+		if f.Status.Claim != nil {
+			place = f.Status.Claim.Isolation
+		}
+		return place, act
+	}
+	for i, c := range []struct {
+		said  string
+		place int32
+		act   Action
+	}{
+		{"", 2, Read}, {"dead", 0, None}, // its turn comes again
+		{"", 1, Read}, {"Off", 0, None}, {"", 1, On}, {"done", 0, None}, {"", 1, Read}, {"On", 0, None},
+	} {
+		if c.said == "dead" || c.said != "" && c.said != "done" {
+			now = now.Add(time.Millisecond)
+		}
+		if c.said == "" {
+			now = now.Add(100 * time.Millisecond)
+		}
+		if place, act := decide(c.said); place != c.place || act != c.act {
+			t.Fatalf("step %d: device %d, action %q, %s: %s", i, place, act, f.Status.Reason, f.Status.Message)
+		}
+	}
+	if st := f.Status; st.Phase != api.Restoring || !owed(st.Isolation[1]) || owed(st.Isolation[0]) {
+		t.Fatalf("%s: %+v", st.Phase, st.Isolation)
+	}
+	now = f.Status.NextCheck.Time
+	for _, said := range []string{"", "On"} {
+		decide(said)
+		now = now.Add(time.Millisecond)
+	}
+	if st := f.Status; st.Phase != api.Fenced || st.Reason != api.StaysOff || st.Restore != nil {
+		t.Errorf("%s %s: %s", st.Phase, st.Reason, st.Message)
+	}
+}
+
+// TestEndedWithADeadDevice: what can't be given back is left, and said (S27).
+func TestEndedWithADeadDevice(t *testing.T) {
+	f, now := isolatedFence(fabricSpec(), api.Restoring)
+	f.Status.Isolation[0].CutByUs = true
+	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Isolation: 1}
+	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
+	st, _ := Decide(f, seen, now)
+	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.CutByUs {
+		t.Errorf("%s %s: %+v", st.Phase, st.Outcome, r)
+	}
+	told := false
+	for _, h := range st.History {
+		told = told || h.Reason == api.LeftCut
+	}
+	if !told {
+		t.Error("nobody is told")
+	}
+}
+
+// TestALostCutIsReadFirst: its holder died; the record alone says what to undo.
+func TestALostCutIsReadFirst(t *testing.T) {
+	f, now := isolatedFence(fabricSpec(), api.Isolating)
+	at := stampOf(now)
+	r := &f.Status.Isolation[0]
+	r.CutByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
+	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
+	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	if _, act := Decide(f, seen, now.Add(2*time.Second)); act != None {
+		t.Fatalf("its effect may still come: %q", act)
+	}
+	st, act := Decide(f, seen, now.Add(4*time.Second))
+	if act != Read || !st.Isolation[0].CutByUs || st.Isolation[0].Tries != 1 {
+		t.Errorf("action %q, %+v", act, st.Isolation[0])
+	}
+}
+
+// TestACutReleasesPodByPod, and a person's word like any other fence.
+func TestACutReleasesPodByPod(t *testing.T) {
+	f, now := isolatedFence(cutSpec(), api.Releasing)
+	at := stampOf(now)
+	f.Status.Proof = &api.Proof{Kind: api.ProofStorageCut, At: at, BootIDBefore: "a"}
+	f.Status.Isolation[0].CutByUs = true
+	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
+	seen.Left = &Left{Delete: []Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
+	st, act := Decide(f, seen, now)
+	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, Stays: st.Release.Stays}
+	want := api.ReleaseRecord{By: api.ProofStorageCut, BootID: "a", Volumes: []string{"v"}, Stays: "1 pods stay, as not all of their writable volumes are cut off: default/cache-0"}
+	if d := cmp.Diff(want, got); d != "" || act != Release || st.Placed.OutOfService || Covered(f) == nil {
+		t.Errorf("action %q, %s%s", act, st.Message, d)
+	}
+	f.Status.Proof.Kind = api.ProofConfirmed
+	if Covered(f) != nil || !Cleanup(f).Taints() {
+		t.Error("held to the storage that is cut, though a person says that the machine is off")
+	}
+}
+
+// TestAnOlderNodefenceLeavesItAlone: it would lose what is to be given back (S21).
+func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec api.NodeFenceSpec
+		want int32
+	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.Schema}} {
+		f := &api.NodeFence{Spec: c.spec}
+		now := walkStart
+		seen := usual(state{spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen.Node.Taint = true
+		for range 3 {
+			f.Status, _ = Decide(f, seen, now)
+		}
+		if f.Status.SchemaVersion != c.want {
+			t.Errorf("%s: %d in %s", name, f.Status.SchemaVersion, f.Status.Phase)
+		}
+	}
+}

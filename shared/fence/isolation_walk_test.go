@@ -1,0 +1,235 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What a walk adds for a device of the isolation: one that must be cut before the
+// power is, up to where power takes over, and one that stands in for the power. All
+// calls of such a walk are to that one device, so that what is held of the machine's
+// own device (S7, S8, S9, S12) is held of this one.
+
+// fabricSpec is of a node that is cut off from its network before its power is.
+func fabricSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Isolation = []api.Binding{{Driver: "switch", Address: "7", Scope: api.ScopeNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}}}
+	return s
+}
+
+// cutSpec is of a node whose machine nothing switches.
+func cutSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Binding = nil
+	s.Isolation = []api.Binding{{
+		Driver: "san", Address: "7", Scope: api.ScopeStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
+		Covers: &api.Coverage{CSIDrivers: []string{"d"}},
+	}}
+	return s
+}
+
+// restoringAfter are fences whose machine was proven off, and that give its network
+// back now.
+func restoringAfter(specs []api.NodeFenceSpec) []state {
+	var all []state
+	for _, spec := range specs {
+		if len(spec.Isolation) == 0 || spec.Binding == nil {
+			continue
+		}
+		at := stampOf(walkStart)
+		all = append(all, state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
+			st: api.NodeFenceStatus{
+				Phase: api.Restoring, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
+				Isolation: []api.IsolationRecord{{Device: "switch 7", CutByUs: true, SeenCutAt: &at}},
+				Release:   api.ReleaseRecord{StartedAt: &at, DoneAt: &at, By: api.ProofSeenOff, BootID: "a"},
+				Restore:   &api.RestoreRecord{Then: api.Recovering, Reason: api.SeenOn},
+			}})
+	}
+	return all
+}
+
+func (s state) cutOnly() bool { return CutOnly(&s.spec) }
+
+// pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
+func (s state) pastCut() bool {
+	return len(s.spec.Isolation) > 0 && (s.st.Phase == api.Fencing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering)
+}
+
+// readOn: the device that is spoken with was read with power, or access, last.
+func (s state) readOn() bool {
+	r := s.st.Power.LastRead
+	if len(s.st.Isolation) > 0 {
+		r = s.st.Isolation[0].LastRead
+	}
+	return r != nil && r.Power == "On"
+}
+
+// delayAt is how long a call of this level may take effect late.
+func delayAt(spec *api.NodeFenceSpec, level int32) time.Duration {
+	if len(spec.Isolation) > 0 {
+		return spec.Isolation[0].EffectDelay.Duration
+	}
+	return boundAt(spec, level).EffectDelay.Duration
+}
+
+// freedBy keeps what was really released.
+func (sh *shadow) freedBy(s state, after api.NodeFenceStatus, act Action) {
+	if len(s.spec.Isolation) > 0 && act == Release && sh.freed == "" {
+		sh.freed, sh.boot = after.Proof.Kind, after.Proof.BootIDBefore
+	}
+}
+
+func (s state) cutKey(age func(*api.Time, ...time.Duration) string) string {
+	if len(s.spec.Isolation) == 0 {
+		return ""
+	}
+	r, rel := api.IsolationRecord{}, s.st.Release
+	if len(s.st.Isolation) > 0 {
+		r = s.st.Isolation[0]
+	}
+	read := func(x *api.Read, limits ...time.Duration) string {
+		if x == nil {
+			return "-"
+		}
+		return x.Power + age(&x.At, limits...)
+	}
+	k := fmt.Sprint("cut", s.cutOnly(), r.CutByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, r.Tries, s.sh.cut, s.st.BootIDBefore,
+		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
+	switch s.st.Phase {
+	case api.Isolating, api.Releasing:
+		k += fmt.Sprint(read(r.LastRead, ReadValidity, ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+			age(r.OffAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(s.sh.decided, DecisionValidity), len(s.sh.reads))
+	case api.Restoring:
+		since := s.st.PhaseSince
+		k += fmt.Sprint(read(r.LastRead, ReadValidity), age(r.OnAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+			s.st.Restore != nil && s.st.Restore.Then == api.Fenced, age(s.st.Lease.StillSince, 2*walkRenewal), s.st.Lease.StillSince != nil && since != nil && s.st.Lease.StillSince.After(since.Time),
+			s.st.Lease.StillSince != nil && rel.StartedAt != nil && s.st.Lease.StillSince.After(rel.StartedAt.Time), s.now.Before(s.sh.effect[0]))
+	}
+	return k
+}
+
+// cutLooks: what a release is about, and what the kubelet says that it uses.
+func cutLooks(s state, with func(func(*Seen))) {
+	if len(s.spec.Isolation) == 0 {
+		return
+	}
+	switch s.st.Phase {
+	case api.Releasing:
+		for _, hidden := range []bool{false, true} {
+			with(func(y *Seen) {
+				y.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}, Hidden: hidden, Stay: []string{"default/q"}}
+			})
+		}
+		with(func(y *Seen) {
+			y.Left = &Left{Attachments: 1, Detach: []Attachment{{Name: "v"}}, Volumes: []string{"v"}}
+		})
+	case api.Restoring:
+		with(func(y *Seen) { y.Node.VolumesInUse = []string{"v"} })
+		with(func(y *Seen) { y.Node.BootID = "" })
+	}
+}
+
+// checkCut holds what is promised of such devices.
+func checkCut(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if len(s.spec.Isolation) == 0 {
+		return
+	}
+	b := s.st
+	last := api.Read{}
+	if n := len(sh.reads); n > 0 {
+		last = sh.reads[n-1]
+	}
+	if act.Device() {
+		say(a.Claim.Isolation == 1, "S7: the claim names the device that is spoken with")
+	}
+	if b.Phase == api.Isolating && a.Phase == api.Fencing && f.Spec.Requests.ConfirmOff == nil {
+		say(last.Power == "Off" && !sh.wrong, "isolation: the power is not cut before what must be cut off was seen so")
+	}
+	if a.Phase == api.Releasing && b.Phase == api.Isolating {
+		ok := len(sh.reads) == 2 && last.Power == "Off" && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
+		say(ok && a.Proof != nil && a.Proof.Kind == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
+		say(now.Sub(last.At.Time) <= ProofValidity, "S3: the proof of a cut is fresh")
+	}
+	if s.cutOnly() {
+		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")
+		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: a}) != nil || a.Proof.Kind == api.ProofConfirmed, "S1: only what the cut covers is released")
+	}
+	if act == On {
+		say(mayWrite(s, sh, f, seen), "S1: access is not given back to a machine on which what was released may still write")
+	}
+	if left := a.Phase != b.Phase && (a.Phase == api.Recovering || a.Phase == api.Finished) && b.Phase != api.Recovering; left && sh.cut {
+		ended := seen.Deleting || f.Spec.Requests.Abort != nil
+		say(ended && a.Isolation[0].Abandoned || len(sh.reads) > 0 && last.Power == "On" && !sh.wrong, "S25: no recovery before what we cut off was seen given back")
+	}
+}
+
+// mayWrite is false if what was released may still write from this machine.
+func mayWrite(s state, sh shadow, f *api.NodeFence, seen Seen) bool {
+	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
+	switch {
+	case sh.freed == "":
+		return true
+	case mine && seen.Node.BootID != "" && seen.Node.BootID != sh.boot:
+		return true
+	case sh.freed != api.ProofStorageCut:
+		return !mine || !seen.Lease.Exists || !sh.moved.After(s.st.Release.StartedAt.Time)
+	}
+	return mine && seen.Node.Ready() && !s.st.Release.RebootOnly && !slices.Contains(seen.Node.VolumesInUse, "v")
+}
+
+// brokenCut are Decides that lack one guard of the isolation each.
+var brokenCut = map[string]decider{
+	"goes on before what must be cut off was seen so": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		for i := range f.Status.Isolation {
+			at := stampOf(now)
+			f.Status.Isolation[i].SeenCutAt = &at
+		}
+	}),
+	"believes one read of a cut": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && len(f.Status.Isolation) > 0 && f.Status.Isolation[0].FirstCut == nil {
+			f.Status.Isolation[0].FirstCut = &api.Read{Power: "Off", At: stampOf(c.At.Add(-Settle))}
+		}
+	}),
+	"places the taint where only storage is cut": after(func(st *api.NodeFenceStatus, act Action, _ time.Time) {
+		if act == Release && st.Proof != nil && st.Proof.Kind == api.ProofStorageCut {
+			st.Placed.OutOfService = true
+		}
+	}),
+	"forgets what it cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		for i := range f.Status.Isolation {
+			f.Status.Isolation[i].CutByUs = false
+		}
+	}),
+	"gives back what others cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		for i := range f.Status.Isolation {
+			f.Status.Isolation[i].CutByUs = true
+		}
+	}),
+	"gives storage back while its writers live": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Restoring {
+			f.Status.Release.By = ""
+		}
+	}),
+	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.VolumesInUse = nil }),
+	"gives back while a cut may still take effect": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		for i := range f.Status.Isolation {
+			f.Status.Isolation[i].EffectUntil = nil
+		}
+	}),
+	"believes without looking that access is back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if c := s.Call; c != nil && f.Status.Phase == api.Restoring && c.Call == api.CallRead && !c.Wrong {
+			c.Power, c.Err = "On", ""
+		}
+	}),
+	"gives up giving back": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Phase == api.Restoring && st.Reason == api.BackFailed {
+			st.Phase = api.Recovering
+		}
+	}),
+}

@@ -1,0 +1,226 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What we cut off is given back before the fence recovers, in reverse, each device
+// until it was seen to give access, for ever, slowly and loudly (S25). One rule goes
+// before that: access is never given back to a machine on which what was released may
+// still write (see withheld).
+
+// instead is the phase that goes before p: access is given back first. And where
+// there is no power to be looked at, a proof is made anew by the cut that it rests on.
+func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
+	switch {
+	case p == api.Fencing && d.st.Phase == api.Releasing && d.cutOnly() && !d.confirmAsked():
+		return api.Isolating
+	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
+		return p
+	}
+	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: msg}
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		r.LastRead, r.FirstCut, r.OnAt, r.NotBefore, r.Tries = nil, nil, nil, nil, 0
+	}
+	return api.Restoring
+}
+
+// owesBack: something that we cut is still cut.
+func (d *decision) owesBack() bool { return slices.ContainsFunc(d.st.Isolation, owed) }
+
+func owed(r api.IsolationRecord) bool { return r.CutByUs && !r.Abandoned }
+
+// restoring gives back what we cut, and goes on.
+func (d *decision) restoring() Action {
+	if i := int(d.heard) - 1; i >= 0 && i < len(d.isolationRecords()) {
+		d.judgeBack(i)
+	}
+	var due time.Time
+	held := ""
+	for i := min(len(d.st.Isolation), len(d.spec.Isolation)) - 1; i >= 0; i-- {
+		if !owed(d.st.Isolation[i]) {
+			continue
+		}
+		if why := d.withheld(i); why != "" {
+			held = why
+			if d.seen.Deleting { // a record that a person has deleted comes to its end (S27)
+				d.abandon(i, why)
+			}
+			continue
+		}
+		if at := d.backAt(i); at.After(d.now) {
+			due = sooner(due, at) // another device need not wait for it
+			continue
+		}
+		if d.spoken() {
+			return None
+		}
+		return d.sayBack(i)
+	}
+	switch {
+	case !due.IsZero():
+		d.awaken(due)
+		return None
+	case d.owesBack():
+		return d.hold(api.BackWithheld, held, Resync)
+	}
+	return d.restored()
+}
+
+// withheld says why access is not given back yet; empty if it may be. What was
+// released may be written to by another machine now. So that this one does not write
+// too, it was off since, has rebooted since, or its kubelet, alive, says that it uses
+// none of those volumes any more.
+func (d *decision) withheld(i int) string {
+	r, n := d.st.Release, d.seen.Node
+	mine := n.Exists && n.UID == d.spec.NodeUID
+	rebooted := mine && r.BootID != "" && n.BootID != "" && n.BootID != r.BootID
+	switch {
+	case r.By == "" || rebooted:
+		return ""
+	case r.By != api.ProofStorageCut && !(mine && d.leaseMovedSince(*r.StartedAt)):
+		return "" // seen off, or said to be, and nothing speaks against that
+	case r.By == api.ProofStorageCut && d.spec.Isolation[i].Scope == api.ScopeNetwork:
+		return "" // its storage stays cut, and without network nobody hears that it rebooted
+	case r.By == api.ProofStorageCut && mine && d.unused():
+		return ""
+	}
+	msg := "access is given back once the node has rebooted"
+	switch {
+	case !n.Exists || !mine:
+		msg += ", which nobody can see: its Node object is gone. Delete this record, and give access back by hand"
+	case r.By == api.ProofStorageCut && !r.RebootOnly:
+		msg += fmt.Sprintf(", or is Ready and uses none of the %d released volumes any more", len(r.Volumes))
+	case r.By == api.ProofStorageCut:
+		msg += ": not all that was released shows in its volumesInUse"
+	default:
+		msg += ": it was seen off, and its Lease moves under the same boot ID"
+	}
+	return msg
+}
+
+// unused: the kubelet lives and says that none of the released volumes is in use.
+func (d *decision) unused() bool {
+	n := d.seen.Node
+	if d.st.Release.RebootOnly || !n.Ready() || !d.leaseFresh() || d.st.PhaseSince == nil || !d.leaseMovedSince(*d.st.PhaseSince) {
+		return false
+	}
+	return !slices.ContainsFunc(n.VolumesInUse, func(v string) bool { return slices.Contains(d.st.Release.Volumes, v) })
+}
+
+// backAt is from when the device may be spoken with: no word of ours can still cut it
+// off (S8), and the last try is long enough ago.
+func (d *decision) backAt(i int) (at time.Time) {
+	r := d.st.Isolation[i]
+	if r.NotBefore != nil {
+		at = r.NotBefore.Time
+	}
+	if u := r.EffectUntil; u != nil && r.OnAt == nil && u.After(at) {
+		at = u.Time
+	}
+	return at
+}
+
+// sayBack chooses the next word with a device that is to give access back.
+func (d *decision) sayBack(i int) Action {
+	r := &d.st.Isolation[i]
+	if d.spec.Isolation[i].LeaveOff {
+		return d.sayTo(i, api.CallRead) // who gives it back is not we
+	}
+	off := r.LastRead != nil && r.LastRead.Power == "Off" && d.since(&r.LastRead.At) <= ReadValidity
+	if !off || r.OnAt != nil {
+		return d.sayTo(i, api.CallRead)
+	}
+	r.OnAt = d.at(0)
+	d.tell(api.BackSent, "giving back "+taken(d.spec.Isolation[i]))
+	return d.sayTo(i, api.CallOn)
+}
+
+// judgeBack takes what the device has just said.
+func (d *decision) judgeBack(i int) {
+	r, c := &d.st.Isolation[i], d.seen.Call
+	b := d.spec.Isolation[i]
+	switch {
+	case c.Wrong:
+		d.backFailed(i, r.Device+" answers for another machine: it is not given access")
+	case c.Call != api.CallRead:
+	case r.LastRead.Power == "On":
+		*r = api.IsolationRecord{Device: r.Device}
+		d.tell(api.SeenBack, taken(b)+" reads as given back")
+	case r.LastRead.Power != "Off":
+		d.backFailed(i, r.Device+": "+r.LastError)
+	case b.LeaveOff:
+		d.backFailed(i, taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")
+	case r.OnAt == nil:
+	case d.since(r.OnAt) < d.powerOff():
+		r.NotBefore = d.at(Poll)
+	default:
+		r.OnAt = nil
+		d.backFailed(i, taken(b)+" was given back, and still reads cut off")
+	}
+}
+
+// backFailed tries again later, less and less often, for ever; but a dead device does
+// not keep a record alive that a person has ended (S27).
+func (d *decision) backFailed(i int, msg string) {
+	r := &d.st.Isolation[i]
+	wait := d.interval()
+	for n := int32(0); n < r.Tries && wait < SlowRetry; n++ {
+		wait *= 2
+	}
+	r.Tries++
+	if r.Tries >= d.perStep() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+		d.abandon(i, msg)
+		return
+	}
+	d.tell(api.BackFailed, msg)
+	r.NotBefore = d.at(min(wait, SlowRetry))
+}
+
+// abandon leaves a device cut, and says so.
+func (d *decision) abandon(i int, why string) {
+	r := &d.st.Isolation[i]
+	r.Abandoned = true
+	if d.st.Outcome == "" {
+		d.st.Outcome = api.AbortedByPerson
+	}
+	d.tell(api.LeftCut, taken(d.spec.Isolation[i])+" stays cut off, give it back by hand: ended by a person; "+why)
+}
+
+// restored goes on where the fence was going.
+func (d *decision) restored() Action {
+	p, why, msg := api.Recovering, d.st.Reason, d.st.Message
+	if then := d.st.Restore; then != nil {
+		why, msg = then.Reason, then.Message
+		if d.st.Outcome == "" {
+			p = then.Then
+		}
+	}
+	d.st.Restore = nil
+	return d.to(p, why, msg)
+}
+
+// cutReleased ends the release of what only a cut has proven.
+func (d *decision) cutReleased(why api.Reason, msg string) Action {
+	if d.owesBack() {
+		return d.to(api.Recovering, why, msg)
+	}
+	d.tell(why, msg)
+	return d.to(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
+}
+
+// restartIsolation begins the tries anew. What we cut and what was seen stands (S26).
+func (d *decision) restartIsolation() {
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		r.Tries, r.NotBefore, r.GaveUp, r.LastRead, r.FirstCut = 0, nil, false, nil, nil
+		if !r.CutByUs {
+			r.SeenCutAt = nil
+		}
+	}
+}

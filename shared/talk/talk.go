@@ -1,0 +1,89 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Talk speaks with the devices of nodes.
+type Talk struct {
+	// Open reads the credentials and opens the driver of a binding.
+	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	// Self is the node that this runs on (S13); empty if unknown.
+	Self string
+	Now  func() time.Time
+}
+
+// Say makes one call to the device that is bound.
+func (t Talk) Say(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action) (*fence.CallResult, error) {
+	now := t.Now()
+	c := &fence.CallResult{Call: api.Call(a), At: now}
+	err := t.speak(ctx, f, bound, a, c, f.Status.Claim.NotAfter.Sub(now))
+	if err != nil {
+		c.Err = words(err)
+	}
+	return c, err
+}
+
+// speak makes the call within what is left of the claim. A claim that ran out
+// while this process was stopped is not used any more (S8).
+func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action, c *fence.CallResult, left time.Duration) error {
+	if left <= 0 {
+		return errors.New("the time for this call ran out before it was made")
+	}
+	if bound == nil {
+		return errors.New("no device is bound to this node")
+	}
+	if a == fence.Off && t.Self == f.Spec.Node && t.Self != "" {
+		return errors.New("this is the machine that nodefence runs on") // S13
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	d, err := t.Open(ctx, bound)
+	if err != nil {
+		return err
+	}
+	switch a {
+	case fence.Off:
+		return d.Off(ctx)
+	case fence.On:
+		return d.On(ctx)
+	}
+	r, err := d.State(ctx)
+	if err != nil {
+		c.Stopping = errors.Is(err, device.ErrStopping)
+		return err
+	}
+	c.Identity = r.Identity
+	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
+		c.Wrong = true // S11
+		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, mend(bound))
+	}
+	c.Power = string(r.Power)
+	return nil
+}
+
+// mend says where the address stands that is another machine's.
+func mend(b *api.Binding) string {
+	if len(b.Sources) == 0 {
+		return "mend the address of its device"
+	}
+	cm, _, _ := strings.Cut(b.Sources[0], "@")
+	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
+}
+
+// words keeps an error short enough for a record.
+func words(err error) string {
+	s := err.Error()
+	if len(s) > 300 {
+		s = s[:300] + "…"
+	}
+	return s
+}
