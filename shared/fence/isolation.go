@@ -189,7 +189,7 @@ func (d *decision) rebootedWithin() bool {
 func (d *decision) givenBackByOthers() bool {
 	for i, b := range d.spec.Isolation {
 		r := d.isolationRecords()[i]
-		if proves(b) && !r.CutByUs && d.heard == int32(i+1) && r.LastRead != nil && r.LastRead.Power == "On" {
+		if proves(b) && !r.CutByUs && r.LastRead != nil && r.LastRead.Power == "On" {
 			return true
 		}
 	}
@@ -401,7 +401,8 @@ func (d *decision) noteRelease(act Action) {
 	if p.Kind != api.ProofStorageCut {
 		return
 	}
-	r.RebootOnly = r.RebootOnly || left.Hidden
+	// What is released and not named is not seen to be out of use (S2).
+	r.RebootOnly = r.RebootOnly || left.Hidden || len(left.Volumes) == 0
 	for _, v := range left.Volumes {
 		if !slices.Contains(r.Volumes, v) {
 			r.Volumes = append(r.Volumes, v)

@@ -58,7 +58,11 @@ func (s state) cutOnly() bool { return CutOnly(&s.spec) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s state) pastCut() bool {
-	return len(s.spec.Isolation) > 0 && (s.st.Phase == api.Fencing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering)
+	if len(s.spec.Isolation) == 0 {
+		return false
+	}
+	rebooted := s.st.BootIDBefore == "b" && s.st.Release.By == "" // the same over again, under another name
+	return rebooted || s.st.Phase == api.Fencing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering
 }
 
 // readOn: the device that is spoken with was read with power, or access, last.
@@ -99,39 +103,29 @@ func (s state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		}
 		return x.Power + age(&x.At, limits...)
 	}
-	k := fmt.Sprint("cut", s.cutOnly(), r.CutByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, r.Tries, s.sh.cut, s.st.BootIDBefore,
+	k := fmt.Sprint("cut", s.cutOnly(), r.CutByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, s.sh.cut,
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(read(r.LastRead, ReadValidity, ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
-			age(r.OffAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(s.sh.decided, DecisionValidity), len(s.sh.reads))
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, ReadValidity, ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+			age(r.OffAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		since := s.st.PhaseSince
 		k += fmt.Sprint(read(r.LastRead, ReadValidity), age(r.OnAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
-			s.st.Restore != nil && s.st.Restore.Then == api.Fenced, age(s.st.Lease.StillSince, 2*walkRenewal), s.st.Lease.StillSince != nil && since != nil && s.st.Lease.StillSince.After(since.Time),
-			s.st.Lease.StillSince != nil && rel.StartedAt != nil && s.st.Lease.StillSince.After(rel.StartedAt.Time), s.now.Before(s.sh.effect[0]))
+			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
+		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
+			k += fmt.Sprint(age(since, 2*walkRenewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))
+		}
 	}
 	return k
 }
 
-// cutLooks: what a release is about, and what the kubelet says that it uses.
+// cutLooks: what the kubelet says that it uses.
 func cutLooks(s state, with func(func(*Seen))) {
 	if len(s.spec.Isolation) == 0 {
 		return
 	}
-	switch s.st.Phase {
-	case api.Releasing:
-		for _, hidden := range []bool{false, true} {
-			with(func(y *Seen) {
-				y.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}, Hidden: hidden, Stay: []string{"default/q"}}
-			})
-		}
-		with(func(y *Seen) {
-			y.Left = &Left{Attachments: 1, Detach: []Attachment{{Name: "v"}}, Volumes: []string{"v"}}
-		})
-	case api.Restoring:
+	if s.st.Phase == api.Restoring {
 		with(func(y *Seen) { y.Node.VolumesInUse = []string{"v"} })
-		with(func(y *Seen) { y.Node.BootID = "" })
 	}
 }
 

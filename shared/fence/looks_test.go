@@ -136,9 +136,11 @@ func vary(s state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
 	case api.Isolating:
 		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
-		with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
+		if len(s.spec.Isolation) == 0 {
+			with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
+		}
 	case api.Releasing:
-		pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
+		pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}}
 		with(func(y *Seen) { y.Left = pods })
 		with(func(y *Seen) { y.Left = &Left{Attachments: 1} })
 		with(func(y *Seen) { y.Left = nil })

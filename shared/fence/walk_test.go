@@ -294,7 +294,7 @@ func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 	st.Retries = min(st.Retries, 1)
 	st.Isolation = slices.Clone(st.Isolation)
 	for i := range st.Isolation {
-		st.Isolation[i].Tries, st.Isolation[i].LastError = min(st.Isolation[i].Tries, 2), ""
+		st.Isolation[i].Tries, st.Isolation[i].LastError = min(st.Isolation[i].Tries, 1), ""
 	}
 	st.Power.OffCalls, st.Power.OnCalls = min(st.Power.OffCalls, 1), min(st.Power.OnCalls, 1)
 	return st
@@ -338,8 +338,12 @@ func key(s state) string {
 	if climbed(s) {
 		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off, s.now.Before(s.sh.effect[0]))
 	}
+	outcome := st.Outcome
+	if st.Phase == api.Restoring && outcome != "" {
+		outcome = "ended"
+	}
 	// A phase is told apart by what it, or a later one, still reads.
-	k := []any{st.Phase, st.Outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
+	k := []any{st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
