@@ -67,11 +67,15 @@ func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s S
 	if (key == recovery) != (s.Do == Connect) && s.Do != Status {
 		return m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
 	}
+	if s.Do == Connect && k.NoOn != "" {
+		return m.at.errorf("method %q gives access back, and driver %s can't: %s; leave it out of recovery", m.name, k.Name, k.NoOn)
+	}
 	b, err := r.bind(m, k)
 	if err != nil {
 		return err
 	}
 	b.Scope, b.Must, b.Covers = api.Scope(k.Scope), s.MustSucceed, covers(m, k)
+	b.LeaveOff = k.NoOn != ""
 	b.off, b.on = s.Do == Disconnect, s.Do == Connect
 	out.steps = append(out.steps, s)
 	if s.Do != Status {

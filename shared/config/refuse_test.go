@@ -162,7 +162,7 @@ func TestRefuse(t *testing.T) {
 }
 
 func TestUnbuilt(t *testing.T) {
-	for _, m := range []string{"detach-volumes", "delete-machine", "network-isolate", "storage-isolate"} {
+	for _, m := range []string{"detach-volumes", "delete-machine"} {
 		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + m + "\" is not available in this build"
 		_, err := Resolve([]ConfigMap{own("node_name=7\npower_management="+m, good)}, node7, settings())
 		if d := cmp.Diff(want, words(err)); d != "" {

@@ -250,6 +250,10 @@ func (d *decision) judgeCut(i int) bool {
 		return d.seenCut(i)
 	case r.LastRead.Power == "On":
 		return d.stillThere(i)
+	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.powerOff():
+		r.NotBefore = d.at(Poll) // on its way: the device has not failed
+		d.next(Poll)
+		return true
 	}
 	return d.cutFailed(i, api.DeviceFailed, r.Device+": "+r.LastError)
 }

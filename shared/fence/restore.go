@@ -152,6 +152,8 @@ func (d *decision) judgeBack(i int) {
 	case r.LastRead.Power == "On":
 		*r = api.IsolationRecord{Device: r.Device}
 		d.tell(api.SeenBack, taken(b)+" reads as given back")
+	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.powerOff():
+		r.NotBefore = d.at(Poll) // on its way
 	case r.LastRead.Power != "Off":
 		d.backFailed(i, r.Device+": "+r.LastError)
 	case b.LeaveOff:

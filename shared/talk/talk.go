@@ -58,7 +58,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	}
 	r, err := d.State(ctx)
 	if err != nil {
-		c.Stopping = errors.Is(err, device.ErrStopping)
+		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
 		return err
 	}
 	c.Identity = r.Identity
