@@ -47,7 +47,7 @@ func (p Parts) bindings() bindings { return bindings{p} }
 func (b bindings) settings() config.Settings {
 	s := config.Settings{Kinds: b.Drivers, Agents: agents, Aliases: aliases}
 	if b.AgentsDir != "" {
-		s.Find = func(name string) (device.Kind, error) { return agent.Kind(name, b.AgentsDir) }
+		s.Find = func(name string) (device.Kind, error) { return agent.Any(name, b.AgentsDir) }
 	}
 	s.Job = func(name string) (device.Kind, error) { return b.inJobs(name, nil) }
 	return s

@@ -40,6 +40,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 	"github.com/nodefence/nodefence/shared/device/machine"
 	"github.com/nodefence/nodefence/shared/device/manual"
+	"github.com/nodefence/nodefence/shared/device/networkfence"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
@@ -57,14 +58,16 @@ func DriversIn(c *kube.Client) map[string]device.Kind { return drivers(c.ForDriv
 
 func drivers(in device.Cluster) map[string]device.Kind {
 	all := map[string]device.Kind{
-		"azure":     azure.Kind(),
-		"ec2":       ec2.Kind(),
-		"gce":       gce.Kind(),
-		"ipmi":      ipmi.Kind(),
-		"manual":    manual.Kind(),
-		"openstack": openstack.Kind(),
-		"redfish":   redfish.Kind(),
-		"vsphere":   vsphere.Kind(),
+		"azure":        azure.Kind(),
+		"ec2":          ec2.Kind(),
+		"ec2-network":  ec2.NetworkKind(),
+		"gce":          gce.Kind(),
+		"ipmi":         ipmi.Kind(),
+		"manual":       manual.Kind(),
+		"networkfence": networkfence.Kind(in),
+		"openstack":    openstack.Kind(),
+		"redfish":      redfish.Kind(),
+		"vsphere":      vsphere.Kind(),
 	}
 	all["machine"] = machine.Kind(in, all["azure"], all["ec2"], all["gce"], all["openstack"])
 	return all
