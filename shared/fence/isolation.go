@@ -199,7 +199,7 @@ func (d *decision) givenBackByOthers() bool {
 // uncut: a device of the isolation has still to be spoken with before the power may
 // be cut, because what spoke for this fence until now was its Lease alone.
 func (d *decision) uncut() bool {
-	if d.begun() || d.onlyLease() || d.confirmAsked() {
+	if d.begun() || d.onlyLease() || d.confirmAsked() || !d.spec.Policy.Action.Device() {
 		return false
 	}
 	for i := range d.isolationRecords() {
