@@ -1,0 +1,69 @@
+package isolate
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestTheClaimSaysWhichDevice: the call goes to the one that was written down before
+// it, and to no other, whatever else is bound (S7).
+func TestTheClaimSaysWhichDevice(t *testing.T) {
+	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := client.Clock().Now
+	for name, c := range map[string]struct {
+		place int32
+		left  time.Duration
+		self  string
+		cut   map[string]bool
+		err   string
+	}{
+		"the second":                {2, time.Minute, "", map[string]bool{"switch": true}, ""},
+		"none is named":             {0, time.Minute, "", nil, "no device is bound to this node"},
+		"one that is not there":     {3, time.Minute, "", nil, "no device is bound to this node"},
+		"a claim that ran out (S8)": {1, -time.Second, "", nil, "the time for this call ran out before it was made"},
+		"its own machine (S13)":     {1, time.Minute, "7", nil, "this is the machine that nodefence runs on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rack := mem.NewRack(now)
+			open := func(_ context.Context, b *api.Binding) (device.Driver, error) { return rack.Kind().Open(b.Params) }
+			bound := func(name string) api.Binding {
+				return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}}
+			}
+			power := bound("power")
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "7", Binding: &power, Isolation: []api.Binding{bound("san"), bound("switch")}}}
+			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Isolation: c.place}
+			var seen fence.Seen
+			i := &Isolator{Client: client, Open: open, Self: c.self}
+			if err := i.Act(t.Context(), f, fence.Off, &seen); (err != nil) != (c.err != "") {
+				t.Error(err)
+			}
+			want := fence.CallResult{Call: api.CallOff, At: seen.Call.At, Err: c.err}
+			if d := cmp.Diff(want, *seen.Call); d != "" {
+				t.Error(d)
+			}
+			for _, name := range []string{"power", "san", "switch"} {
+				d, err := rack.Kind().Open(map[string]string{"name": name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r, err := d.State(t.Context()); err != nil || (r.Power == device.Off) != c.cut[name] {
+					t.Errorf("%s reads %q, %v", name, r.Power, err)
+				}
+			}
+		})
+	}
+}
