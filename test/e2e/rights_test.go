@@ -29,6 +29,8 @@ import (
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
@@ -57,8 +59,10 @@ func TestRights(t *testing.T) {
 	// A node dies, whose BMC's password a person left in the ConfigMap.
 	first := w.database(1)
 	o.literal(first)
+	o.port(first, "password=x")
 	w.node(first, "crash")
 	w.phase(first, api.Finished)
+	o.givenBack(first)
 	second := w.moved("db-0", first)
 
 	// Somebody asks for the fence of a healthy node; then of the first one again.
@@ -76,8 +80,10 @@ func TestRights(t *testing.T) {
 	// later a Node object of the same name replaces it.
 	third := w.moved("db-0", "")
 	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true, storageClasses: [lab]}\n")))
+	o.port(third, "secret=bmc-"+third)
 	w.node(third, "power-loss")
 	w.phase(third, api.Fenced)
+	o.givenBack(third)
 	w.moved("db-0", third)
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, third, metav1.DeleteOptions{}))
 	w.node(third, "power-on")
@@ -140,19 +146,25 @@ type office struct {
 	images []string
 	// checks is how often each node's devices are read while nothing has failed.
 	checks time.Duration
-	mu     sync.Mutex
-	used   map[right]bool
+	// ports are what cuts machines off from a network that this lab doesn't have.
+	ports *mem.Rack
+	mu    sync.Mutex
+	used  map[right]bool
 }
 
 func (o *office) open() {
 	o.t.Helper()
 	o.handlers = map[string]run.Handler{}
+	o.ports = mem.NewRack(time.Now)
+	port := o.ports.Kind()
+	port.Name, port.Scope, port.EffectDelay = "port", device.ScopeNetwork, 0
 	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker"} {
 		settings := rig.Settings()
 		settings.JobImages = o.images
 		parts, err := functions.NewParts(o.ctx, settings, o.as(name), o.logger(), freshRegistry())
 		must(o.t, err)
-		parts.Sender = o
+		parts.Sender, parts.Drivers = o, maps.Clone(parts.Drivers)
+		parts.Drivers["port"] = port
 		o.handlers[name] = functions.Handlers(parts)[name]
 	}
 	triggers, err := broker.Parse("triggers.yaml", knative.Triggers)
@@ -200,6 +212,36 @@ func (o *office) literal(node string) {
 	}
 	_, err = maps.Update(o.ctx, cm, metav1.UpdateOptions{})
 	must(o.t, err)
+}
+
+// port adds a device to the node's isolation, with its password.
+func (o *office) port(node, password string) {
+	o.t.Helper()
+	maps := o.Kube.CoreV1().ConfigMaps("nodefence-system")
+	cm, err := maps.Get(o.ctx, "fence-config-node-"+node, metav1.GetOptions{})
+	must(o.t, err)
+	cm.Data["config.properties"] = strings.Replace(cm.Data["config.properties"], "isolation=", "isolation=port ", 1)
+	cm.Data["fence-method-port"] = "agent_name=port\naction=off\nmust_success=yes\nname=" + node + "\n" + password + "\n"
+	_, err = maps.Update(o.ctx, cm, metav1.UpdateOptions{})
+	must(o.t, err)
+}
+
+// givenBack: the node was cut off, and is no more.
+func (o *office) givenBack(node string) {
+	o.t.Helper()
+	d, err := o.ports.Kind().Open(map[string]string{"name": node})
+	must(o.t, err)
+	r, err := d.State(o.ctx)
+	must(o.t, err)
+	f, err := o.Fences.Fence(o.ctx, node)
+	must(o.t, err)
+	told := map[api.Reason]bool{}
+	for _, h := range f.Status.History {
+		told[h.Reason] = true
+	}
+	if r.Power != device.On || !told[api.CutSent] || !told[api.SeenBack] {
+		o.t.Errorf("port of %s reads %q: %+v", node, r.Power, f.Status.History)
+	}
 }
 
 // Send lets the source and the waker reach the broker.
