@@ -29,6 +29,9 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 	case err != nil:
 		return nil, err
 	}
+	if len(plan.Bindings()) == 0 {
+		return nil, &power.Unfit{Reason: api.NoBinding, Err: errors.New("no device switches this machine: a cut of its storage stands in, which is not looked at before a fence")}
+	}
 	return plan.Bindings(), nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // manualDriver is the one whose devices are people.
@@ -84,11 +85,11 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	}
 	switch {
 	case b.Identity != "" && r.Identity != "" && !mine:
-		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+mend(b) // S11
+		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+talk.Mend(b) // S11
 	case r.Power == device.Unknown:
 		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine is on"
 	case r.Power == device.Off && ready:
-		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+mend(b)
+		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+talk.Mend(b)
 	}
 	return d
 }
@@ -98,19 +99,19 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	var network net.Error
 	switch {
 	case errors.Is(err, errCredentials):
-		return api.BindingInvalid, words(err)
+		return api.BindingInvalid, talk.Words(err)
 	case b.Driver == manualDriver:
-		return api.ManualOnly, words(err)
+		return api.ManualOnly, talk.Words(err)
 	case errors.Is(err, device.ErrUnreachable):
-		return api.DeviceUnreachable, words(err) + "; see that it is on and can be reached from where nodefence runs, or " + mend(b)
+		return api.DeviceUnreachable, talk.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + talk.Mend(b)
 	case errors.Is(err, device.ErrDenied):
-		return api.DeviceDenied, words(err) + "; mend its user, its password or what it may do" + secretsOf(b)
+		return api.DeviceDenied, talk.Words(err) + "; mend its user, its password or what it may do" + secretsOf(b)
 	case errors.Is(err, device.ErrUnknown):
-		return api.MachineUnknown, words(err) + "; " + mend(b)
+		return api.MachineUnknown, talk.Words(err) + "; " + talk.Mend(b)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
-		return api.DeviceUnreachable, words(err) + "; see that it is on and can be reached from where nodefence runs, or " + mend(b)
+		return api.DeviceUnreachable, talk.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + talk.Mend(b)
 	}
-	return api.DeviceFailed, words(err)
+	return api.DeviceFailed, talk.Words(err)
 }
 
 // secretsOf says where the credentials stand.
@@ -130,7 +131,7 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	st.Device, st.Identity, st.Enrolled = "", "", ""
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
 	if unfit != nil {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), words(unfit)
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), talk.Words(unfit)
 		meta.SetStatusCondition(&st.Conditions, c)
 		return
 	}

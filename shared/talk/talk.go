@@ -27,7 +27,7 @@ func (t Talk) Say(ctx context.Context, f *api.NodeFence, bound *api.Binding, a f
 	c := &fence.CallResult{Call: api.Call(a), At: now}
 	err := t.speak(ctx, f, bound, a, c, f.Status.Claim.NotAfter.Sub(now))
 	if err != nil {
-		c.Err = words(err)
+		c.Err = Words(err)
 	}
 	return c, err
 }
@@ -64,14 +64,14 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	c.Identity = r.Identity
 	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
 		c.Wrong = true // S11
-		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, mend(bound))
+		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, Mend(bound))
 	}
 	c.Power = string(r.Power)
 	return nil
 }
 
-// mend says where the address stands that is another machine's.
-func mend(b *api.Binding) string {
+// Mend says where the address stands that is another machine's.
+func Mend(b *api.Binding) string {
 	if len(b.Sources) == 0 {
 		return "mend the address of its device"
 	}
@@ -79,8 +79,8 @@ func mend(b *api.Binding) string {
 	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
 }
 
-// words keeps an error short enough for a record.
-func words(err error) string {
+// Words keeps an error short enough for a record.
+func Words(err error) string {
 	s := err.Error()
 	if len(s) > 300 {
 		s = s[:300] + "…"
