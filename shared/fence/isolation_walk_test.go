@@ -33,8 +33,8 @@ func cutSpec() api.NodeFenceSpec {
 	return s
 }
 
-// restoringAfter are fences whose machine was proven off, and that give its network
-// back now.
+// restoringAfter are fences whose machine was proven off, that give its network back
+// now: it was switched on again, or stays off.
 func restoringAfter(specs []api.NodeFenceSpec) []state {
 	var all []state
 	for _, spec := range specs {
@@ -42,14 +42,17 @@ func restoringAfter(specs []api.NodeFenceSpec) []state {
 			continue
 		}
 		at := stampOf(walkStart)
-		all = append(all, state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
+		s := state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
 			st: api.NodeFenceStatus{
 				Phase: api.Restoring, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 				Isolation: []api.IsolationRecord{{Device: "switch 7", CutByUs: true, SeenCutAt: &at}},
 				Release:   api.ReleaseRecord{StartedAt: &at, DoneAt: &at, By: api.ProofSeenOff, BootID: "a"},
 				Restore:   &api.RestoreRecord{Then: api.Recovering, Reason: api.SeenOn},
-			}})
+			}}
+		off := s
+		off.st.Isolation, off.st.Restore = slices.Clone(s.st.Isolation), &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff}
+		all = append(all, s, off)
 	}
 	return all
 }

@@ -1,0 +1,145 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// CutOnly: nothing switches this node's machine, and what stands in for that is a
+// storage device whose cut must be seen. Then exactly the pods all of whose writable
+// volumes it covers are released, pod by pod (S1, S24).
+func CutOnly(spec *api.NodeFenceSpec) bool {
+	return spec.Binding == nil && spec.Policy.Action.Device() && !spec.Trigger.Missing() && slices.ContainsFunc(spec.Isolation, proves)
+}
+
+// proves: that this device cuts is worth something beyond caution.
+func proves(b api.Binding) bool {
+	return b.Must && b.Scope == api.ScopeStorage && !b.Covers.Empty()
+}
+
+// Cleanup is how the work of this node is released. What only a cut has proven is
+// released pod by pod, whatever the policy says; None stays None.
+func Cleanup(f *api.NodeFence) api.Cleanup {
+	how := f.Spec.Policy.Cleanup
+	if Covered(f) != nil && how.Strategy != api.CleanupNone {
+		how.Strategy = api.CleanupResourceDeletion
+	}
+	return how
+}
+
+// Covered is the storage to which a release is held; nil if the machine itself is,
+// or will be, proven off.
+func Covered(f *api.NodeFence) *api.Coverage {
+	if p := f.Status.Proof; !CutOnly(&f.Spec) || p != nil && p.Kind == api.ProofConfirmed {
+		return nil
+	}
+	var all api.Coverage
+	for _, b := range f.Spec.Isolation {
+		if proves(b) {
+			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
+			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
+		}
+	}
+	return &all
+}
+
+// effective is the spec with the cleanup that counts for this fence.
+func effective(f *api.NodeFence) *api.NodeFenceSpec {
+	if Covered(f) == nil {
+		return &f.Spec
+	}
+	s := f.Spec
+	s.Policy.Cleanup = Cleanup(f)
+	return &s
+}
+
+func (d *decision) cutOnly() bool { return CutOnly(d.spec) }
+
+// rebootedWithin: the machine has rebooted since its work was released by a cut (S4).
+// Before that the reads are begun anew: the proof is about one boot (S3).
+func (d *decision) rebootedWithin() bool {
+	boot := d.seen.Node.BootID
+	if r := d.st.Release; r.By != "" {
+		d.st.BootIDBefore = r.BootID
+		return boot != r.BootID
+	}
+	if d.st.BootIDBefore != boot {
+		d.st.BootIDBefore = boot
+		for i := range d.isolationRecords() {
+			d.st.Isolation[i].FirstCut = nil
+		}
+	}
+	return false
+}
+
+// givenBackByOthers: what somebody else had cut, and on which the release rested,
+// reads as there again. It was not ours to cut, and is not now (S12).
+func (d *decision) givenBackByOthers() bool {
+	for i, b := range d.spec.Isolation {
+		r := d.isolationRecords()[i]
+		if proves(b) && !r.CutByUs && r.LastRead != nil && r.LastRead.Power == "On" {
+			return true
+		}
+	}
+	return false
+}
+
+// provenByCut makes the proof of what every device that counts was read (S1).
+func (d *decision) provenByCut() Action {
+	p := d.proof(api.ProofStorageCut)
+	var devices []string
+	for i, b := range d.spec.Isolation {
+		if !proves(b) {
+			continue
+		}
+		r := d.st.Isolation[i]
+		p.Reads = append(p.Reads, *r.FirstCut, *r.LastRead)
+		devices = append(devices, r.Device)
+		if p.At.IsZero() || r.LastRead.At.Before(&p.At) {
+			p.At = r.LastRead.At
+		}
+	}
+	p.Device = strings.Join(devices, ", ")
+	d.st.Proof = p
+	return d.to(api.Releasing, api.SeenCut, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
+}
+
+// noteRelease keeps what giving access back depends on: what was released, on which
+// proof, and about which boot.
+func (d *decision) noteRelease(act Action) {
+	r, left, p := &d.st.Release, d.seen.Left, d.st.Proof
+	if len(d.spec.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
+		return
+	}
+	if d.cutOnly() {
+		r.Stays = ""
+		if len(left.Stay) > 0 {
+			r.Stays = fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay))
+		}
+	}
+	if act != Release || p == nil {
+		return
+	}
+	if r.By == "" {
+		r.By, r.BootID = p.Kind, p.BootIDBefore
+	}
+	if p.Kind != api.ProofStorageCut {
+		return
+	}
+	// What is released and not named is not seen to be out of use (S2).
+	r.RebootOnly = r.RebootOnly || left.Hidden || len(left.Volumes) == 0
+	for _, v := range left.Volumes {
+		if !slices.Contains(r.Volumes, v) {
+			r.Volumes = append(r.Volumes, v)
+		}
+	}
+	if len(r.Volumes) > maxVolumes {
+		r.Volumes, r.RebootOnly = nil, true
+	}
+}
+
+// maxVolumes bounds the record; it is the API's.
+const maxVolumes = 64
