@@ -157,7 +157,7 @@ func (o *office) open() {
 	o.handlers = map[string]run.Handler{}
 	o.ports = mem.NewRack(time.Now)
 	port := o.ports.Kind()
-	port.Name, port.Scope, port.EffectDelay = "port", device.ScopeNetwork, 0
+	port.Name, port.Scope, port.Identity, port.EffectDelay = "port", device.ScopeNetwork, "name", 0
 	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker"} {
 		settings := rig.Settings()
 		settings.JobImages = o.images
