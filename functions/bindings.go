@@ -166,7 +166,7 @@ func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 	return b.open(ctx, bound, nil)
 }
 
-// OpenFor is Open for a call that power makes.
+// OpenFor is Open for a call that power or isolate makes.
 func (b bindings) OpenFor(ctx context.Context, bound *api.Binding, c power.Call) (device.Driver, error) {
 	return b.open(ctx, bound, &jobs{client: b.Client, namespace: b.JobsNamespace, call: c})
 }

@@ -81,7 +81,7 @@ var table = map[string]func(Parts) run.Handler{
 		return g.Handle
 	},
 	isolate.Name: func(p Parts) run.Handler {
-		i := &isolate.Isolator{Client: p.Client, Open: p.bindings().Open, Self: p.Self}
+		i := &isolate.Isolator{Client: p.Client, Open: p.bindings().OpenFor, Self: p.Self}
 		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
 		return i.Handle
 	},

@@ -26,7 +26,7 @@ var Phases = []api.Phase{api.Isolating, api.Restoring}
 type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
-	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	Open func(ctx context.Context, b *api.Binding, c talk.Call) (device.Driver, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Loop *step.Loop

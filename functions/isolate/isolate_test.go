@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // TestTheClaimSaysWhichDevice: the call goes to the one that was written down before
@@ -39,7 +40,7 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rack := mem.NewRack(now)
-			open := func(_ context.Context, b *api.Binding) (device.Driver, error) { return rack.Kind().Open(b.Params) }
+			open := func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) { return rack.Kind().Open(b.Params) }
 			bound := func(name string) api.Binding {
 				return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}}
 			}

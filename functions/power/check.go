@@ -15,6 +15,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // checkCall is the longest that a check may keep a device to itself: as long as a
@@ -142,7 +143,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 		return false, nil
 	}
 	r, err := c.readDevice(ctx, b, left, Call{
-		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: recordOf("FenceTarget", c.target.ObjectMeta),
+		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: talk.RecordOf("FenceTarget", c.target.ObjectMeta),
 	})
 	if err != nil && notLearnt(err) {
 		return false, err

@@ -189,12 +189,12 @@ func (d *decision) noteCall() {
 	}
 	place := d.st.Claim.Isolation
 	d.st.Claim = nil
+	d.noteJobs(c)
 	if place > 0 {
 		d.noteIsolation(place, c)
 		return
 	}
 	d.st.Power.LastError = c.Err
-	d.noteJobs(c)
 	switch c.Call {
 	case api.CallRead:
 		if c.Power != "Off" {

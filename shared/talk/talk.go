@@ -15,7 +15,7 @@ import (
 // Talk speaks with the devices of nodes.
 type Talk struct {
 	// Open reads the credentials and opens the driver of a binding.
-	Open func(ctx context.Context, b *api.Binding) (device.Driver, error)
+	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Now  func() time.Time
@@ -46,7 +46,10 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := t.Open(ctx, bound)
+	d, err := t.Open(ctx, bound, Call{
+		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
+		Made: func(job string) { c.Jobs = append(c.Jobs, job) },
+	})
 	if err != nil {
 		return err
 	}

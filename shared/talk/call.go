@@ -1,0 +1,24 @@
+package talk
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Call is for what a device is opened: one call under one claim.
+type Call struct {
+	Node string
+	// Holder of the claim tells this call from every other.
+	Holder string
+	// Record has the claim. What is made for the call goes with it.
+	Record metav1.OwnerReference
+	// Made is told of each Job in which an agent runs; it may be nil.
+	Made func(job string)
+}
+
+// RecordOf is an object of ours that has a claim.
+func RecordOf(kind string, o metav1.ObjectMeta) metav1.OwnerReference {
+	no := false
+	return metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: kind, Name: o.Name, UID: o.UID, BlockOwnerDeletion: &no}
+}
