@@ -28,6 +28,7 @@ var agents = map[string]string{
 	"fence_redfish": "redfish", "redfish": "redfish",
 	"fence_aws": "ec2", "ec2": "ec2",
 	"fence_openstack": "openstack", "openstack": "openstack", "manual": "manual", "machine": "machine",
+	"networkfence": "networkfence", "ec2_network": "ec2-network",
 	"fence_azure_arm": "azure", "azure": "azure", "fence_gce": "gce", "gce": "gce",
 	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
 }

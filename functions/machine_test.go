@@ -26,6 +26,7 @@ func TestMachineIsAskedFor(t *testing.T) {
 		"restart-instance on Compute Engine":    {maps: asked("agent_name=restart-instance"), provider: "gce://my-project/europe-west1-b/worker-7", driver: "gce", want: "gce:my-project/europe-west1-b/worker-7"},
 		"machine, of an instance on EC2":        {maps: asked("agent_name=machine\naction=off"), provider: "aws:///eu-west-1a/i-0123456789abcdef0", driver: "machine", want: "machine:aws:///eu-west-1a/i-0123456789abcdef0"},
 		"machine, with a cloud's own parameter": {maps: asked("agent_name=machine\naction=off\nendpoint=https://ec2.example"), provider: "aws:///eu-west-1a/i-0123456789abcdef0", driver: "machine", want: "machine:aws:///eu-west-1a/i-0123456789abcdef0"},
+		"delete-machine":                        {maps: asked("agent_name=delete-machine"), provider: "aws:///eu-west-1a/i-0123456789abcdef0", driver: "machine", want: "machine:aws:///eu-west-1a/i-0123456789abcdef0"},
 		"machine, of no cloud": {maps: asked("agent_name=machine\naction=off"), provider: "metal3://rack-7",
 			no: "ConfigMap fence-config-default, key fence-method-end: missing provider_id for driver machine, and node worker-7 was not enrolled with a provider ID that has it"},
 		"machine, for good": {maps: asked("agent_name=machine"), provider: "aws:///eu-west-1a/i-0123456789abcdef0",

@@ -227,7 +227,7 @@ func TestOlderName(t *testing.T) {
 		"it is left to node 7 if it says 7":                       {maps: []ConfigMap{older("7")}, node: "node-7", want: "no binding: there is no ConfigMap fence-config-node-node-7, fence-config-node-7, fence-config-default"},
 		"it is refused if it says neither":                        {maps: []ConfigMap{older("8"), shared}, node: "node-7", want: `ConfigMap fence-config-node-7, key config.properties, line 1: node_name is "8", but the ConfigMap is read for node node-7`},
 		"a type's ConfigMap is not that of a node with such name": {maps: []ConfigMap{configMap("fence-config-type-x")}, node: "type-x", want: "no binding: there is no ConfigMap fence-config-node-type-x, fence-config-type-x, fence-config-default"},
-		"the default is not that of a node of that name":          {maps: []ConfigMap{shared}, node: "default", want: `ConfigMap fence-config-default, key config.properties, line 1: unknown method "ipmi"; known are clean-pods, cordon, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon; there is no ConfigMap fence-method-ipmi-default or fence-method-ipmi either`},
+		"the default is not that of a node of that name":          {maps: []ConfigMap{shared}, node: "default", want: `ConfigMap fence-config-default, key config.properties, line 1: unknown method "ipmi"; known are clean-pods, cordon, delete-machine, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon; there is no ConfigMap fence-method-ipmi-default or fence-method-ipmi either`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Resolve(tc.maps, Node{Name: tc.node}, settings())

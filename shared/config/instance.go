@@ -12,11 +12,14 @@ import (
 
 // instances are the built-in methods that switch a cloud's instance, with the
 // action that an agent would have for it.
-var instances = map[string]string{"restart_instance": "reboot", "stop_instance": "off", "start_instance": "on"}
+var instances = map[string]string{"restart_instance": "reboot", "stop_instance": "off", "start_instance": "on", deleteMachine: "off"}
+
+// deleteMachine ends the instance for good, and is another driver's.
+const deleteMachine = "delete_machine"
 
 // instanceStep adds a word with the instance that the node was enrolled as.
-func (r *resolver) instanceStep(out *stage, at place, key, action string, s Step) error {
-	k, why := r.cloud()
+func (r *resolver) instanceStep(out *stage, at place, key, name, action string, s Step) error {
+	k, why := r.knows(name == deleteMachine)
 	if why != "" {
 		return at.errorf("method %q switches the cloud's instance: %s; write a method with agent_name= and the machine in ConfigMap %s%s instead",
 			s.Method, why, nodePrefix, r.node.Name)
@@ -29,13 +32,17 @@ func (r *resolver) instanceStep(out *stage, at place, key, action string, s Step
 
 const noCloud = "this build has no driver for a cloud"
 
-// cloud is the driver that knows the node's instance, or why there is none.
-func (r *resolver) cloud() (device.Kind, string) {
+// cloud is the driver that switches the node's instance, or why there is none.
+func (r *resolver) cloud() (device.Kind, string) { return r.knows(false) }
+
+// knows is the driver that knows the node's instance, to switch it or to end it for
+// good, or why there is none.
+func (r *resolver) knows(end bool) (device.Kind, string) {
 	var known []string
 	for _, name := range slices.Sorted(maps.Keys(r.s.Kinds)) {
 		k := r.s.Kinds[name]
-		if k.Scope != device.ScopePower || k.NoOn != "" {
-			continue // it is another way to have the instance's work end, and not its switch
+		if k.Scope != device.ScopePower || (k.NoOn != "") != end {
+			continue // what can't switch on is no switch of it
 		}
 		if r.enrolled(k) != nil {
 			return k, ""

@@ -253,6 +253,10 @@ func TestNotTheSwitch(t *testing.T) {
 	if err != nil || p.Binding.Driver != "vm" {
 		t.Errorf("restart-instance is by %s, %v", p.Binding.Driver, err)
 	}
+	cm := configMap("fence-config-default", "config.properties", "power_management=delete-machine")
+	if p, err = Resolve([]ConfigMap{cm}, enrolled("vm://here/x7"), s); err != nil || p.Binding.Driver != "ends" || !p.Binding.LeaveOff {
+		t.Errorf("delete-machine is by %+v, %v", p.Binding, err)
+	}
 	delete(s.Kinds, "vm")
 	if p, err := Resolve(nil, enrolled("vm://here/x7"), s); !errors.Is(err, ErrNoBinding) {
 		t.Errorf("without a switch it is by %s, %v", p.Binding.Driver, err)

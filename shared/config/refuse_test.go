@@ -12,7 +12,7 @@ func TestRefuse(t *testing.T) {
 	const (
 		inConfig = "ConfigMap fence-config-node-7, key config.properties"
 		inMethod = "ConfigMap fence-config-node-7, key fence-method-ipmi"
-		builtIn  = "clean-pods, cordon, ipmi, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
+		builtIn  = "clean-pods, cordon, delete-machine, ipmi, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
 		params   = "action, agent_name, cipher, ip, ipport, must_success, name, namespace, node_name, password, secret, template, username"
 	)
 	for name, tc := range map[string]struct {
@@ -162,7 +162,7 @@ func TestRefuse(t *testing.T) {
 }
 
 func TestUnbuilt(t *testing.T) {
-	for _, m := range []string{"detach-volumes", "delete-machine"} {
+	for _, m := range []string{"detach-volumes"} {
 		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + m + "\" is not available in this build"
 		_, err := Resolve([]ConfigMap{own("node_name=7\npower_management="+m, good)}, node7, settings())
 		if d := cmp.Diff(want, words(err)); d != "" {

@@ -124,7 +124,7 @@ func (r *resolver) unknown(from source, at place, name string) error {
 // builtinStep adds a built-in.
 func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) error {
 	if action, ok := instances[name]; ok {
-		return r.instanceStep(out, at, key, action, s)
+		return r.instanceStep(out, at, key, name, action, s)
 	}
 	do, ok := builtins[name]
 	if !ok {
