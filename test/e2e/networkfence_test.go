@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/networkfence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -30,6 +32,32 @@ type csiAddons struct {
 	api    dynamic.ResourceInterface
 	mu     sync.Mutex
 	banned []string
+	// done is what was carried out, in order.
+	done []string
+}
+
+// csiAddons has the kind served.
+func (w *world) csiAddons() *csiAddons {
+	w.t.Helper()
+	dyn, err := dynamic.NewForConfig(w.Config)
+	must(w.t, err)
+	c := &csiAddons{t: w.t, api: dyn.Resource(networkFences)}
+	crd, err := os.ReadFile("testdata/networkfence.yaml")
+	must(w.t, err)
+	must(w.t, w.Apply(w.ctx, string(crd)))
+	w.until("the kind to be served", func() (bool, error) {
+		_, err := c.api.List(w.ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
+	return c
+}
+
+// start carries out what is wished until the test ends.
+func (c *csiAddons) start(w *world) {
+	ctx, stop := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	w.t.Cleanup(func() { stop(); <-done })
+	go func() { defer close(done); c.run(ctx) }()
 }
 
 // run carries out what changes until ctx ends.
@@ -69,6 +97,7 @@ func (c *csiAddons) reconcile(ctx context.Context, o *unstructured.Unstructured)
 	state, _, _ := unstructured.NestedString(o.Object, "spec", "fenceState")
 	cidrs, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "cidrs")
 	c.mu.Lock()
+	c.done = append(c.done, state)
 	c.banned = slices.DeleteFunc(c.banned, func(b string) bool { return slices.Contains(cidrs, b) })
 	if state == "Fenced" {
 		said = "fencing operation successful"
@@ -93,16 +122,7 @@ func (c *csiAddons) holds(t *testing.T, want ...string) {
 // component and no more.
 func TestNetworkFence(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	dyn, err := dynamic.NewForConfig(w.Config)
-	must(t, err)
-	api := dyn.Resource(networkFences)
-	crd, err := os.ReadFile("testdata/networkfence.yaml")
-	must(t, err)
-	must(t, w.Apply(w.ctx, string(crd)))
-	w.until("the kind to be served", func() (bool, error) {
-		_, err := api.List(w.ctx, metav1.ListOptions{})
-		return err == nil, nil
-	})
+	storage := w.csiAddons()
 	root, err := rig.Root()
 	must(t, err)
 	must(t, w.ApplyFile(w.ctx, root+"/infra/knative/components/networkfence/rights.yaml"))
@@ -141,11 +161,7 @@ func TestNetworkFence(t *testing.T) {
 	if r, err := d.State(brief); !errors.Is(err, device.ErrStopping) {
 		t.Errorf("%v, %v", r, err)
 	}
-	storage := &csiAddons{t: t, api: api}
-	done := make(chan struct{})
-	ctx, stop := context.WithCancel(w.ctx)
-	t.Cleanup(func() { stop(); <-done })
-	go func() { defer close(done); storage.run(ctx) }()
+	storage.start(w)
 	for range 2 {
 		says(device.Off)
 		storage.holds(t, "10.0.0.7/32", "fd00::7/128")
@@ -156,7 +172,7 @@ func TestNetworkFence(t *testing.T) {
 		w.until("a new object to take the old one's place", func() (bool, error) { return within(d.Off) == nil, nil })
 	}
 	says(device.Off)
-	all, err := api.List(w.ctx, metav1.ListOptions{})
+	all, err := storage.api.List(w.ctx, metav1.ListOptions{})
 	must(t, err)
 	if len(all.Items) != 1 {
 		t.Fatalf("there are %d", len(all.Items))
@@ -164,7 +180,7 @@ func TestNetworkFence(t *testing.T) {
 	// Somebody takes it as their own.
 	mine := &all.Items[0]
 	mine.SetLabels(nil)
-	_, err = api.Update(w.ctx, mine, metav1.UpdateOptions{})
+	_, err = storage.api.Update(w.ctx, mine, metav1.UpdateOptions{})
 	must(t, err)
 	for name, err := range map[string]error{"off": within(d.Off), "on": within(d.On)} {
 		if !errors.Is(err, device.ErrConflict) {
@@ -172,4 +188,40 @@ func TestNetworkFence(t *testing.T) {
 		}
 	}
 	storage.holds(t, "10.0.0.7/32", "fd00::7/128")
+}
+
+// TestFenceCutsStorage: a node hangs; it is cut off from Ceph before its power is,
+// and let in again when it is back.
+func TestFenceCutsStorage(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	storage := w.csiAddons()
+	storage.start(w)
+	db := w.database(1)
+	own, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, "fence-config-node-"+db, metav1.GetOptions{})
+	must(t, err)
+	own.Data["config.properties"] = strings.Replace(own.Data["config.properties"], "isolation=", "isolation=ceph ", 1)
+	own.Data["fence-method-ceph"] = "agent_name=networkfence\naction=off\nmust_success=yes\ndriver=rbd.csi.example\ncidrs=10.0.0.7\ncluster_id=rook\n"
+	_, err = w.Kube.CoreV1().ConfigMaps("nodefence-system").Update(w.ctx, own, metav1.UpdateOptions{})
+	must(t, err)
+	p := w.start(nil)
+	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	w.node(db, "crash")
+	w.moved("db-0", db)
+	w.oneWriter()
+	f := w.phase(db, api.Finished)
+	if f.Status.Outcome != api.Recovered {
+		t.Errorf("outcome %s", f.Status.Outcome)
+	}
+	w.words(db, "off on")
+	w.unmarked(db)
+	storage.holds(t)
+	storage.mu.Lock()
+	defer storage.mu.Unlock()
+	if !slices.Equal(storage.done, []string{"Fenced", "Unfenced"}) {
+		t.Errorf("the storage was told %q", storage.done)
+	}
+	w.until("its object to be gone", func() (bool, error) {
+		all, err := storage.api.List(w.ctx, metav1.ListOptions{})
+		return err == nil && len(all.Items) == 0, err
+	})
 }
