@@ -23,7 +23,7 @@ type machine struct {
 	device.Driver
 }
 
-func newMachine(t *testing.T, fault string) *machine {
+func newMachine(t testing.TB, fault string) *machine {
 	t.Helper()
 	m := agenttest.New(t, fault)
 	k, err := Kind("fence-ours", m.Dir)
@@ -37,13 +37,15 @@ func newMachine(t *testing.T, fault string) *machine {
 	return &machine{m, d}
 }
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against: "agent",
 		Secrets: []string{password, changed, "hunter"},
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			m := newMachine(t, fault)
 			return devicetest.Machine{Driver: m.Driver, On: m.Machine.On, Commands: m.Told, SetFault: m.SetFault, Settle: m.Settle}
 		},
-	})
+	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // newPort is a switch's port, by our agent as one for fabrics.
-func newPort(t *testing.T, fault string) *machine {
+func newPort(t testing.TB, fault string) *machine {
 	t.Helper()
 	m := agenttest.New(t, fault)
 	m.Write("metadata", fabricMetadata)
@@ -44,7 +44,7 @@ func TestFabricConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
 		Against: "agent/fabric",
 		Secrets: []string{password, changed, "hunter"},
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			m := newPort(t, fault)
 			return devicetest.Machine{Driver: m.Driver, On: m.Machine.On, Commands: m.Told, SetFault: m.SetFault, Settle: m.Settle}
 		},

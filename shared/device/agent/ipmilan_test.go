@@ -23,7 +23,7 @@ import (
 // bmc is an IPMI simulator that nobody wrote who had a hand in the driver. Its
 // machine is files that a script of ours reads and writes for it.
 type bmc struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	port int
 	pid  int
@@ -56,7 +56,7 @@ echo "$2=$3" >>told
 exit 0
 `
 
-func newBMC(t *testing.T) *bmc {
+func newBMC(t testing.TB) *bmc {
 	t.Helper()
 	needs(t, "openipmi fence-agents ipmitool", "ipmi_sim", "fence_ipmilan", "ipmitool")
 	b := &bmc{t: t, dir: t.TempDir(), port: freeUDP(t)}

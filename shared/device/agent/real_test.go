@@ -19,7 +19,7 @@ import (
 const installed = "/usr/sbin"
 
 // needs skips what this machine has not.
-func needs(t *testing.T, pkg string, programs ...string) {
+func needs(t testing.TB, pkg string, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
@@ -29,7 +29,7 @@ func needs(t *testing.T, pkg string, programs ...string) {
 }
 
 // begin starts a server that ends with t.
-func begin(t *testing.T, name string, args ...string) int {
+func begin(t testing.TB, name string, args ...string) int {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
@@ -43,7 +43,7 @@ func begin(t *testing.T, name string, args ...string) int {
 	return cmd.Process.Pid
 }
 
-func freeUDP(t *testing.T) int {
+func freeUDP(t testing.TB) int {
 	t.Helper()
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -53,7 +53,7 @@ func freeUDP(t *testing.T) int {
 	return udp.LocalAddr().(*net.UDPAddr).Port
 }
 
-func open(t *testing.T, agent string, params map[string]string) device.Driver {
+func open(t testing.TB, agent string, params map[string]string) device.Driver {
 	t.Helper()
 	k, err := Kind(agent, installed)
 	if err != nil {
@@ -67,7 +67,7 @@ func open(t *testing.T, agent string, params map[string]string) device.Driver {
 }
 
 // says waits until a state is read at all: servers take a moment to begin.
-func says(t *testing.T, d device.Driver, want device.Power) {
+func says(t testing.TB, d device.Driver, want device.Power) {
 	t.Helper()
 	var r device.Reading
 	var err error

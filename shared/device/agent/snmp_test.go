@@ -19,7 +19,7 @@ import (
 // pdu is net-snmp's own server with the outlets of an APC rack PDU, which are
 // the files of a script of ours.
 type pdu struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	port int
 }
@@ -56,7 +56,7 @@ case $1 in
 esac
 `
 
-func newPDU(t *testing.T) *pdu {
+func newPDU(t testing.TB) *pdu {
 	t.Helper()
 	needs(t, "fence-agents snmp snmpd", "snmpd", "snmpget", "fence_apc_snmp")
 	p := &pdu{t: t, dir: t.TempDir(), port: freeUDP(t)}

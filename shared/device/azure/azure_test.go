@@ -12,10 +12,14 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "azure", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against: "azure", Secrets: []string{token, secret}, Identity: vmID,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			s.SetFault(fault)
 			url := s.URL
@@ -24,7 +28,7 @@ func TestConformance(t *testing.T) {
 			}
 			return devicetest.Machine{Driver: dial(t, url, nil), On: s.Runs, Commands: s.Commands, SetFault: s.SetFault, Settle: s.Settle}
 		},
-	})
+	}
 }
 
 const at = ": virtual machine " + name + " in " + group + ": "

@@ -43,7 +43,7 @@ type served struct {
 	operation string
 }
 
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := &served{Cloud: resttest.New(t)}
 	s.API = s.answer
@@ -149,7 +149,7 @@ func fail(w http.ResponseWriter, status int, code, text string) {
 	resttest.JSON(w, status, map[string]any{"error": map[string]string{"code": code, "message": text}})
 }
 
-func dial(t *testing.T, url string, more map[string]string) device.Driver {
+func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{
 		"subscriptionId": subscription, "resourceGroup": group, "vm": name, "tenantId": "my-tenant",

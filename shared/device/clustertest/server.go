@@ -61,7 +61,7 @@ func (s *Server) Writes() []Write {
 }
 
 // Put stores an object that somebody else wrote, as JSON text.
-func (s *Server) Put(t *testing.T, path, text string) {
+func (s *Server) Put(t testing.TB, path, text string) {
 	t.Helper()
 	var d Doc
 	if err := json.Unmarshal([]byte(text), &d); err != nil {

@@ -53,7 +53,7 @@ type Machine struct {
 // Harness makes machines for a driver.
 type Harness struct {
 	// New gives a machine that is on, of its own, with a fault. It ends with t.
-	New func(t *testing.T, fault string) Machine
+	New func(t testing.TB, fault string) Machine
 	// Against names one of Counterparts, whose faults are those that New can make.
 	Against string
 	// Faults are those besides none that it can make, if it is Against none.

@@ -16,12 +16,16 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "ec2", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against:  "ec2",
 		Secrets:  []string{key, secret, changed},
 		Identity: id,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			s.setFault(t, fault)
 			url := s.url
@@ -36,7 +40,7 @@ func TestConformance(t *testing.T) {
 				Settle:   s.Settle,
 			}
 		},
-	})
+	}
 }
 
 // call is one method's name and what came of it.

@@ -26,7 +26,7 @@ const (
 )
 
 // wired is served with network interfaces.
-func wired(t *testing.T, interfaces ...ec2test.Interface) *served {
+func wired(t testing.TB, interfaces ...ec2test.Interface) *served {
 	t.Helper()
 	s := serve(t)
 	s.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: region + "a", Interfaces: interfaces, Tags: map[string]string{"Name": "worker-7"}})
@@ -43,7 +43,7 @@ func wired(t *testing.T, interfaces ...ec2test.Interface) *served {
 	return s
 }
 
-func (s *served) setNetFault(t *testing.T, fault string) {
+func (s *served) setNetFault(t testing.TB, fault string) {
 	t.Helper()
 	s.setFault(t, fault)
 	no := ec2test.Refusal{}
@@ -70,7 +70,7 @@ func (s *served) rewired() []string {
 	return words
 }
 
-func dialNetwork(t *testing.T, url string) device.Driver {
+func dialNetwork(t testing.TB, url string) device.Driver {
 	t.Helper()
 	d, err := ec2.NetworkKind().Open(map[string]string{
 		"instance": id, "region": region, "endpoint": url, "access_key": key, "secret_key": secret, "group": alone,
@@ -81,12 +81,16 @@ func dialNetwork(t *testing.T, url string) device.Driver {
 	return d
 }
 
-func TestNetworkConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestNetworkConformance(t *testing.T) { devicetest.Run(t, networkHarness()) }
+
+func BenchmarkNetworkOffRead(b *testing.B) { devicetest.OffRead(b, "ec2-network", networkHarness()) }
+
+func networkHarness() devicetest.Harness {
+	return devicetest.Harness{
 		Against:  "ec2-network",
 		Secrets:  []string{key, secret, changed},
 		Identity: id,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := wired(t, ec2test.Interface{ID: first, Groups: []string{nodes}})
 			s.setNetFault(t, fault)
 			url := s.url
@@ -101,7 +105,7 @@ func TestNetworkConformance(t *testing.T) {
 				Settle:   s.Settle,
 			}
 		},
-	})
+	}
 }
 
 // TestNetworkStates: what interfaces read as, and what Off and On do to them.

@@ -35,7 +35,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	isolate(t)
 	s := &served{Cloud: ec2test.Cloud{Secrets: map[string]string{key: secret}}, ended: make(chan struct{})}
@@ -48,7 +48,7 @@ func serve(t *testing.T) *served {
 }
 
 // isolate keeps the machine's own AWS identity, if it has one, out of the test.
-func isolate(t *testing.T) {
+func isolate(t testing.TB) {
 	t.Helper()
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
@@ -61,7 +61,7 @@ func isolate(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }
 
-func (s *served) setFault(t *testing.T, fault string) {
+func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *served) on() bool {
 	return st != ec2test.Stopped && st != ec2test.Terminated
 }
 
-func dial(t *testing.T, url string, more map[string]string) device.Driver {
+func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{"instance": id, "region": region, "endpoint": url, "access_key": key, "secret_key": secret}
 	for k, v := range more {
@@ -174,7 +174,7 @@ func dial(t *testing.T, url string, more map[string]string) device.Driver {
 }
 
 // nobody is a URL at which nobody listens.
-func nobody(t *testing.T) string {
+func nobody(t testing.TB) string {
 	t.Helper()
 	srv := httptest.NewServer(nil)
 	srv.Close()

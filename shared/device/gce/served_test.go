@@ -60,7 +60,7 @@ type served struct {
 	status string
 }
 
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := &served{Cloud: resttest.New(t)}
 	s.API = s.answer
@@ -136,7 +136,7 @@ func fail(w http.ResponseWriter, status int, reason, text string) {
 	}})
 }
 
-func dial(t *testing.T, url string, more map[string]string) device.Driver {
+func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	_, key := account()
 	p := map[string]string{

@@ -14,12 +14,16 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "ipmi", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against:  "ipmi",
 		Secrets:  []string{password, changed},
 		Identity: guid,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t, fault)
 			port := s.LocalAddr().(*net.UDPAddr).Port
 			if fault == devicetest.Unreachable {
@@ -33,7 +37,7 @@ func TestConformance(t *testing.T) {
 				Settle:   s.settle,
 			}
 		},
-	})
+	}
 }
 
 // TestCipherSuites are the two that the parameter takes.
@@ -170,7 +174,7 @@ func TestOpen(t *testing.T) {
 }
 
 // nobody is a port of the loopback on which nobody listens.
-func nobody(t *testing.T) int {
+func nobody(t testing.TB) int {
 	t.Helper()
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -180,7 +184,7 @@ func nobody(t *testing.T) int {
 	return udp.LocalAddr().(*net.UDPAddr).Port
 }
 
-func dial(t *testing.T, port int, password string, more map[string]string) device.Driver {
+func dial(t testing.TB, port int, password string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{"ip": "127.0.0.1", "ipport": strconv.Itoa(port), "username": user, "password": password}
 	for k, v := range more {

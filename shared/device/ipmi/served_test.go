@@ -49,7 +49,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T, fault string) *served {
+func serve(t testing.TB, fault string) *served {
 	t.Helper()
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func serve(t *testing.T, fault string) *served {
 	return serveOn(t, udp, fault)
 }
 
-func serveOn(t *testing.T, udp net.PacketConn, fault string) *served {
+func serveOn(t testing.TB, udp net.PacketConn, fault string) *served {
 	t.Helper()
 	s := &served{PacketConn: udp, ready: make(chan struct{})}
 	s.controller = bmc.New(bmc.DeviceInfo{DeviceID: 1, IPMIVersion: 0x20}, rawGUID, &power{HAL: mock.New(), s: s})
@@ -88,7 +88,7 @@ func (s *served) withGUID() *handlers.Registry {
 	return r
 }
 
-func (s *served) setFault(t *testing.T, fault string) {
+func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
 	word := password
 	if fault == devicetest.WrongPassword {

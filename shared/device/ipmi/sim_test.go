@@ -17,28 +17,33 @@ import (
 
 // TestSimConformance is the same suite against a BMC that nobody wrote who had
 // a hand in the driver or in its library.
-func TestSimConformance(t *testing.T) {
+func TestSimConformance(t *testing.T) { devicetest.Run(t, simHarness(t)) }
+
+func BenchmarkSimOffRead(b *testing.B) { devicetest.OffRead(b, "ipmi/sim", simHarness(b)) }
+
+func simHarness(t testing.TB) devicetest.Harness {
+	t.Helper()
 	path, err := exec.LookPath("ipmi_sim")
 	if err != nil {
 		t.Skip("ipmi_sim is missing: apt-get install openipmi")
 	}
-	devicetest.Run(t, devicetest.Harness{
+	return devicetest.Harness{
 		Against:  "ipmi/sim",
 		Secrets:  []string{password, changed},
 		Identity: guid,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := startSim(t, path)
 			s.setFault(fault)
 			return devicetest.Machine{Driver: s, On: s.on, Commands: s.told, SetFault: s.setFault, Settle: s.settle}
 		},
-	})
+	}
 }
 
 // sim is a running ipmi_sim, and the driver in use for it. Its machine is two
 // files that a script of ours reads and writes for it.
 type sim struct {
 	device.Driver
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	port int
 	pid  int
@@ -82,7 +87,7 @@ esac
 `
 
 // startSim gives it a port that was free just now, and ends it with t.
-func startSim(t *testing.T, path string) *sim {
+func startSim(t testing.TB, path string) *sim {
 	t.Helper()
 	s := &sim{t: t, dir: t.TempDir(), port: nobody(t)}
 	s.write("chassis", script)

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // processes are a Runner that runs each call as a process of this machine, as a
 // kubelet runs it in a container. It was written by the driver's own authors.
 type processes struct {
-	t *testing.T
+	t testing.TB
 	// dir has the agents.
 	dir string
 	// spoil changes what the call's end looks like.
@@ -84,7 +84,7 @@ func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
 	return e, nil
 }
 
-func open(t *testing.T, p *processes) device.Driver {
+func open(t testing.TB, p *processes) device.Driver {
 	t.Helper()
 	inner, err := agent.Declared(agenttest.Name, p.dir)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestConformance(t *testing.T) {
 	devicetest.Run(t, devicetest.Harness{
 		Against: "job",
 		Secrets: []string{agenttest.Password, agenttest.Changed, "hunter"},
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			m := agenttest.New(t, fault)
 			return devicetest.Machine{
 				Driver: open(t, &processes{t: t, dir: m.Dir}), On: m.On, Commands: m.Told, SetFault: m.SetFault, Settle: m.Settle,

@@ -15,13 +15,17 @@ import (
 	"github.com/nodefence/nodefence/shared/device/machine"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "machine", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against:  "machine",
 		Secrets:  []string{token, key, secret},
 		Identity: provider,
 		NoOn:     true,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			s.setFault(t, fault)
 			if fault == devicetest.Unreachable {
@@ -35,7 +39,7 @@ func TestConformance(t *testing.T) {
 				Settle:   s.settle,
 			}
 		},
-	})
+	}
 }
 
 // TestStateIsTheInstances and never the object's (S2).

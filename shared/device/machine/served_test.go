@@ -52,7 +52,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	isolate(t)
 	s := &served{
@@ -71,7 +71,7 @@ func serve(t *testing.T) *served {
 }
 
 // isolate keeps the machine's own AWS identity, if it has one, out of the test.
-func isolate(t *testing.T) {
+func isolate(t testing.TB) {
 	t.Helper()
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
@@ -113,7 +113,7 @@ func (s *served) settle() {
 	s.finish()
 }
 
-func (s *served) setFault(t *testing.T, fault string) {
+func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
 	s.mu.Lock()
 	s.fault = fault
@@ -198,7 +198,7 @@ func clouds() []device.Kind {
 	return []device.Kind{azure.Kind(), ec2.Kind(), gce.Kind(), openstack.Kind()}
 }
 
-func dial(t *testing.T, s *served, more map[string]string) device.Driver {
+func dial(t testing.TB, s *served, more map[string]string) device.Driver {
 	t.Helper()
 	d, err := open(t, s.url, s.ec2, more)
 	if err != nil {
@@ -207,7 +207,7 @@ func dial(t *testing.T, s *served, more map[string]string) device.Driver {
 	return d
 }
 
-func open(t *testing.T, url, endpoint string, more map[string]string) (device.Driver, error) {
+func open(t testing.TB, url, endpoint string, more map[string]string) (device.Driver, error) {
 	t.Helper()
 	c, err := kube.New(&rest.Config{Host: url, BearerToken: token})
 	if err != nil {
@@ -221,7 +221,7 @@ func open(t *testing.T, url, endpoint string, more map[string]string) (device.Dr
 }
 
 // nobody is a URL at which nobody listens.
-func nobody(t *testing.T) string {
+func nobody(t testing.TB) string {
 	t.Helper()
 	srv := httptest.NewServer(nil)
 	srv.Close()

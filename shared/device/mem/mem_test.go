@@ -31,9 +31,13 @@ var names = map[string]string{
 	devicetest.Other:           "other",
 }
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "mem", harness()) }
+
+func harness() devicetest.Harness {
 	h := devicetest.Harness{Against: "mem", Secrets: []string{password}, Identity: names[devicetest.None] + "-1"}
-	h.New = func(t *testing.T, fault string) devicetest.Machine {
+	h.New = func(t testing.TB, fault string) devicetest.Machine {
 		now := time.Unix(0, 0)
 		rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-1"
 		return devicetest.Machine{
@@ -44,7 +48,7 @@ func TestConformance(t *testing.T) {
 			Settle:   func() { now = now.Add(rack.Kind().EffectDelay) },
 		}
 	}
-	devicetest.Run(t, h)
+	return h
 }
 
 func TestIdentity(t *testing.T) {
@@ -139,7 +143,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, rack *mem.Rack, name string) device.Driver {
+func open(t testing.TB, rack *mem.Rack, name string) device.Driver {
 	t.Helper()
 	d, err := rack.Kind().Open(map[string]string{"name": name, "password": password})
 	if err != nil {

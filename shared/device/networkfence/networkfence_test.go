@@ -14,11 +14,15 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "networkfence", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against: "networkfence",
 		Secrets: []string{token},
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			s.setFault(t, fault)
 			url := s.url
@@ -33,7 +37,7 @@ func TestConformance(t *testing.T) {
 				Settle:   s.settle,
 			}
 		},
-	})
+	}
 }
 
 const (

@@ -40,7 +40,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := &served{Server: clustertest.Server{Kinds: []string{list}, Token: token}, access: true, ended: make(chan struct{})}
 	s.Changed = func(string) { s.reconcile() }
@@ -50,7 +50,7 @@ func serve(t *testing.T) *served {
 	return s
 }
 
-func (s *served) setFault(t *testing.T, fault string) {
+func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
 	s.mu.Lock()
 	was := s.fault
@@ -175,7 +175,7 @@ func params(more map[string]string) map[string]string {
 	return p
 }
 
-func dial(t *testing.T, url string) device.Driver {
+func dial(t testing.TB, url string) device.Driver {
 	t.Helper()
 	c, err := kube.New(&rest.Config{Host: url, BearerToken: token})
 	if err != nil {
@@ -189,7 +189,7 @@ func dial(t *testing.T, url string) device.Driver {
 }
 
 // nobody is a URL at which nobody listens.
-func nobody(t *testing.T) string {
+func nobody(t testing.TB) string {
 	t.Helper()
 	srv := httptest.NewServer(nil)
 	srv.Close()

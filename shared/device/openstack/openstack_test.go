@@ -13,10 +13,14 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "openstack", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against: "openstack", Secrets: []string{token, password}, Identity: uuid,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			s.SetFault(fault)
 			url := s.URL
@@ -25,7 +29,7 @@ func TestConformance(t *testing.T) {
 			}
 			return devicetest.Machine{Driver: dial(t, url, nil), On: s.Runs, Commands: s.Commands, SetFault: s.SetFault, Settle: s.Settle}
 		},
-	})
+	}
 }
 
 const at = ": server " + uuid + ": "

@@ -34,7 +34,7 @@ type served struct {
 	catalog []map[string]any
 }
 
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := &served{Cloud: resttest.New(t), service: map[string]any{"host": "compute-3", "state": "up", "status": "enabled", "forced_down": false}}
 	s.API, s.Command = s.answer, command
@@ -160,7 +160,7 @@ func (s *served) login(w http.ResponseWriter, r *http.Request) {
 	resttest.JSON(w, 201, map[string]any{"token": map[string]any{"catalog": s.catalog}})
 }
 
-func dial(t *testing.T, url string, more map[string]string) device.Driver {
+func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{"uuid": uuid, "auth_url": url + "/identity", "project_name": "cluster", "username": user, "password": password}
 	for k, v := range more {

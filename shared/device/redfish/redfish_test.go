@@ -13,36 +13,49 @@ import (
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 )
 
+// choice is a way in which the driver finds its machine and is let in.
+type choice struct {
+	devicetest.Harness
+	params map[string]string
+}
+
+var choices = map[string]choice{
+	"by URI":               {devicetest.Harness{Against: "redfish/uri"}, nil},
+	"by URI in a session":  {devicetest.Harness{Against: "redfish/session"}, map[string]string{"auth": "session"}},
+	"by UUID in a session": {devicetest.Harness{Against: "redfish/uuid"}, map[string]string{"auth": "session", "systems_uri": "", "uuid": uuid}},
+}
+
 func TestConformance(t *testing.T) {
-	for name, h := range map[string]struct {
-		devicetest.Harness
-		params map[string]string
-	}{
-		"by URI":               {devicetest.Harness{Against: "redfish/uri"}, nil},
-		"by URI in a session":  {devicetest.Harness{Against: "redfish/session"}, map[string]string{"auth": "session"}},
-		"by UUID in a session": {devicetest.Harness{Against: "redfish/uuid"}, map[string]string{"auth": "session", "systems_uri": "", "uuid": uuid}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			devicetest.Run(t, devicetest.Harness{
-				Against: h.Against, Secrets: []string{password, changed}, Identity: uuid,
-				New: func(t *testing.T, fault string) devicetest.Machine {
-					s := prepare(t)
-					if fault == devicetest.ConflictWhenOff {
-						s.Already = redfishtest.Refusal{Status: 400, MessageID: "iLO.2.8.InvalidOperationForSystemState", Message: "It is so already."}
-					}
-					s.host, s.port = s.Serve(t, s.ca.Issue(t, nil, "127.0.0.1"))
-					if fault == devicetest.Unreachable {
-						s.port = nobody(t)
-					}
-					s.setFault(fault)
-					return devicetest.Machine{
-						Driver:   s.dial(t, h.params),
-						On:       func() bool { return s.PowerOf("1") != redfishtest.Off },
-						Commands: s.told, SetFault: s.setFault, Settle: s.Settle,
-					}
-				},
-			})
-		})
+	for name, c := range choices {
+		t.Run(name, func(t *testing.T) { devicetest.Run(t, harness(c)) })
+	}
+}
+
+func BenchmarkOffRead(b *testing.B) {
+	for _, c := range choices {
+		devicetest.OffRead(b, c.Against, harness(c))
+	}
+}
+
+func harness(c choice) devicetest.Harness {
+	return devicetest.Harness{
+		Against: c.Against, Secrets: []string{password, changed}, Identity: uuid,
+		New: func(t testing.TB, fault string) devicetest.Machine {
+			s := prepare(t)
+			if fault == devicetest.ConflictWhenOff {
+				s.Already = redfishtest.Refusal{Status: 400, MessageID: "iLO.2.8.InvalidOperationForSystemState", Message: "It is so already."}
+			}
+			s.host, s.port = s.Serve(t, s.ca.Issue(t, nil, "127.0.0.1"))
+			if fault == devicetest.Unreachable {
+				s.port = nobody(t)
+			}
+			s.setFault(fault)
+			return devicetest.Machine{
+				Driver:   s.dial(t, c.params),
+				On:       func() bool { return s.PowerOf("1") != redfishtest.Off },
+				Commands: s.told, SetFault: s.setFault, Settle: s.Settle,
+			}
+		},
 	}
 }
 

@@ -38,7 +38,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := prepare(t)
 	s.host, s.port = s.Serve(t, s.ca.Issue(t, nil, "127.0.0.1"))
@@ -46,7 +46,7 @@ func serve(t *testing.T) *served {
 }
 
 // prepare is all but the listening.
-func prepare(t *testing.T) *served {
+func prepare(t testing.TB) *served {
 	t.Helper()
 	s := &served{BMC: redfishtest.BMC{Users: map[string]string{user: password}}, ca: trusttest.New(t)}
 	s.Put(
@@ -151,7 +151,7 @@ func (s *served) params(more map[string]string) map[string]string {
 	return p
 }
 
-func (s *served) dial(t *testing.T, more map[string]string) device.Driver {
+func (s *served) dial(t testing.TB, more map[string]string) device.Driver {
 	t.Helper()
 	d, err := redfish.Kind().Open(s.params(more))
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *served) dial(t *testing.T, more map[string]string) device.Driver {
 }
 
 // nobody is a port of the loopback on which nobody listens.
-func nobody(t *testing.T) string {
+func nobody(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

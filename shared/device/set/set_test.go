@@ -23,7 +23,7 @@ var names = map[string]string{
 	devicetest.Lie: "lie", devicetest.Other: "other",
 }
 
-func open(t *testing.T, rack *mem.Rack, name string) device.Driver {
+func open(t testing.TB, rack *mem.Rack, name string) device.Driver {
 	t.Helper()
 	d, err := rack.Kind().Open(map[string]string{"name": name})
 	if err != nil {
@@ -33,7 +33,7 @@ func open(t *testing.T, rack *mem.Rack, name string) device.Driver {
 }
 
 // of makes a set of the rack's machines, each held to its own name.
-func of(t *testing.T, rack *mem.Rack, members ...string) device.Driver {
+func of(t testing.TB, rack *mem.Rack, members ...string) device.Driver {
 	t.Helper()
 	var all []set.Member
 	for _, n := range members {
@@ -46,30 +46,36 @@ func of(t *testing.T, rack *mem.Rack, members ...string) device.Driver {
 	return d
 }
 
-// TestConformance is with two members that have the same fault. The suite counts
-// the commands of one member, and the machine is on while either supply is.
 func TestConformance(t *testing.T) {
 	for _, counted := range []string{"1", "2"} {
-		h := devicetest.Harness{Identity: names[devicetest.None] + "-1"}
-		for fault := range names {
-			h.Faults = append(h.Faults, fault)
-		}
-		h.New = func(t *testing.T, fault string) devicetest.Machine {
-			now := time.Unix(0, 0)
-			rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-"
-			return devicetest.Machine{
-				Driver:   of(t, rack, name+"1", name+"2"),
-				On:       func() bool { return rack.On(name+"1") || rack.On(name+"2") },
-				Commands: func() []string { return rack.Commands(name + counted) },
-				SetFault: func(fault string) {
-					rack.SetFault(name+"1", names[fault])
-					rack.SetFault(name+"2", names[fault])
-				},
-				Settle: func() { now = now.Add(rack.Kind().EffectDelay) },
-			}
-		}
-		t.Run("commands of member "+counted, func(t *testing.T) { devicetest.Run(t, h) })
+		t.Run("commands of member "+counted, func(t *testing.T) { devicetest.Run(t, harness(counted)) })
 	}
+}
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "set", harness("1")) }
+
+// harness is of two members that have the same fault. The suite counts the commands
+// of one member, and the machine is on while either supply is.
+func harness(counted string) devicetest.Harness {
+	h := devicetest.Harness{Identity: names[devicetest.None] + "-1"}
+	for fault := range names {
+		h.Faults = append(h.Faults, fault)
+	}
+	h.New = func(t testing.TB, fault string) devicetest.Machine {
+		now := time.Unix(0, 0)
+		rack, name := mem.NewRack(func() time.Time { return now }), names[fault]+"-"
+		return devicetest.Machine{
+			Driver:   of(t, rack, name+"1", name+"2"),
+			On:       func() bool { return rack.On(name+"1") || rack.On(name+"2") },
+			Commands: func() []string { return rack.Commands(name + counted) },
+			SetFault: func(fault string) {
+				rack.SetFault(name+"1", names[fault])
+				rack.SetFault(name+"2", names[fault])
+			},
+			Settle: func() { now = now.Add(rack.Kind().EffectDelay) },
+		}
+	}
+	return h
 }
 
 // TestOneMember misbehaves, and the other does not: what an Off comes to, what is
@@ -122,7 +128,7 @@ func TestOneMember(t *testing.T) {
 }
 
 // within is half a second of a caller's time, of which a member that hangs has half.
-func within(t *testing.T, do func(context.Context)) {
+func within(t testing.TB, do func(context.Context)) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	do(ctx)

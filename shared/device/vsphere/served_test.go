@@ -35,7 +35,7 @@ const (
 // served is a vCenter of govmomi's simulator with two machines, of which one is
 // meant. What stands around the simulator is ours, and only makes it fail.
 type served struct {
-	t          *testing.T
+	t          testing.TB
 	model      *simulator.Model
 	vm         *simulator.VirtualMachine
 	host, port string
@@ -58,7 +58,7 @@ type served struct {
 }
 
 // serve ends with t.
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	s := prepare(t)
 	s.listen(s.ca.Issue(t, nil, "127.0.0.1"))
@@ -66,7 +66,7 @@ func serve(t *testing.T) *served {
 }
 
 // prepare is all but the listening.
-func prepare(t *testing.T) *served {
+func prepare(t testing.TB) *served {
 	t.Helper()
 	model := simulator.VPX()
 	model.Host, model.Cluster, model.ClusterHost, model.Machine, model.Datastore, model.Portgroup = 1, 0, 0, 2, 1, 0
@@ -267,7 +267,7 @@ func (s *served) dial(more map[string]string) device.Driver {
 }
 
 // nobody is a port of the loopback on which nobody listens.
-func nobody(t *testing.T) string {
+func nobody(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

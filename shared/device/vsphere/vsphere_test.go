@@ -6,11 +6,15 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-func TestConformance(t *testing.T) {
-	devicetest.Run(t, devicetest.Harness{
+func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
+
+func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "vsphere", harness()) }
+
+func harness() devicetest.Harness {
+	return devicetest.Harness{
 		Against: "vsphere",
 		Secrets: []string{password, changed}, Identity: uuid,
-		New: func(t *testing.T, fault string) devicetest.Machine {
+		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			if fault == devicetest.Unreachable {
 				s.port = nobody(t)
@@ -18,5 +22,5 @@ func TestConformance(t *testing.T) {
 			s.setFault(fault)
 			return devicetest.Machine{Driver: s.dial(nil), On: s.on, Commands: s.told, SetFault: s.setFault, Settle: s.settle}
 		},
-	})
+	}
 }

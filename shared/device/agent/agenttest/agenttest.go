@@ -117,13 +117,13 @@ func Params() map[string]string {
 
 // Machine is one with this agent.
 type Machine struct {
-	t *testing.T
+	t testing.TB
 	// Dir has the agent and its machine.
 	Dir string
 }
 
 // New makes a machine that is on, with a fault of devicetest.
-func New(t *testing.T, fault string) *Machine {
+func New(t testing.TB, fault string) *Machine {
 	t.Helper()
 	m := &Machine{t: t, Dir: t.TempDir()}
 	for name, text := range map[string]string{

@@ -41,7 +41,7 @@ type Cloud struct {
 }
 
 // New is one that is on, and ends with t.
-func New(t *testing.T) *Cloud {
+func New(t testing.TB) *Cloud {
 	t.Helper()
 	c := &Cloud{state: On, answers: map[string]http.HandlerFunc{}, ended: make(chan struct{})}
 	srv := httptest.NewServer(c)
@@ -51,7 +51,7 @@ func New(t *testing.T) *Cloud {
 }
 
 // Nobody is a URL at which nobody listens.
-func Nobody(t *testing.T) string {
+func Nobody(t testing.TB) string {
 	t.Helper()
 	srv := httptest.NewServer(nil)
 	srv.Close()
