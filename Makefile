@@ -49,7 +49,7 @@ e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (roo
 	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
 
 .PHONY: bench
-bench: build lab-build ## Measure: programs, fences, memory, chains on every platform (BENCH=fences measures one)
+bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one)
 	@go run ./test/bench $(BENCH)
 
 .PHONY: lab-up

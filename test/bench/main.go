@@ -1,6 +1,6 @@
 // Command bench measures nodefence on a lab: what a fence costs in requests and
-// events, how long its parts take, and how much memory it needs. Times are from
-// whatever machine this is: compare them with each other only.
+// events, how long its parts and its drivers take, and how much memory it needs.
+// Times are from whatever machine this is: compare them with each other only.
 package main
 
 import (
@@ -34,20 +34,21 @@ func main() {
 	defer cancel()
 	parts := map[string]func() error{
 		"programs": func() error { return measurePrograms(ctx) },
+		"devices":  func() error { return measureDevices(ctx) },
 		"fences":   func() error { return measureFences(ctx) },
 		"early":    func() error { return measureEarly(ctx) },
 		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
 		"requests": func() error { return measureRequests(ctx) },
 		"chains":   func() error { return measureChains(ctx) },
 	}
-	order := []string{"programs", "fences", "early", "memory", "requests", "chains"}
+	order := []string{"programs", "devices", "fences", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
 		order = os.Args[1:]
 	}
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, fences, early, memory, requests and chains", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, early, memory, requests and chains", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

@@ -127,16 +127,24 @@ func measureChains(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "fencing in %s\n", suite)
 		cmd := exec.CommandContext(ctx, "go", "test", "-tags", "bench", "-run", "TestBenchChain|TestMeasure", "-count=1", "-v", "-timeout", "30m", ".")
 		cmd.Dir = filepath.Join(root, suite)
-		if err := pass(cmd); err != nil {
+		if err := pass(cmd, logged); err != nil {
 			return fmt.Errorf("%s: %w", suite, err)
 		}
 	}
 	return nil
 }
 
-// pass runs a test and prints what it logs, as it comes. All that it said is in
-// the error.
-func pass(cmd *exec.Cmd) error {
+// logged prints what a test logs.
+func logged(line string) {
+	if _, text, ok := strings.Cut(line, "_test.go:"); ok {
+		_, text, _ = strings.Cut(text, ": ")
+		fmt.Println(text)
+	}
+}
+
+// pass runs a test and hands on each line that it says, as it comes. All of them
+// are in the error.
+func pass(cmd *exec.Cmd, line func(string)) error {
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
 	var all strings.Builder
@@ -145,10 +153,7 @@ func pass(cmd *exec.Cmd) error {
 		in := bufio.NewScanner(r)
 		for in.Scan() {
 			all.WriteString(in.Text() + "\n")
-			if _, text, ok := strings.Cut(in.Text(), "_test.go:"); ok {
-				_, text, _ = strings.Cut(text, ": ")
-				fmt.Println(text)
-			}
+			line(in.Text())
 		}
 		done <- in.Err()
 	}()
