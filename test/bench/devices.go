@@ -20,6 +20,9 @@ import (
 // offs is how often each machine is switched off.
 const offs = 20
 
+// The two that are measured by turns.
+const agent, own = "agent/fence_ipmilan", "ipmi/fence_ipmilan"
+
 // offRead is what one driver took, by unit.
 type offRead map[string]float64
 
@@ -47,14 +50,20 @@ func (o *offReads) line(l string) {
 	if m == nil {
 		return
 	}
-	r := offRead{}
+	r, beside := offRead{}, offRead{}
 	for f := range strings.SplitSeq(m[2], "\t") {
 		value, unit, _ := strings.Cut(strings.TrimSpace(f), " ")
-		if n, err := strconv.ParseFloat(value, 64); err == nil {
+		n, err := strconv.ParseFloat(value, 64)
+		if second, ok := strings.CutPrefix(unit, devicetest.Beside); ok && err == nil {
+			beside[second] = n
+		} else if err == nil {
 			r[unit] = n
 		}
 	}
 	o.of[m[1]] = r
+	if len(beside) > 0 {
+		o.of[own] = beside
+	}
 }
 
 // measureDevices tells how long after the call of Off each driver has first read
@@ -106,9 +115,8 @@ func (o *offReads) print() error {
 	for _, why := range o.skipped {
 		fmt.Println("skipped:", why)
 	}
-	const agent, own = "agent/fence_ipmilan", "ipmi/fence_ipmilan"
 	if a, b := o.of[agent][devicetest.P50], o.of[own][devicetest.P50]; a > 0 && b > 0 {
-		fmt.Printf("at one BMC, p50: fence_ipmilan %.1f ms, the ipmi driver %.1f ms, a ratio of %.0f\n", a, b, a/b)
+		fmt.Printf("at one BMC by turns, p50: fence_ipmilan %.1f ms, the ipmi driver %.1f ms, a ratio of %.0f\n", a, b, a/b)
 	}
 	return nil
 }

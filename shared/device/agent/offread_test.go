@@ -17,7 +17,7 @@ import (
 // nothing to do.
 func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "agent", harness()) }
 
-// BenchmarkIPMIOffRead is one BMC with two drivers, an agent and our own.
+// BenchmarkIPMIOffRead is one BMC with two drivers by turns, an agent and our own.
 func BenchmarkIPMIOffRead(b *testing.B) {
 	bmc := newBMC(b)
 	d := bmc.open("hunter-2-hunter")
@@ -28,8 +28,8 @@ func BenchmarkIPMIOffRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	says(b, d, device.On)
-	devicetest.OffRead(b, "agent/fence_ipmilan", standing(b, d, filepath.Join(bmc.dir, "power")))
-	devicetest.OffRead(b, "ipmi/fence_ipmilan", standing(b, own, filepath.Join(bmc.dir, "power")))
+	power := filepath.Join(bmc.dir, "power")
+	devicetest.OffReadBeside(b, "agent/fence_ipmilan", standing(b, d, power), "ipmi/fence_ipmilan", standing(b, own, power))
 }
 
 func BenchmarkPDUOffRead(b *testing.B) {

@@ -25,6 +25,8 @@ const (
 	P50   = "ms/off-read-p50"
 	P95   = "ms/off-read-p95"
 	Reads = "reads/off"
+	// Beside is before the units of the second of two.
+	Beside = "beside-"
 )
 
 // OffRead measures the time from the call of Off to the end of the first read of
@@ -34,31 +36,70 @@ const (
 // Measured. No time is too long: how fast this machine is proves nothing.
 func OffRead(b *testing.B, against string, h Harness) {
 	b.Run(against, func(b *testing.B) {
-		_, played := Counterparts[against]
-		if _, ok := Measured[against]; ok == played || (h.Against != "" && h.Against != against) {
-			b.Fatalf("there is no counterpart %q, or the harness is against %q", against, h.Against)
-		}
-		m := h.New(b, None)
-		var took []float64
-		reads := 0
+		m := measure(b, against, h)
 		for b.Loop() {
-			d, n := offRead(b, m)
-			took, reads = append(took, float64(d.Microseconds())/1000), reads+n
-			if h.NoOn {
-				m = h.New(b, None)
-				continue
-			}
-			if err := m.Driver.On(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			until(b, m, device.On)
+			m.round(b)
 		}
-		slices.Sort(took)
-		b.ReportMetric(took[len(took)/2], P50)
-		b.ReportMetric(took[len(took)*95/100], P95)
-		b.ReportMetric(float64(reads)/float64(len(took)), Reads)
+		m.report(b, "")
 		b.ReportMetric(0, "ns/op") // none of it
 	})
+}
+
+// OffReadBeside measures a second one by turns with the first, off by off: what
+// this machine does besides then falls on both, and their ratio is worth more than
+// that of two runs.
+func OffReadBeside(b *testing.B, against string, h Harness, second string, g Harness) {
+	b.Run(against, func(b *testing.B) {
+		m, n := measure(b, against, h), measure(b, second, g)
+		for b.Loop() {
+			m.round(b)
+			n.round(b)
+		}
+		m.report(b, "")
+		n.report(b, Beside)
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// measured is what a machine's offs took so far.
+type measured struct {
+	Machine
+	h     Harness
+	ms    []float64
+	reads int
+}
+
+func measure(b *testing.B, against string, h Harness) *measured {
+	b.Helper()
+	_, played := Counterparts[against]
+	if _, ok := Measured[against]; ok == played || (h.Against != "" && h.Against != against) {
+		b.Fatalf("there is no counterpart %q, or the harness is against %q", against, h.Against)
+	}
+	return &measured{Machine: h.New(b, None), h: h}
+}
+
+// round is an off, and whatever has the machine on again.
+func (m *measured) round(b *testing.B) {
+	b.Helper()
+	d, n := offRead(b, m.Machine)
+	m.ms, m.reads = append(m.ms, float64(d.Microseconds())/1000), m.reads+n
+	if m.h.NoOn {
+		m.Machine = m.h.New(b, None)
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	if err := m.Driver.On(ctx); err != nil {
+		b.Fatal(err)
+	}
+	until(b, m.Machine, device.On)
+}
+
+func (m *measured) report(b *testing.B, before string) {
+	slices.Sort(m.ms)
+	b.ReportMetric(m.ms[len(m.ms)/2], before+P50)
+	b.ReportMetric(m.ms[len(m.ms)*95/100], before+P95)
+	b.ReportMetric(float64(m.reads)/float64(len(m.ms)), before+Reads)
 }
 
 func offRead(b *testing.B, m Machine) (time.Duration, int) {
