@@ -41,6 +41,9 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 	left := leftOf(pods, f.OutOfServiceAs())
 	left.Stay, left.Volumes, left.Hidden = stay.Stay, stay.Volumes, stay.Hidden
 	attachments(left, attached, used)
+	if err := c.first(ctx, how.DetachFirst, left, attached); err != nil {
+		return nil, err
+	}
 	if how.RespectDisruptionBudgets && len(left.Delete) > 0 {
 		return left, c.budgets(ctx, left, pods)
 	}
@@ -86,6 +89,58 @@ func (c *Cleaner) storage(ctx context.Context, classes []string, pods []corev1.P
 		}
 	}
 	return minePods, mine, used, nil
+}
+
+// first has the attachments of these volumes go before any pod: while there is one,
+// no other is detached, and the pods wait.
+func (c *Cleaner) first(ctx context.Context, chosen []string, left *fence.Left, attached []storagev1.VolumeAttachment) error {
+	if len(chosen) == 0 || len(left.Delete) == 0 {
+		return nil
+	}
+	var volumes []string
+	var detach []fence.Attachment
+	for _, a := range attached {
+		ok, err := c.chosen(ctx, chosen, a.Spec.Source.PersistentVolumeName)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		volumes = append(volumes, *a.Spec.Source.PersistentVolumeName)
+		if a.DeletionTimestamp == nil {
+			detach = append(detach, fence.Attachment{Name: a.Name, UID: a.UID})
+		}
+	}
+	if len(volumes) == 0 {
+		return nil
+	}
+	what := "volume " + volumes[0]
+	if more := len(volumes) - 1; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
+	}
+	for _, p := range left.Delete {
+		left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (waits for "+what+" to be detached first)")
+	}
+	left.Terminating += len(left.Delete)
+	left.Delete, left.Detach = nil, detach
+	return nil
+}
+
+// chosen tells whether a volume is one of these by its name or by its own class: a
+// claim's words are its author's.
+func (c *Cleaner) chosen(ctx context.Context, chosen []string, volume *string) (bool, error) {
+	if volume == nil {
+		return false, nil // a volume within a pod's own spec has neither
+	}
+	if slices.Contains(chosen, *volume) {
+		return true, nil
+	}
+	pv, err := c.Client.Volume(ctx, *volume)
+	if err != nil || pv == nil {
+		return false, err
+	}
+	return pv.Spec.StorageClassName != "" && slices.Contains(chosen, pv.Spec.StorageClassName), nil
 }
 
 // claims are the names of the claims that a pod uses.

@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
@@ -89,5 +91,106 @@ func TestBudgetsCountPods(t *testing.T) {
 	b.Status.ObservedGeneration, want.Allowed = 1, 0
 	if d := cmp.Diff(want, disruption(b)); d != "" {
 		t.Errorf("numbers of an older spec:\n%s", d)
+	}
+}
+
+// TestDetachedFirst: while a chosen volume is attached, what is detached and which
+// pods wait; and what is no reason to wait.
+func TestDetachedFirst(t *testing.T) {
+	const claims, volumes = "/api/v1/namespaces/default/persistentvolumeclaims/", "/api/v1/persistentvolumes/"
+	now, fast, slow := metav1.Now(), "fast", "slow"
+	objects := map[string]any{}
+	for name, class := range map[string]string{"a": fast, "b": slow, "idle": slow} {
+		objects[claims+name] = corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: &class}}
+		objects[volumes+"pv-"+name] = corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name}, Spec: corev1.PersistentVolumeSpec{StorageClassName: class}}
+	}
+	daemon := []metav1.OwnerReference{{Kind: "DaemonSet", Controller: new(bool)}}
+	*daemon[0].Controller = true
+	storage := []api.Binding{{Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{fast}}}}
+	host := corev1.Volume{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}}
+	type got struct {
+		Delete, Detach      []string
+		Terminating, Attach int
+		Waits               []string
+	}
+	both := []string{"pv-a", "pv-b"}
+	for name, c := range map[string]struct {
+		policy   api.Cleanup
+		cut      []api.Binding
+		pods     map[string][]corev1.Volume // d is a DaemonSet's
+		attached []string
+		going    string
+		want     got
+	}{
+		"by the volume's name": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": nil}, attached: []string{"pv-a"},
+			want: got{Detach: []string{"pv-a"}, Terminating: 2, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)", "pod default/q (waits for volume pv-a to be detached first)"}}},
+		"by the volume's class": {policy: api.Cleanup{DetachFirst: []string{slow}}, pods: map[string][]corev1.Volume{"p": {claim("a"), claim("b")}}, attached: both,
+			want: got{Detach: []string{"pv-b"}, Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-b to be detached first)"}}},
+		"several, and nothing that is not chosen": {policy: api.Cleanup{DetachFirst: both}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-b", "pv-idle"},
+			want: got{Detach: both, Terminating: 1, Attach: 3, Waits: []string{"pod default/p (waits for volume pv-a and 1 more to be detached first)"}}},
+		"one that goes already is waited for": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-idle"}, going: "pv-a",
+			want: got{Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
+		"none is attached": {policy: api.Cleanup{DetachFirst: []string{"pv-a", "fast"}}, pods: map[string][]corev1.Volume{"p": {claim("b")}}, attached: []string{"pv-b", "pv-idle"},
+			want: got{Delete: []string{"p"}, Detach: []string{"pv-idle"}, Attach: 2}},
+		"a volume that is gone has its name and no class": {policy: api.Cleanup{DetachFirst: []string{"pv-gone", ""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{"pv-gone", "pv-lost"},
+			want: got{Detach: []string{"pv-gone"}, Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-gone to be detached first)"}}},
+		"a volume within a pod's spec has neither": {policy: api.Cleanup{DetachFirst: []string{""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{""},
+			want: got{Delete: []string{"p"}, Attach: 1}},
+		"other storage than is released does not count": {policy: api.Cleanup{DetachFirst: both, StorageClasses: []string{fast}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("b")}}, attached: []string{"pv-b"},
+			want: got{Delete: []string{"p"}}},
+		"nor a volume that a cut leaves to its pod": {policy: api.Cleanup{DetachFirst: []string{fast}}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("a"), host}}, attached: []string{"pv-a"},
+			want: got{Delete: []string{"p"}}},
+		"one that the cut covers does": {policy: api.Cleanup{DetachFirst: []string{fast}}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {host}}, attached: both,
+			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
+		"without a pod to delete, what is in use stays": {policy: api.Cleanup{DetachFirst: []string{"pv-a", "pv-idle"}}, pods: map[string][]corev1.Volume{"d": {claim("a")}}, attached: []string{"pv-a", "pv-idle"},
+			want: got{Detach: []string{"pv-idle"}, Attach: 2}},
+		"no budget is asked for pods that wait": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}, RespectDisruptionBudgets: true}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a"},
+			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pods corev1.PodList
+			for _, n := range []string{"p", "q", "d"} {
+				if v, ok := c.pods[n]; ok {
+					p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: n}, Spec: corev1.PodSpec{Volumes: v}}
+					if n == "d" {
+						p.OwnerReferences = daemon
+					}
+					pods.Items = append(pods.Items, p)
+				}
+			}
+			var attached storagev1.VolumeAttachmentList
+			for _, pv := range c.attached {
+				a := storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: pv}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n"}}
+				if pv != "" {
+					a.Spec.Source.PersistentVolumeName = &pv
+				}
+				if pv == c.going {
+					a.DeletionTimestamp = &now
+				}
+				attached.Items = append(attached.Items, a)
+			}
+			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
+			c.policy.Strategy = api.CleanupResourceDeletion
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "n", Policy: api.ResolvedPolicy{Action: api.ActionReboot, Cleanup: c.policy}, Isolation: c.cut}}
+			left, err := (&Cleaner{Client: serving(t, objects)}).left(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			is := got{Terminating: left.Terminating, Attach: left.Attachments}
+			for _, p := range left.Delete {
+				is.Delete = append(is.Delete, p.Name)
+			}
+			for _, a := range left.Detach {
+				is.Detach = append(is.Detach, a.Name)
+			}
+			for _, words := range left.Names {
+				if strings.HasPrefix(words, "pod ") {
+					is.Waits = append(is.Waits, words)
+				}
+			}
+			if d := cmp.Diff(c.want, is); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }

@@ -241,6 +241,32 @@ func moves() question {
 	}
 }
 
+// attached asks what is released of a machine that is proven off, one pod of which
+// has its volume attached.
+func attached() question {
+	return func(t *testing.T, spec []byte) string {
+		w := newWorld()
+		phase(api.Releasing)(w)
+		provenOff(w)
+		w.fence.Spec.Policy.Cleanup = read[api.FencePolicySpec](t, spec).Cleanup
+		looks := w.fence
+		looks.Status.Release.StartedAt = stamp(w.now) // then Look asks for no brakes
+		g, _ := server(t, map[string]string{
+			"/api/v1/nodes/n0":                                 `{"metadata":{"name":"n0","uid":"u0"}}`,
+			"/api/v1/pods":                                     `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"},"spec":{"nodeName":"n0","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}]}}]}`,
+			"/api/v1/persistentvolumes/pv-1":                   `{"metadata":{"name":"pv-1"}}`,
+			"/api/v1/namespaces/shop/persistentvolumeclaims/c": `{"metadata":{"name":"c"},"spec":{"volumeName":"pv-1"}}`,
+			"/apis/storage.k8s.io/v1/volumeattachments":        `{"items":[{"metadata":{"name":"at-1","uid":"at-1"},"spec":{"nodeName":"n0","attacher":"x","source":{"persistentVolumeName":"pv-1"}}}]}`,
+		})
+		var seen fence.Seen
+		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Witness: g.Witness}).Look(t.Context(), &looks, &seen); err != nil {
+			t.Fatal(err)
+		}
+		w.seen.Left = seen.Left
+		return fmt.Sprintf("%s, detaches %v", w.decide(read[api.FencePolicySpec](t, spec)), seen.Left.Detach)
+	}
+}
+
 // asked asks what an event of a source without a token opens, two reports of whose
 // stand there since five minutes.
 func asked() question {

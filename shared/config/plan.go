@@ -16,17 +16,18 @@ var builtins = map[string]Do{
 	"clean_pods": CleanPods, "out_of_service": OutOfService, "kdump_wait": KdumpWait,
 }
 
-// unbuilt are the proposal's methods that this build does not have. They are
-// refused and not skipped: whoever wrote them counts on them.
-var unbuilt = []string{
-	"detach_volumes",
+// elsewhere are the proposal's methods that are no step of a node, and where what they
+// mean is asked for. They are refused and not skipped: whoever wrote them counts on them.
+var elsewhere = map[string]string{
+	"detach_volumes": "cleanup.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted",
 }
 
 // builtin is the built-in's name of a normalised one.
 func builtin(name string) (string, bool) {
 	_, ok := builtins[name]
 	_, switches := instances[name]
-	return name, ok || switches || slices.Contains(unbuilt, name)
+	_, other := elsewhere[name]
+	return name, ok || switches || other
 }
 
 // The stages, by their keys.

@@ -128,7 +128,7 @@ func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) e
 	}
 	do, ok := builtins[name]
 	if !ok {
-		return at.errorf("method %q is not available in this build", s.Method)
+		return at.errorf("method %q is no step of a node: %s", s.Method, elsewhere[name])
 	}
 	switch {
 	case do == MarkUnschedulable && key == recovery:

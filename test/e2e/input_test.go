@@ -101,6 +101,7 @@ func badPolicies(t *testing.T, w *world) {
 		"a rate, and all at once":     {`cleanup: {deletionsPerMinute: 3}`, "need strategy ResourceDeletion"},
 		"budgets, and all at once":    {`cleanup: {strategy: OutOfService, respectDisruptionBudgets: true}`, "need strategy ResourceDeletion"},
 		"one storage of nothing":      {`cleanup: {strategy: None, storageClasses: [x]}`, "need strategy ResourceDeletion"},
+		"volumes first, then a taint": {`cleanup: {detachFirst: [x]}`, "need strategy ResourceDeletion"},
 		"a window of no length":       {`maintenanceWindows: [{start: "22:00", duration: 0s}]`, "duration must be between 1m and 144h"},
 		"a window of a whole week":    {`maintenanceWindows: [{days: [Monday], start: "22:00", duration: 168h}]`, "duration must be between 1m and 144h"},
 		"a window that never ends":    {`maintenanceWindows: [{start: "22:00", duration: 24h}]`, "never ends"},

@@ -83,11 +83,23 @@ func byCut(p *api.ResolvedPolicy) []string {
 	if p.Cleanup.Strategy == api.CleanupNone {
 		return released(p)
 	}
+	first := strings.TrimPrefix(detachedFirst(p), ", ")
+	if first != "" {
+		first += ", of those that the cut covers; then "
+	}
 	return []string{
-		"API server: force-delete the pods all of whose writable volumes are cut off, then the attachments of volumes that no pod of it uses any more; all others stay",
+		"API server: " + first + "force-delete the pods all of whose writable volumes are cut off, then the attachments of volumes that no pod of it uses any more; all others stay",
 		fmt.Sprintf("API server: wait until those are gone, or %s", p.Timeouts.Release.Duration),
 		"wait until the node has rebooted, or its kubelet says that it uses none of those volumes any more",
 	}
+}
+
+// detachedFirst are the words for what goes before any pod.
+func detachedFirst(p *api.ResolvedPolicy) string {
+	if len(p.Cleanup.DetachFirst) == 0 {
+		return ""
+	}
+	return ", detach the volumes that are, or are of class, " + strings.Join(p.Cleanup.DetachFirst, ", ") + " and wait until they are gone"
 }
 
 // released is what becomes of the node's work.
@@ -100,6 +112,7 @@ func released(p *api.ResolvedPolicy) []string {
 	if how.Taints() {
 		words += ", place the out-of-service taint"
 	}
+	words += detachedFirst(p)
 	if how.Deletes() {
 		words += ", force-delete the node's pods"
 	}

@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Cleanup is how the work of a machine that is proven off is released.
-// +kubebuilder:validation:XValidation:rule="self.strategy == 'ResourceDeletion' || !(has(self.deletionsPerMinute) || has(self.storageClasses) || (has(self.respectDisruptionBudgets) && self.respectDisruptionBudgets))",message="deletionsPerMinute, respectDisruptionBudgets and storageClasses release pod by pod: they need strategy ResourceDeletion, because the out-of-service taint frees everything at once"
+// +kubebuilder:validation:XValidation:rule="self.strategy == 'ResourceDeletion' || !(has(self.deletionsPerMinute) || has(self.storageClasses) || has(self.detachFirst) || (has(self.respectDisruptionBudgets) && self.respectDisruptionBudgets))",message="deletionsPerMinute, respectDisruptionBudgets, storageClasses and detachFirst release pod by pod: they need strategy ResourceDeletion, because the out-of-service taint frees everything at once"
 type Cleanup struct {
 	// Strategy Both sets Kubernetes' out-of-service taint and force-deletes the
 	// pods together, which is the fastest. OutOfService sets the taint alone and
@@ -49,6 +49,20 @@ type Cleanup struct {
 	// +listType=set
 	// +optional
 	StorageClasses []string `json:"storageClasses,omitempty"`
+	// DetachFirst are PersistentVolumes by name, or storage classes: as long as one
+	// of these volumes is attached to the node, its attachment is deleted and no pod
+	// of the node is. Only attachments that storageClasses, or the covered volumes of
+	// a storage cut, let through count. Kubernetes' attach-detach controller looks
+	// once a minute, and may attach such a volume again while a pod that uses it
+	// still exists: what was seen gone may be back by the time that the pod is
+	// deleted, and is detached anew before a later batch of deletions. One that does
+	// not go until timeouts.release keeps all pods.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	DetachFirst []string `json:"detachFirst,omitempty"`
 }
 
 // CleanupStrategy is how work is released.
@@ -79,5 +93,5 @@ func (c Cleanup) Deletes() bool {
 func (c Cleanup) Detaches() bool { return c.Deletes() && !c.Taints() }
 
 func (c Cleanup) selective() bool {
-	return c.DeletionsPerMinute != nil || c.RespectDisruptionBudgets || len(c.StorageClasses) > 0
+	return c.DeletionsPerMinute != nil || c.RespectDisruptionBudgets || len(c.StorageClasses) > 0 || len(c.DetachFirst) > 0
 }
