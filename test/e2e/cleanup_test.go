@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -172,6 +173,75 @@ func TestOneStoragesPodsAreReleased(t *testing.T) { // S24
 		t.Error("the out-of-service taint was set")
 	}
 	w.oneWriter()
+}
+
+// TestVolumesAreDetachedFirst: no pod is deleted, not even one without storage, before
+// the volume that the policy names is detached and gone, which a finalizer puts off.
+func TestVolumesAreDetachedFirst(t *testing.T) { // S24
+	w := newWorld(t, 3, quick)
+	asked := w.startWatched()
+	victim := w.database(1)
+	w.bound("bystander", victim)
+	volume, attached := w.attachment(victim)
+	w.cleanup("{strategy: ResourceDeletion, detachFirst: [" + volume + "]}")
+	attachments := w.Kube.StorageV1().VolumeAttachments()
+	const holds = "example.com/holds"
+	hold := func(held bool) {
+		t.Helper()
+		must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			a, err := attachments.Get(w.ctx, attached, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			a.Finalizers = slices.DeleteFunc(a.Finalizers, func(f string) bool { return f == holds })
+			if held {
+				a.Finalizers = append(a.Finalizers, holds)
+			}
+			_, err = attachments.Update(w.ctx, a, metav1.UpdateOptions{})
+			return err
+		}))
+	}
+	hold(true)
+	w.node(victim, "crash")
+	w.until("the pods to wait for the volume", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, victim)
+		return err == nil && f != nil && strings.Contains(f.Status.Message, "pod default/db-0 (waits for volume "+volume+" to be detached first)") &&
+			strings.Contains(f.Status.Message, "pod default/bystander (waits"), nil
+	})
+	if got := asked.of("pods"); len(got) > 0 {
+		t.Errorf("nodefence deleted %+v before the volume was gone", got)
+	}
+	hold(false)
+	w.moved("db-0", victim)
+	f := w.finished(victim, 1)
+	detached, deleted := asked.of("volumeattachments"), asked.of("pods")
+	if len(detached) == 0 || !strings.HasSuffix(detached[0].path, "/"+attached) || len(deleted) != 2 {
+		t.Fatalf("nodefence detached %+v, deleted %+v\n%s", detached, deleted, rig.Story(f))
+	}
+	for _, p := range deleted {
+		if p.at.Before(detached[0].at) {
+			t.Errorf("%s was deleted before %s", p.path, detached[0].path)
+		}
+	}
+	w.oneWriter()
+}
+
+// attachment is which volume is attached to a node, and the attachment's name.
+func (w *world) attachment(node string) (volume, name string) {
+	w.t.Helper()
+	w.until("a volume to be attached to "+node, func() (bool, error) {
+		all, err := w.Kube.StorageV1().VolumeAttachments().List(w.ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, a := range all.Items {
+			if a.Spec.NodeName == node && a.Status.Attached && a.Spec.Source.PersistentVolumeName != nil {
+				volume, name = *a.Spec.Source.PersistentVolumeName, a.Name
+			}
+		}
+		return name != "", nil
+	})
+	return volume, name
 }
 
 // bound runs a pod without volumes on a node, which Kubernetes does not ask to leave.
