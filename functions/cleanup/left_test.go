@@ -100,7 +100,7 @@ func TestDetachedFirst(t *testing.T) {
 	const claims, volumes = "/api/v1/namespaces/default/persistentvolumeclaims/", "/api/v1/persistentvolumes/"
 	now, fast, slow := metav1.Now(), "fast", "slow"
 	objects := map[string]any{}
-	for name, class := range map[string]string{"a": fast, "b": slow, "idle": slow} {
+	for name, class := range map[string]string{"a": fast, "b": slow, "idle": slow, "classless": ""} {
 		objects[claims+name] = corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name, StorageClassName: &class}}
 		objects[volumes+"pv-"+name] = corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name}, Spec: corev1.PersistentVolumeSpec{StorageClassName: class}}
 	}
@@ -134,6 +134,8 @@ func TestDetachedFirst(t *testing.T) {
 			want: got{Delete: []string{"p"}, Detach: []string{"pv-idle"}, Attach: 2}},
 		"a volume that is gone has its name and no class": {policy: api.Cleanup{DetachFirst: []string{"pv-gone", ""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{"pv-gone", "pv-lost"},
 			want: got{Detach: []string{"pv-gone"}, Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-gone to be detached first)"}}},
+		"no class is none to choose": {policy: api.Cleanup{DetachFirst: []string{""}}, pods: map[string][]corev1.Volume{"p": {claim("classless")}}, attached: []string{"pv-classless"},
+			want: got{Delete: []string{"p"}, Attach: 1}},
 		"a volume within a pod's spec has neither": {policy: api.Cleanup{DetachFirst: []string{""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{""},
 			want: got{Delete: []string{"p"}, Attach: 1}},
 		"other storage than is released does not count": {policy: api.Cleanup{DetachFirst: both, StorageClasses: []string{fast}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("b")}}, attached: []string{"pv-b"},

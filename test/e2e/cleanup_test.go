@@ -204,6 +204,9 @@ func TestVolumesAreDetachedFirst(t *testing.T) { // S24
 	hold(true)
 	w.node(victim, "crash")
 	w.until("the pods to wait for the volume", func() (bool, error) {
+		if got := asked.of("pods"); len(got) > 0 {
+			t.Fatalf("nodefence deleted %+v before the volume was gone", got)
+		}
 		f, err := w.Fences.Fence(w.ctx, victim)
 		return err == nil && f != nil && strings.Contains(f.Status.Message, "pod default/db-0 (waits for volume "+volume+" to be detached first)") &&
 			strings.Contains(f.Status.Message, "pod default/bystander (waits"), nil

@@ -99,7 +99,7 @@ func detachedFirst(p *api.ResolvedPolicy) string {
 	if len(p.Cleanup.DetachFirst) == 0 {
 		return ""
 	}
-	return ", detach the volumes that are, or are of class, " + strings.Join(p.Cleanup.DetachFirst, ", ") + " and wait until they are gone"
+	return ", delete the attachments of volumes whose name or class is " + strings.Join(p.Cleanup.DetachFirst, " or ") + " and wait until they are gone"
 }
 
 // released is what becomes of the node's work.

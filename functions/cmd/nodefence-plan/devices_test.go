@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // TestSet: a machine with two supplies has two outlets.
@@ -91,5 +93,21 @@ func TestNow(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, d)
 			}
 		})
+	}
+}
+
+// TestDetachedFirst: what goes before any pod is told before it.
+func TestDetachedFirst(t *testing.T) {
+	p := &api.ResolvedPolicy{Cleanup: api.Cleanup{Strategy: api.CleanupResourceDeletion, DetachFirst: []string{"pv-1", "fast"}}}
+	const first = "delete the attachments of volumes whose name or class is pv-1 or fast and wait until they are gone"
+	if got, want := released(p)[0], "API server: set Ready to Unknown, "+first+", force-delete the node's pods, then the attachments of volumes that no pod of it uses any more"; got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	if got, want := byCut(p)[0], "API server: "+first+", of those that the cut covers; then force-delete the pods all of"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s...", got, want)
+	}
+	p.Cleanup.DetachFirst = nil
+	if got, want := byCut(p)[0], "API server: force-delete"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s...", got, want)
 	}
 }
