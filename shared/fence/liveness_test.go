@@ -62,12 +62,13 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 			switch {
 			case act.Device():
 				c := &CallResult{Call: api.Call(act), At: now}
+				isolates := st.Claim != nil && st.Claim.Isolation > 0 // without a claim it is caught elsewhere
 				switch {
 				case dead:
 					c.Err = "unreachable"
-				case st.Claim.Isolation > 0 && act == Read:
+				case isolates && act == Read:
 					c.Power = access
-				case st.Claim.Isolation > 0:
+				case isolates:
 					access = string(act)
 				case act == Off:
 					on = false

@@ -125,6 +125,8 @@ type walker struct {
 	broken            map[string]string // promise → where
 	stopAtFirst       bool
 	live              bool
+	// most states that are visited; 0: all.
+	most int
 	// levels: nodes of two levels are visited too.
 	levels bool
 }
@@ -147,7 +149,7 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		w.push(s)
 	}
 	levels := levelsSpec()
-	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) {
+	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) && (w.most == 0 || w.visits < w.most) {
 		s := w.queue[0]
 		w.queue = w.queue[1:]
 		if two, ok := gently(s); ok {
