@@ -40,7 +40,9 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rack := mem.NewRack(now)
-			open := func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) { return rack.Kind().Open(b.Params) }
+			open := func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) {
+				return rack.Kind().Open(b.Params)
+			}
 			bound := func(name string) api.Binding {
 				return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}}
 			}
