@@ -143,11 +143,15 @@ func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End,
 		case p.Status.Phase == corev1.PodFailed && !handed:
 			return end, handed, fmt.Errorf("node %s did not run its pod: %s %s", p.Spec.NodeName, p.Status.Reason, p.Status.Message)
 		case p.Status.StartTime != nil && !handed && p.DeletionTimestamp == nil:
-			handed = true // even if there is no answer
 			if end, ok := ctx.Deadline(); ok {
 				c.Left = time.Until(end)
 			}
-			if err := j.client.CreateSecret(ctx, j.secret(name, p, c)); err != nil && !errors.Is(err, kube.ErrConflict) {
+			secret, err := j.secret(name, p, c)
+			if err != nil {
+				return end, handed, err
+			}
+			handed = true // even if there is no answer
+			if err := j.client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
 				return end, handed, fmt.Errorf("hand it to the pod: %w", err)
 			}
 			continue

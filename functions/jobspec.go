@@ -2,6 +2,7 @@ package functions
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"time"
 
@@ -103,10 +104,10 @@ func confine(spec *corev1.PodSpec, secret, image string) {
 
 // secret is the call, for one pod of one node. It goes with its Job, should
 // nobody delete it before.
-func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) *corev1.Secret {
+func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // strings and numbers
+		return nil, fmt.Errorf("encode the call: %w", err)
 	}
 	yes, no := true, false
 	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.Given): text}}
@@ -117,5 +118,5 @@ func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) *corev1.Secret {
 			s.OwnerReferences = append(s.OwnerReferences, o)
 		}
 	}
-	return s
+	return s, nil
 }

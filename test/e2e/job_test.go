@@ -35,7 +35,7 @@ const (
 // its end. Jobs, scheduling, admission, and Secrets are real.
 func TestFenceByJobs(t *testing.T) {
 	if _, err := exec.LookPath("/usr/sbin/fence_ipmilan"); err != nil {
-		t.Skip("there is no fence_ipmilan (Debian: fence-agents)")
+		t.Skip("fence_ipmilan is missing: apt-get install fence-agents")
 	}
 	w := newWorld(t, 4, strings.Replace(quick, "deviceCall: 5s", "deviceCall: 15s", 1))
 	root, err := rig.Root()

@@ -76,6 +76,12 @@ type settings struct {
 	Bus string `envconfig:"NODEFENCE_BUS"`
 }
 
+// inJob are the settings of an agent that runs in a Job of its own.
+type inJob struct {
+	// AgentsDir has the agents of its image; where Debian has them, if empty.
+	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR"`
+}
+
 func main() {
 	agent.Supervise()
 	if len(os.Args) > 1 && os.Args[1] == "reach" {
@@ -84,8 +90,13 @@ func main() {
 		os.Exit(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		var in inJob
+		if err := envconfig.Process("", &in); err != nil {
+			fmt.Fprintf(os.Stderr, "nodefence: read the environment: %v\n", err)
+			os.Exit(1)
+		}
 		at := append(os.Args[2:], "", "", "")
-		os.Exit(job.Command(job.Paths{Given: at[0], Accepted: at[1], Said: at[2], Agents: os.Getenv("NODEFENCE_AGENTS_DIR")}))
+		os.Exit(job.Command(job.Paths{Given: at[0], Accepted: at[1], Said: at[2], Agents: in.AgentsDir}))
 	}
 	if len(os.Args) > 1 {
 		fmt.Print(usage)
