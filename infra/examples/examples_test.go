@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -33,38 +32,45 @@ func watcher(t *testing.T) corev1.PodTemplate {
 	}
 }
 
-// TestTheWatcherTellsALivingNodeFromADeadOne runs its script on a folder.
+// TestTheWatcherTellsALivingNodeFromADeadOne runs its script on a folder. The pauses
+// between its looks are a program of the test's, and a node that lives writes in one
+// of them: so how fast this machine is decides nothing.
 func TestTheWatcherTellsALivingNodeFromADeadOne(t *testing.T) {
 	c := watcher(t).Template.Spec.Containers[0]
-	dir := t.TempDir()
-	write := func(node string, n int) {
-		if err := os.WriteFile(filepath.Join(dir, node), []byte(strconv.Itoa(n)), 0o600); err != nil {
-			t.Error(err)
-		}
-	}
-	write("dead", 1)
-	done, stopped := make(chan struct{}), make(chan struct{})
-	write("alive", 0)
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for n := 1; ; n++ {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				write("alive", n)
+	for name, tc := range map[string]struct {
+		wrote  bool // there is a heartbeat from before
+		writes int  // the pause in which the next one comes; 0: none
+		want   int
+		pauses string // one mark for each
+	}{
+		"writes at once":                  {wrote: true, writes: 1, want: 0, pauses: "."},
+		"writes in the last pause":        {wrote: true, writes: 6, want: 0, pauses: "......"},
+		"writes no more":                  {wrote: true, want: 1, pauses: "......"},
+		"never wrote":                     {want: 2},
+		"its file is there only later on": {writes: 1, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin, shared := t.TempDir(), t.TempDir()
+			script := "#!/bin/sh\nprintf . >>\"$PAUSES\"\n[ \"$(wc -c <\"$PAUSES\")\" -ne \"$WRITES\" ] || echo 2 >\"$SHARED/node\"\n"
+			if err := os.WriteFile(filepath.Join(bin, "sleep"), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
 			}
-		}
-	}()
-	defer func() { close(done); <-stopped }()
-	for node, want := range map[string]int{"alive": 0, "dead": 1, "never-seen": 2} {
-		cmd := exec.CommandContext(t.Context(), c.Command[0], append(c.Command[1:], c.Args...)...)
-		cmd.Env = append(os.Environ(), "SHARED="+dir, "PAUSE=0.1", "NODEFENCE_NODE="+node)
-		_ = cmd.Run()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit %d, want %d", node, got, want)
-		}
+			if tc.wrote {
+				if err := os.WriteFile(filepath.Join(shared, "node"), []byte("1\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pauses := filepath.Join(bin, "pauses")
+			cmd := exec.CommandContext(t.Context(), c.Command[0], append(c.Command[1:], c.Args...)...)
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "SHARED="+shared,
+				"PAUSES="+pauses, "WRITES="+strconv.Itoa(tc.writes), "NODEFENCE_NODE=node")
+			_ = cmd.Run()
+			if got := cmd.ProcessState.ExitCode(); got != tc.want {
+				t.Errorf("exit %d, want %d", got, tc.want)
+			}
+			if got, _ := os.ReadFile(pauses); string(got) != tc.pauses {
+				t.Errorf("pauses %q, want %q", got, tc.pauses)
+			}
+		})
 	}
 }
