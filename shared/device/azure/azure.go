@@ -96,7 +96,7 @@ func (m *machine) change(ctx context.Context, verb string, goal device.Power, qu
 		switch p, perr := c.power(v); {
 		case p == goal:
 			return nil
-		case errors.Is(perr, device.ErrStopping): // nothing makes it faster
+		case errors.Is(perr, device.ErrStopping), errors.Is(perr, device.ErrConflict): // nothing makes it faster; nothing here ends its sleep
 			return perr
 		}
 		return rest.Told(c.command(ctx, verb, query), goal, func() (device.Reading, error) { return c.state(ctx) })
@@ -109,6 +109,8 @@ type virtual struct {
 	ID string
 	// powers are its codes of that family, of which it should have one.
 	powers []string
+	// asleep is what it tells of hibernation, if anything.
+	asleep string
 }
 
 // version is that of Resource Manager's compute API.
@@ -138,6 +140,9 @@ func (c *conversation) get(ctx context.Context) (virtual, error) {
 		if code, ok := strings.CutPrefix(s.Code, "PowerState/"); ok {
 			v.powers = append(v.powers, rest.Line(code))
 		}
+		if code, ok := strings.CutPrefix(s.Code, "HibernationState/"); ok {
+			v.asleep = rest.Line(code)
+		}
 	}
 	if err == nil && v.ID == "" {
 		err = c.Errorf(device.ErrUnsupported, "read it: the answer has no vmId")
@@ -155,6 +160,8 @@ func (c *conversation) power(v virtual) (device.Power, error) {
 	}
 	state := v.powers[0]
 	switch p := powers[state]; {
+	case p == device.Off && v.asleep != "": // its memory is kept: what runs on it goes on when it is started (S1, S4)
+		return device.Unknown, c.Errorf(device.ErrConflict, "it is %s, and its hibernation is %s: started, it goes on where it was, and is not off; deallocate it without hibernation, or delete it", state, v.asleep)
 	case p != device.Unknown:
 		return p, nil
 	case state == "stopping", state == "deallocating": // by whosever word (S12), and still running (S2)

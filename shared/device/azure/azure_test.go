@@ -39,6 +39,7 @@ func TestStates(t *testing.T) {
 		stop, start = off + "?skipShutdown=true&api-version=2024-07-01", on + "?api-version=2024-07-01"
 		stopping    = "machine is on its way off" + at + "it is "
 		lost        = "device unreachable" + at
+		asleep      = "device refused in its present state" + at + "it is deallocated, and its hibernation is Hibernated: started, it goes on where it was, and is not off; deallocate it without hibernation, or delete it"
 	)
 	for name, tc := range map[string]struct {
 		codes   []string
@@ -50,6 +51,7 @@ func TestStates(t *testing.T) {
 		"starting":                         {codes: []string{"PowerState/starting"}, want: device.On, off: stop},
 		"stopped":                          {codes: []string{"PowerState/stopped"}, want: device.Off, on: start},
 		"deallocated":                      {codes: []string{"PowerState/deallocated"}, want: device.Off, on: start},
+		"hibernated (S1, S4)":              {codes: []string{"ProvisioningState/succeeded", "PowerState/deallocated", "HibernationState/Hibernated"}, err: asleep, off: asleep, on: asleep},
 		"stopping":                         {codes: []string{"PowerState/stopping"}, err: stopping + "stopping", off: stopping + "stopping", on: stopping + "stopping"},
 		"deallocating":                     {codes: []string{"PowerState/deallocating"}, err: stopping + "deallocating", off: stopping + "deallocating", on: stopping + "deallocating"},
 		"unknown":                          {codes: []string{"PowerState/unknown"}, err: lost + "Azure calls its power state unknown", off: stop, on: start},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -33,12 +34,15 @@ func (i *instance) State(ctx context.Context) (device.Reading, error) {
 // anybody: it is neither on, or it would be stopped in our name and started
 // again (S12), nor off, because it still runs (S2).
 func (c *connection) state(ctx context.Context) (device.Reading, error) {
-	id, state, err := c.describe(ctx)
+	i, err := c.whole(ctx)
 	if err != nil {
 		return device.Reading{}, err
 	}
+	id, state := line(*i.InstanceId), i.State.Name
 	power := powers[state]
 	switch {
+	case hibernated(i):
+		return device.Reading{}, c.sleeps()
 	case state == types.InstanceStateNameStopping, state == types.InstanceStateNameShuttingDown:
 		return device.Reading{}, fmt.Errorf("%w: instance %s is %s", device.ErrStopping, c.id, state)
 	case power == device.Unknown:
@@ -53,6 +57,21 @@ var powers = map[types.InstanceStateName]device.Power{
 	types.InstanceStateNameRunning:    device.On,
 	types.InstanceStateNameStopped:    device.Off,
 	types.InstanceStateNameTerminated: device.Off,
+}
+
+// hibernated: its memory is kept, and what runs on it goes on where it was when
+// somebody starts it: a pod that another node has meanwhile, too (S1, S4). A Spot
+// instance that may hibernate does so by default when EC2 takes it back.
+func hibernated(i types.Instance) bool {
+	if i.State.Name != types.InstanceStateNameStopped || i.StateReason == nil {
+		return false
+	}
+	code, may := aws.ToString(i.StateReason.Code), i.HibernationOptions != nil && aws.ToBool(i.HibernationOptions.Configured)
+	return code == "Client.UserInitiatedHibernate" || may && strings.HasPrefix(code, "Server.Spot")
+}
+
+func (c *connection) sleeps() error {
+	return fmt.Errorf("%w: instance %s is hibernated, and not off: started, it goes on where it was; terminate it, or start it and stop it without hibernation", device.ErrConflict, c.id)
 }
 
 // Off cuts the power. Force alone would first ask the system to shut down, and
@@ -78,11 +97,17 @@ func (i *instance) Off(ctx context.Context) error {
 	return err
 }
 
-// On starts it.
+// On starts it, unless that would wake what ran on it.
 func (i *instance) On(ctx context.Context) error {
 	c, err := i.connect(ctx)
 	if err != nil {
 		return err
+	}
+	switch now, err := c.whole(ctx); {
+	case err != nil:
+		return err
+	case hibernated(now):
+		return c.sleeps()
 	}
 	_, err = c.api.StartInstances(ctx, &sdk.StartInstancesInput{InstanceIds: []string{i.id}})
 	if err = c.explain(ctx, "start", err); !errors.Is(err, device.ErrConflict) {

@@ -60,17 +60,17 @@ func TestStates(t *testing.T) {
 		off, on []string
 		err     call
 	}{
-		ec2test.Pending: {device.On, []string{forced + " " + wrong, described}, []string{started}, call{
+		ec2test.Pending: {device.On, []string{forced + " " + wrong, described}, []string{described, started}, call{
 			off: "device refused in its present state: stop instance " + id + " in eu-west-1: IncorrectInstanceState: This instance '" + id + "' is not in a state from which it can be stopped."}},
-		ec2test.Running: {device.On, []string{forced}, []string{started}, call{}},
-		ec2test.Stopping: {cant, []string{forced}, []string{started + wrong, described}, call{
+		ec2test.Running: {device.On, []string{forced}, []string{described, started}, call{}},
+		ec2test.Stopping: {cant, []string{forced}, []string{described, started + wrong, described}, call{
 			on: "device refused in its present state: instance " + id + " is still stopping, and can be started when it is stopped"}},
-		ec2test.Stopped: {device.Off, []string{forced}, []string{started}, call{}},
-		ec2test.ShuttingDown: {cant, []string{forced + " " + wrong, described}, []string{started + wrong, described}, call{
+		ec2test.Stopped: {device.Off, []string{forced}, []string{described, started}, call{}},
+		ec2test.ShuttingDown: {cant, []string{forced + " " + wrong, described}, []string{described, started + wrong, described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
-		ec2test.Terminated: {device.Off, []string{forced + " " + wrong, described}, []string{started + wrong, described}, call{
+		ec2test.Terminated: {device.Off, []string{forced + " " + wrong, described}, []string{described, started + wrong, described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
-		"hibernated": {cant, []string{forced}, []string{started}, call{}},
+		"hovering": {cant, []string{forced}, []string{described, started}, call{}},
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			in := func(do func(device.Driver) error) ([]string, string) {
@@ -85,8 +85,8 @@ func TestStates(t *testing.T) {
 			wantErr, wantID := "", id
 			if want.power == cant {
 				wantErr, wantID = "machine is on its way off: instance "+id+" is "+string(state), ""
-				if state == "hibernated" {
-					wantErr = "device does not support this: instance " + id + " is in state hibernated, which this build does not know"
+				if state == "hovering" {
+					wantErr = "device does not support this: instance " + id + " is in state hovering, which this build does not know"
 				}
 			}
 			got := []any{r, sent, err}
@@ -100,6 +100,44 @@ func TestStates(t *testing.T) {
 			sent, err = in(func(d device.Driver) error { return d.On(t.Context()) })
 			if d := cmp.Diff([]any{want.on, want.err.on}, []any{sent, err}); d != "" {
 				t.Error("on:", d)
+			}
+		})
+	}
+}
+
+// TestHibernated: a machine whose memory is kept is not off, and is not woken (S1,
+// S4). Off sends what EC2 takes for done.
+func TestHibernated(t *testing.T) {
+	const sleeps = "device refused in its present state: instance " + id + " is hibernated, and not off: started, it goes on where it was; terminate it, or start it and stop it without hibernation"
+	type result struct {
+		Power     device.Power
+		State, On string
+		Sent      []string
+	}
+	woken, slept := []string{"DescribeInstances ", "StartInstances "}, []string{"DescribeInstances "}
+	for name, c := range map[string]struct {
+		instance ec2test.Instance
+		want     result
+	}{
+		"hibernated by somebody":                 {ec2test.Instance{State: ec2test.Stopped, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{State: sleeps, On: sleeps, Sent: slept}},
+		"stopped, though it could hibernate":     {ec2test.Instance{State: ec2test.Stopped, Reason: "Client.UserInitiatedShutdown", Hibernates: true}, result{Power: device.Off, Sent: woken}},
+		"taken back by EC2, and may hibernate":   {ec2test.Instance{State: ec2test.Stopped, Reason: "Server.SpotInstanceShutdown", Hibernates: true}, result{State: sleeps, On: sleeps, Sent: slept}},
+		"taken back by EC2, and can't":           {ec2test.Instance{State: ec2test.Stopped, Reason: "Server.SpotInstanceShutdown"}, result{Power: device.Off, Sent: woken}},
+		"terminated, after it was":               {ec2test.Instance{State: ec2test.Terminated, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{Power: device.Off, On: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place", Sent: []string{"DescribeInstances ", "StartInstances IncorrectInstanceState", "DescribeInstances "}}},
+		"awake again, with the reason of before": {ec2test.Instance{State: ec2test.Running, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{Power: device.On, Sent: woken}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.instance.ID = id
+			s := serve(t)
+			s.Hold(true)
+			s.Put(c.instance)
+			d := dial(t, s.url, nil)
+			r, err := d.State(t.Context())
+			before := len(s.sent())
+			on := d.On(t.Context())
+			got := result{r.Power, message(err), message(on), s.sent()[before:]}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
 			}
 		})
 	}
@@ -143,6 +181,10 @@ func TestErrors(t *testing.T) {
 				request := map[string]string{"describe": "DescribeInstances", "stop": "StopInstances", "start": "StartInstances"}[name]
 				s.Refuse(request, no)
 				s.Refuse("DescribeInstances", no)
+				if name == "start" { // which looks before
+					s.Refuse("DescribeInstances", ec2test.Refusal{})
+					s.Put(ec2test.Instance{ID: id, State: ec2test.Stopped})
+				}
 				before := len(s.Actions())
 				err := do(t.Context())
 				text := want.kind.Error() + ": " + name + " instance " + id + " in eu-west-1: " + want.text

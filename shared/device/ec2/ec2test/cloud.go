@@ -29,6 +29,10 @@ var goals = map[State]State{Pending: Running, Stopping: Stopped, ShuttingDown: T
 type Instance struct {
 	ID    string
 	State State
+	// Reason is the code of the reason for its state; empty if none is told.
+	Reason string
+	// Hibernates: it was launched to.
+	Hibernates bool
 	// Zone is the availability zone.
 	Zone string
 	// Interfaces are how it is on the network.

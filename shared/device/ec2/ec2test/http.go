@@ -79,6 +79,9 @@ type instanceXML struct {
 	Zone     string    `xml:"placement>availabilityZone,omitempty"`
 	Current  *stateXML `xml:"currentState,omitempty"`
 	Previous *stateXML `xml:"previousState,omitempty"`
+	Reason   string    `xml:"stateReason>code,omitempty"`
+
+	Hibernates *bool `xml:"hibernationOptions>configured,omitempty"`
 
 	Interfaces []interfaceXML `xml:"networkInterfaceSet>item,omitempty"`
 	Tags       []tagXML       `xml:"tagSet>item,omitempty"`
@@ -104,7 +107,7 @@ func describing(i Instance) responseXML {
 		XMLName: xml.Name{Space: namespace, Local: "DescribeInstancesResponse"}, RequestID: requestID,
 		Reservations: []reservationXML{{
 			ID: "r-1234567890abcdef0", Owner: "123456789012",
-			Instances: []instanceXML{{ID: i.ID, State: &s, Zone: i.Zone, Interfaces: interfacesOf(i), Tags: tagsOf(i)}},
+			Instances: []instanceXML{{ID: i.ID, State: &s, Reason: i.Reason, Hibernates: &i.Hibernates, Zone: i.Zone, Interfaces: interfacesOf(i), Tags: tagsOf(i)}},
 		}},
 	}
 }
