@@ -17,13 +17,13 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// people may all write NodeFences. Beyond that anna may ask for everything, ben
+// people may all write NodeFences, and all of them. Beyond that anna may ask for everything, ben
 // for nothing, cleo abort and retry, and dan only abort the fence of one node.
 const people = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: write}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create, update]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create, update, decide]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -161,22 +161,35 @@ type refusal struct {
 // ask writes the record as that user, after anna if she has asked before.
 func (w *world) ask(who, node string, before, wanted *api.Requests) refusal {
 	w.t.Helper()
-	policies, err := w.Fences.Policies(w.ctx)
-	must(w.t, err)
-	policy, _ := fence.ResolvePolicy(policies, node, nil)
-	f, write := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{
-		Node: node, NodeUID: "1", Generation: 1, Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
-		Policy: policy,
-	}}, w.as(who).CreateFence
+	f, write := w.record(node), w.as(who).CreateFence
 	if before != nil {
 		f.Spec.Requests = *before
-		f, err = w.as("anna").CreateFence(w.ctx, f)
+		made, err := w.as("anna").CreateFence(w.ctx, f)
 		must(w.t, err)
+		f = made
 		f.Spec.BindingError = "of no account here"
 		write = w.as(who).SaveFence
 	}
 	f.Spec.Requests = *wanted
-	_, err = write(w.ctx, f)
+	_, err := write(w.ctx, f)
+	return w.refused(err)
+}
+
+// record is a node's first one, as the gate opens it.
+func (w *world) record(node string) *api.NodeFence {
+	w.t.Helper()
+	policies, err := w.Fences.Policies(w.ctx)
+	must(w.t, err)
+	policy, _ := fence.ResolvePolicy(policies, node, nil)
+	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{
+		Node: node, NodeUID: "1", Generation: 1, Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
+		Policy: policy,
+	}}
+}
+
+// refused is what the API server's no says.
+func (w *world) refused(err error) refusal {
+	w.t.Helper()
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return refusal{status.Status().Code, status.Status().Message}

@@ -291,9 +291,10 @@ func (o *office) unused(granted []right) (never []right) {
 
 // covers: a grant everywhere covers each namespace, one without a name each
 // name. Who watches must be able to list too: an API server that does not stream
-// lists is asked so.
+// lists is asked so. That who writes a NodeFence decides is for the admission policy
+// of infra/crd to ask.
 func covers(g, u right) bool {
-	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch"
+	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || g.verb == "decide" && u.verb == "update"
 	return g.account == u.account && g.group == u.group && g.resource == u.resource && verb &&
 		(g.namespace == "" || g.namespace == u.namespace) && (g.name == "" || g.name == u.name)
 }

@@ -33,7 +33,8 @@ type NodeFence struct {
 }
 
 // NodeFenceSpec is what was decided when the fence was opened, and what people
-// ask of it since.
+// ask of it since. All but requests is written by whoever has the verb decide on
+// nodefences, by an admission policy: the gate.
 type NodeFenceSpec struct {
 	// Node is the name of the node to fence.
 	// +kubebuilder:validation:MinLength=1

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// operators have the roles that nodefence gives to people: otto operates, ada
+// administers. cara may write NodeFences by a role of somebody's own.
+const operators = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: create}
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create, update]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: cara}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: create}
+subjects: [{kind: User, name: cara}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: operators}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodefence-operate}
+subjects: [{kind: User, name: otto}, {kind: User, name: ada}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: administrators}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodefence-administer}
+subjects: [{kind: User, name: ada}]
+`
+
+const gateAccount = "system:serviceaccount:nodefence-system:nodefence-gate"
+
+// decided are what people try to write of what only the gate decides: who could
+// would have credentials sent to an address of his own, or a proof forged.
+var decided = map[string]func(*api.NodeFenceSpec){
+	"a binding":           func(s *api.NodeFenceSpec) { s.Binding = bound("10.6.6.6") },
+	"the binding's end":   func(s *api.NodeFenceSpec) { s.Binding = nil },
+	"a further level":     func(s *api.NodeFenceSpec) { s.NextBindings = []api.Binding{*bound("10.6.6.6")} },
+	"a cut":               func(s *api.NodeFenceSpec) { s.Isolation = []api.Binding{*bound("10.6.6.6")} },
+	"the next generation": func(s *api.NodeFenceSpec) { s.Generation++ },
+	"a trigger":           func(s *api.NodeFenceSpec) { s.Trigger.Since = metav1.NewMicroTime(time.Now()) },
+	"another node's UID":  func(s *api.NodeFenceSpec) { s.NodeUID = "2" },
+	"a policy":            func(s *api.NodeFenceSpec) { s.Policy.Limits = []api.ScopedLimits{} },
+	"a binding's error":   func(s *api.NodeFenceSpec) { s.BindingError = "gone" },
+	"a binding beside a wish": func(s *api.NodeFenceSpec) {
+		s.Binding, s.Requests.Abort = bound("10.6.6.6"), wish("otto")
+	},
+}
+
+// TestOnlyTheGateDecides: with the roles that nodefence gives to people one asks,
+// and writes nothing else of a NodeFence; the gate's account opens it and writes it
+// anew (S11, S20).
+func TestOnlyTheGateDecides(t *testing.T) {
+	w := newWorld(t, 1, quick)
+	root, err := rig.Root()
+	must(t, err)
+	for _, file := range []string{"people.yaml", "rights.yaml"} {
+		must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
+	}
+	must(t, w.Apply(w.ctx, operators))
+	w.until("the admission policy to hold", func() (bool, error) {
+		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
+	})
+	if r := w.open(gateAccount, "of-gate"); r != (refusal{}) {
+		t.Fatalf("the gate opens a record: %+v", r)
+	}
+	for name, write := range decided {
+		for _, who := range []string{"otto", "ada", "cara"} {
+			if r := w.change(who, "of-gate", write); r.code != 403 || !strings.Contains(r.says, "verb decide on nodefences") {
+				t.Errorf("%s, by %s: %+v", name, who, r)
+			}
+		}
+	}
+	ask := func(s *api.NodeFenceSpec) { s.Requests.Abort = wish("otto") }
+	if r := w.change("otto", "of-gate", ask); r != (refusal{}) {
+		t.Errorf("a wish: %+v", r)
+	}
+	for name, write := range decided {
+		if name == "a binding beside a wish" {
+			continue // in the gate's own name it would be none
+		}
+		if r := w.change(gateAccount, "of-gate", write); r != (refusal{}) {
+			t.Errorf("%s, by the gate: %+v", name, r)
+		}
+	}
+	if r := w.change("otto", "of-gate", func(s *api.NodeFenceSpec) { s.Requests = api.Requests{} }); r != (refusal{}) {
+		t.Errorf("a wish is withdrawn: %+v", r)
+	}
+}
+
+func bound(ip string) *api.Binding {
+	return &api.Binding{
+		Driver: "ipmi", Address: ip + ":623", Params: map[string]string{"ip": ip},
+		Secrets: map[string]api.SecretRef{"password": {Secret: "bmc-node-1", Key: "password"}},
+	}
+}
+
+// open writes a node's first record as that user.
+func (w *world) open(who, node string) refusal {
+	w.t.Helper()
+	f := w.record(node)
+	f.Spec.Binding = bound("10.0.0.7")
+	_, err := w.as(who).CreateFence(w.ctx, f)
+	return w.refused(err)
+}
+
+// change writes the record as that user; the one that stands is read as it is.
+func (w *world) change(who, node string, write func(*api.NodeFenceSpec)) refusal {
+	w.t.Helper()
+	f, err := w.Fences.Fence(w.ctx, node)
+	must(w.t, err)
+	write(&f.Spec)
+	_, err = w.as(who).SaveFence(w.ctx, f)
+	return w.refused(err)
+}
