@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +29,15 @@ func fabrics() Settings {
 	add("san", device.ScopeStorage, "")
 	add("disks", device.ScopeStorage, "the machine registers itself")
 	add("switch", device.ScopeNetwork, "")
+	many := s.Kinds["san"]
+	many.Name, many.Address = "many", func(p map[string]string) (string, error) { return "many#" + p["port"], nil }
+	many.Each = func(address string) (all []string) {
+		for _, port := range strings.Split(strings.TrimPrefix(address, "many#"), ",") {
+			all = append(all, "many#"+port)
+		}
+		return all
+	}
+	s.Kinds["many"] = many
 	return s
 }
 
@@ -141,16 +152,26 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestTwoNodesOnOnePort: both are refused (S11).
+// TestTwoNodesOnOnePort: both are refused, where each has several ports too (S11).
 func TestTwoNodesOnOnePort(t *testing.T) {
-	other := configMap("fence-config-node-8", "config.properties", "node_name=8\nisolation=s", "fence-method-s", sanMethod)
-	all := []ConfigMap{cutNode("isolation=s\npower_management=ipmi", "s", sanMethod), other}
-	p, err := Resolve(all, node7, fabrics())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = Duplicates(all, nil, fabrics(), node7, p.Devices()...)
-	if d := cmp.Diff("ConfigMap fence-config-node-8: node 8 has the same device address san#7 as node 7; neither of them is fenced before one is mended", words(err)); d != "" {
-		t.Error(d)
+	const said = "ConfigMap fence-config-node-8: node 8 has the same device address %s as node 7; neither of them is fenced before one is mended"
+	for name, tc := range map[string]struct{ mine, other, want string }{
+		"one":                      {sanMethod, sanMethod, fmt.Sprintf(said, "san#7")},
+		"one of several":           {"agent_name=many\nport=6,7", "agent_name=many\nport=7", fmt.Sprintf(said, "many#7")},
+		"one, of the other's many": {"agent_name=many\nport=7", "agent_name=many\nport=8,7", fmt.Sprintf(said, "many#7")},
+		"none of several":          {"agent_name=many\nport=6,7", "agent_name=many\nport=8,77", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := configMap("fence-config-node-8", "config.properties", "node_name=8\nisolation=s", "fence-method-s", tc.other)
+			all := []ConfigMap{cutNode("isolation=s\npower_management=ipmi", "s", tc.mine), other}
+			p, err := Resolve(all, node7, fabrics())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = Duplicates(all, nil, fabrics(), node7, p.Devices()...)
+			if d := cmp.Diff(tc.want, words(err)); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }

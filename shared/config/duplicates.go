@@ -32,7 +32,7 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...ap
 			name, _, _ := strings.Cut(src, "@")
 			read = append(read, name)
 		}
-		devices = append(devices, Addresses(b)...)
+		devices = append(devices, s.each(b)...)
 	}
 	for _, c := range base.claims() {
 		if c.node == n.Name {
@@ -162,8 +162,25 @@ func (r *resolver) addresses(c claim) []string {
 			continue
 		}
 		if b, _ := r.bind(m, k); b != nil {
-			out = append(out, b.Address)
+			out = append(out, r.s.each(b.Binding)...)
 		}
+	}
+	return out
+}
+
+// each is all that no other node may have any of.
+func (s Settings) each(b api.Binding) []string {
+	members := b.Members
+	if len(members) == 0 {
+		members = []api.SetMember{{Driver: b.Driver, Address: b.Address}}
+	}
+	var out []string
+	for _, m := range members {
+		if k := s.Kinds[m.Driver]; k.Each != nil {
+			out = append(out, k.Each(m.Address)...)
+			continue
+		}
+		out = append(out, m.Address)
 	}
 	return out
 }

@@ -77,6 +77,9 @@ type Kind struct {
 	// Address names the outlet or machine that the parameters choose, in one
 	// spelling, so that two nodes with one address are seen (S11).
 	Address func(params map[string]string) (string, error)
+	// Each splits an address that is of several ends of one machine into what no other
+	// machine may have any of, each in one spelling (S11); nil where an address is one.
+	Each func(address string) []string
 	// Identity names the parameter that a reading's identity must equal, where a
 	// device knows its machines by an ID of its own; empty where what it tells is
 	// the machine's system UUID (S11).

@@ -31,6 +31,7 @@ func Kind(cluster device.Cluster) device.Kind {
 		// controller carries out in order: none is left that could come late.
 		EffectDelay: 0,
 		Address:     address,
+		Each:        each,
 		Open:        func(p map[string]string) (device.Driver, error) { return open(p, cluster) },
 	}
 }
@@ -129,6 +130,22 @@ func addresses(text string) ([]string, error) {
 
 func (s spec) address() string {
 	return "networkfence:" + s.Driver + "/" + s.Parameters["clusterID"] + "#" + strings.Join(s.Cidrs, ",")
+}
+
+// each names every address of its own. Drivers of one storage cluster, such as
+// those of Ceph's blocks and files, cut off by one and the same list.
+func each(address string) []string {
+	where, cidrs, _ := strings.Cut(strings.TrimPrefix(address, "networkfence:"), "#")
+	if driver, cluster, _ := strings.Cut(where, "/"); cluster != "" {
+		where = cluster
+	} else {
+		where = driver
+	}
+	var out []string
+	for _, c := range strings.Split(cidrs, ",") {
+		out = append(out, "networkfence:"+where+"#"+c)
+	}
+	return out
 }
 
 // object is the name of the machine's NetworkFence: its first address, for people,

@@ -48,6 +48,30 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// TestEach: two machines that share one of their addresses are seen, by whichever
+// driver of one storage cluster (S11).
+func TestEach(t *testing.T) {
+	k := networkfence.Kind(nil)
+	for name, tc := range map[string]struct {
+		more map[string]string
+		want []string
+	}{
+		"several":                       {map[string]string{"cidrs": "10.0.0.8, 10.0.0.7"}, []string{"networkfence:rook#10.0.0.7/32", "networkfence:rook#10.0.0.8/32"}},
+		"another driver of one storage": {map[string]string{"driver": "cephfs.csi.example"}, []string{"networkfence:rook#10.0.0.7/32"}},
+		"no cluster is named":           {map[string]string{"cluster_id": ""}, []string{"networkfence:rbd.csi.example#10.0.0.7/32"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := k.Address(params(tc.more))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, k.Each(a)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestKind(t *testing.T) {
 	k := networkfence.Kind(nil)
 	if k.Scope != device.ScopeStorage || k.Cloud != nil || k.Identity != "" {
