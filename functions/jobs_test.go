@@ -201,9 +201,10 @@ func TestACallInAPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some wait for the end of their time, which is long for a busy machine
 			y := &yard{play: tc.play}
 			j := theJobs(t, y)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
 			got, err := j.Run(ctx, job.Call{Action: "off"})
 			if (err != nil) != (tc.err != "") || err != nil && !strings.HasPrefix(err.Error(), "job "+ours+": "+tc.err) {
@@ -245,6 +246,7 @@ func TestEarlierCalls(t *testing.T) {
 		"one that is on no node":    {pod: nowhere, off: []string{"node-7"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			y := &yard{earlier: []corev1.Pod{tc.pod}, play: func(y *yard, p *corev1.Pod) *corev1.Pod {
 				if len(y.secrets) > 0 {
 					return over(p, "node-1", 0, "done")
@@ -252,7 +254,7 @@ func TestEarlierCalls(t *testing.T) {
 				return accepted(p, "node-1")
 			}}
 			j := theJobs(t, y)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
 			_, err := j.Run(ctx, job.Call{Action: "on"})
 			if waits := len(y.jobs) == 0; waits != tc.waits || (err != nil) != tc.waits {

@@ -89,14 +89,15 @@ func TestState(t *testing.T) {
 func TestControl(t *testing.T) {
 	for name, tc := range map[string]struct {
 		does string
+		left time.Duration
 		kind error
 	}{
-		"done":                              {"exit 0", nil},
-		"it gave up waiting for the effect": {"echo Failed: Timed out waiting to power OFF >&2; exit 1", nil},
-		"it gave up before":                 {"echo Connection timed out >&2; exit 1", device.ErrUnreachable},
-		"it hangs":                          {"sleep 60", device.ErrUnreachable},
+		"done":                              {"exit 0", time.Minute, nil},
+		"it gave up waiting for the effect": {"echo Failed: Timed out waiting to power OFF >&2; exit 1", time.Minute, nil},
+		"it gave up before":                 {"echo Connection timed out >&2; exit 1", time.Minute, device.ErrUnreachable},
+		"it hangs":                          {"sleep 60", time.Second, device.ErrUnreachable},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), tc.left)
 		if err := scripted(t, "fence_ours", nil, tc.does).Off(ctx); !errors.Is(err, tc.kind) {
 			t.Errorf("%s: %v, want %v", name, err, tc.kind)
 		}

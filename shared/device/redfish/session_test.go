@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,14 +21,21 @@ func TestSessionsEnd(t *testing.T) {
 	for name, change := range map[string]func(*served, context.CancelFunc){
 		"a good call":    func(*served, context.CancelFunc) {},
 		"a refused call": func(s *served, _ context.CancelFunc) { s.Refuse("GET", uri, refused) },
-		"a hanging call": func(s *served, _ context.CancelFunc) { s.Breaks(redfishtest.Hang, "GET "+uri) },
+		"a hanging call": func(s *served, cancel context.CancelFunc) {
+			s.Breaks(redfishtest.Hang, "GET "+uri)
+			s.Heard = func(r *http.Request) {
+				if r.URL.Path == uri {
+					cancel()
+				}
+			}
+		},
 		"a cancelled call": func(s *served, cancel context.CancelFunc) {
 			s.Show = func(sys redfishtest.System) redfishtest.System { cancel(); return sys }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			change(s, cancel)
 			_ = s.dial(t, inSession).Off(ctx) // what comes of it is another test's

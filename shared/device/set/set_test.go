@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,7 +103,7 @@ func TestOneMember(t *testing.T) {
 		"other":         {device.ErrUnknown, device.On, nil, [2]bool{true, false}, [2][]string{nil, off}},
 	} {
 		for i, order := range [][2]int{{0, 1}, {1, 0}} {
-			t.Run(fault+[]string{" first", " last"}[i], func(t *testing.T) {
+			synced(t, fault+[]string{" first", " last"}[i], func(t *testing.T) {
 				now := time.Unix(0, 0)
 				rack := mem.NewRack(func() time.Time { return now })
 				both := []string{fault + "-x", "honest-y"}
@@ -127,9 +128,14 @@ func TestOneMember(t *testing.T) {
 	}
 }
 
-// within is half a second of a caller's time, of which a member that hangs has half.
+// synced runs a test whose time passes only while all wait.
+func synced(t *testing.T, name string, do func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, do) })
+}
+
+// within is a caller's time, of which a member that hangs has half.
 func within(t testing.TB, do func(context.Context)) {
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	do(ctx)
 }

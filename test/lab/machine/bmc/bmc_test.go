@@ -67,6 +67,9 @@ func serve(t *testing.T, machine Machine) *BMC {
 }
 
 // dial opens a session as a client does that sends everything once.
+// patience is how long a client waits for one answer: a busy machine gives late ones.
+const patience = time.Second
+
 func dial(t *testing.T, b *BMC) (*client.Client, error) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(b.Addr())
@@ -82,13 +85,13 @@ func dial(t *testing.T, b *BMC) (*client.Client, error) {
 		t.Fatal(err)
 	}
 	c.WithInterface(client.InterfaceLanplus).WithCipherSuiteID(types.CipherSuiteID3).
-		WithTimeout(300 * time.Millisecond).WithRetry(0)
+		WithTimeout(patience).WithRetry(0)
 	return c, c.Connect(t.Context())
 }
 
 // hangUp gives the session back: a BMC has four.
 func hangUp(c *client.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_ = c.Close(ctx) // it may be one that the BMC has dropped
 }
@@ -163,8 +166,8 @@ func TestFaults(t *testing.T) {
 		"refused for want of a privilege":     {fault: "refuse=0xd4", power: true, send: off, want: answer{Session: true, Code: 0xd4, On: true}},
 		"accepted and ignored":                {fault: "accept-and-ignore", power: true, send: off, want: answer{Session: true, On: true}},
 		"a lie":                               {fault: "lie", power: true, send: off, want: answer{Session: true}},
-		"slow, and honest":                    {fault: "slow=600ms", power: true, send: off, want: answer{Session: true, On: true}, done: []string{"PowerOff"}},
-		"early, and the effect comes later":   {fault: "early=600ms", power: true, send: off, want: answer{Session: true}, done: []string{"PowerOff"}},
+		"slow, and honest":                    {fault: "slow=5s", power: true, send: off, want: answer{Session: true, On: true}, done: []string{"PowerOff"}},
+		"early, and the effect comes later":   {fault: "early=2s", power: true, send: off, want: answer{Session: true}, done: []string{"PowerOff"}},
 		"no session with the wrong password":  {fault: "wrong-password", power: true, send: off},
 		"no session with a BMC that hangs":    {fault: "hang", power: true, send: off},
 		"carried out, but the answer is lost": {fault: "reset-connection", power: true, send: off, want: answer{Session: true, Code: -1}, done: []string{"PowerOff"}},
@@ -188,7 +191,7 @@ func TestFaults(t *testing.T) {
 func TestEarlyIsAheadOfTheMachine(t *testing.T) {
 	machine := &fake{power: true}
 	b := serve(t, machine)
-	if err := b.SetFault("early=2s"); err != nil {
+	if err := b.SetFault("early=5s"); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, b, control.ChassisControlPowerDown); got.On {
@@ -246,14 +249,14 @@ func TestEverySecondConnectionIsReset(t *testing.T) {
 
 func await(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(30 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !met() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("no %s within 10s", what)
+			t.Fatalf("no %s within 30s", what)
 		}
 	}
 }
