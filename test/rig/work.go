@@ -62,7 +62,7 @@ func (c *Cluster) Pod(ctx context.Context, name string) *corev1.Pod {
 func (c *Cluster) PodRunning(ctx context.Context, name, not string) (node string, err error) {
 	err = Until(ctx, "pod "+name+" to run", func() (bool, error) {
 		p := c.Pod(ctx, name)
-		if p == nil || p.Spec.NodeName == not || p.DeletionTimestamp != nil || !podReady(p) {
+		if p == nil || p.Spec.NodeName == not || !Running(p) {
 			return false, nil
 		}
 		node = p.Spec.NodeName
@@ -71,7 +71,11 @@ func (c *Cluster) PodRunning(ctx context.Context, name, not string) (node string
 	return node, err
 }
 
-func podReady(p *corev1.Pod) bool {
+// Running tells whether a pod runs, is Ready, and is not being deleted.
+func Running(p *corev1.Pod) bool {
+	if p.DeletionTimestamp != nil {
+		return false
+	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue && p.Status.Phase == corev1.PodRunning
