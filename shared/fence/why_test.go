@@ -109,6 +109,7 @@ func TestGeneratedNoes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", n.when, reason, message)
 	}
+	fmt.Fprintf(&b, "\n`%s` may stand there for some seconds: somebody reads the node's device for `kubectl get ft`\nright now, and one at a time speaks with a device. The message says until when at most.\n", api.CheckHold)
 	if *update {
 		if err := os.WriteFile("WHY.md", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
