@@ -68,6 +68,8 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has opened a fence of this node already"}, nil
 	case f != nil && f.Open():
 		return nil, &no{api.RequestMerged, "a fence of this node is under way already"}, nil
+	case before(e, f):
+		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + f.Status.PhaseSince.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
 	}
 	now := g.Client.Clock().Now()
 	if why := tooOld(e, now); why != "" {
@@ -78,6 +80,12 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 		return nil, refused, err
 	}
 	return &api.Trigger{Request: r, Reason: shorten(body.Reason), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
+}
+
+// before: the request was sent while the node's last fence was open, which has
+// answered to it. A broker may bring it a second time long after that (S7, S18).
+func before(e event.Event, f *api.NodeFence) bool {
+	return f != nil && f.Status.PhaseSince != nil && e.Time().Before(f.Status.PhaseSince.Time)
 }
 
 func selected(policies []api.FencePolicy, n *corev1.Node) bool {
