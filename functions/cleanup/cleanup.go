@@ -72,7 +72,7 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	node, uid := f.Spec.Node, f.Spec.NodeUID
 	switch a {
 	case fence.MarkNotReady:
-		return c.Client.MarkNotReady(ctx, node, uid)
+		return c.Client.MarkNotReady(ctx, node, uid, seen.Node.Version)
 	case fence.ClearOutOfService:
 		return c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Release:

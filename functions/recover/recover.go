@@ -57,28 +57,31 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 	case fence.ClearOutOfService:
 		return r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Undo:
-		return r.Client.Unisolate(ctx, node, uid, string(f.UID), f.Status.Placed.Cordon)
+		return r.Client.Unisolate(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
 	case fence.DropFinalizer:
 		return r.Client.DropFinalizer(ctx, f)
 	}
 	return fmt.Errorf("recover can't %s", a)
 }
 
-// orphan takes away our taint where no open record stands for it (S22).
+// orphan takes away our taint where no open record stands for it (S22). The node is
+// looked at first, and changed only as it was then: a fence that begins in between
+// has marked it anew.
 func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) error {
-	f, err := r.Client.Fence(ctx, node)
-	if err != nil {
-		return err
-	}
+	r.Client.Forget(ctx)
 	n, err := r.Client.Node(ctx, node)
 	if err != nil || n == nil {
+		return err
+	}
+	f, err := r.Client.Fence(ctx, node)
+	if err != nil {
 		return err
 	}
 	for _, t := range n.Spec.Taints {
 		if t.Key != api.IsolationTaint || (f != nil && f.Open() && string(f.UID) == t.Value) {
 			continue
 		}
-		if err := r.Client.Unisolate(ctx, node, n.UID, t.Value, true); err != nil {
+		if err := r.Client.Unisolate(ctx, node, n.UID, n.ResourceVersion, t.Value, true); err != nil {
 			return fmt.Errorf("remove a mark without a record from %s: %w", node, err)
 		}
 		r.Log.Info("removed a mark without a record", "function", Name, "node", node, "event", e.ID(), "fence", t.Value)

@@ -73,8 +73,9 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 }
 
 // Unisolate removes our taint of that fence and, where it is still ours, the cordon.
-func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, fence string, cordon bool) error {
-	return c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
+// With a version it does so on the node as it was looked at, or says ErrConflict.
+func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
+	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		var m marks
 		if rest, found := without(n.Spec.Taints, api.IsolationTaint, fence); found {
 			m.taints, m.changeTaints = rest, true
@@ -225,8 +226,9 @@ func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
 }
 
 // MarkNotReady sets Ready to Unknown on a node whose machine is proven off, so
-// that Kubernetes frees its volumes without waiting for the grace period.
-func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID) error {
+// that Kubernetes frees its volumes without waiting for the grace period. It is for
+// the node as it was looked at: ErrConflict says that it has changed since.
+func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID, version string) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
 	defer func() { // S5: a living kubelet answers to this, so the next look is a read
 		c.Forget(ctx)
@@ -234,7 +236,7 @@ func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID) e
 		c.forget(leasesPath + "/" + node)
 	}()
 	return c.patch(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
-		"metadata": map[string]any{"uid": uid},
+		"metadata": map[string]any{"uid": uid, "resourceVersion": version},
 		"status": map[string]any{"conditions": []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: api.NotReadyReason,
 			Message:           "nodefence has seen this machine off",

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func TestSay(t *testing.T) {
 func TestMarkNotReadyIsBoundToTheNode(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodePath, node("", "", ""))
-	if err := f.MarkNotReady(t.Context(), "a", "u1"); err != nil {
+	if err := f.MarkNotReady(t.Context(), "a", "u1", "1"); err != nil {
 		t.Fatal(err)
 	}
 	sent := f.writes()[0]
@@ -82,11 +83,15 @@ func TestMarkNotReadyIsBoundToTheNode(t *testing.T) {
 	ready := body["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)
 	delete(ready, "lastHeartbeatTime")
 	delete(ready, "lastTransitionTime")
-	want := `{"metadata":{"uid":"u1"},"status":{"conditions":[{"message":"nodefence has seen this machine off","reason":"NodefenceMachineOff","status":"Unknown","type":"Ready"}]}}`
+	want := `{"metadata":{"resourceVersion":"1","uid":"u1"},"status":{"conditions":[{"message":"nodefence has seen this machine off","reason":"NodefenceMachineOff","status":"Unknown","type":"Ready"}]}}`
 	if d := cmp.Diff(want, encode(t, body)); d != "" {
 		t.Error(d)
 	}
-	if err := f.MarkNotReady(t.Context(), "a", "u2"); err == nil {
+	if err := f.MarkNotReady(t.Context(), "a", "u2", "1"); err == nil {
 		t.Error("another node of this name was marked")
+	}
+	f.set(nodePath, node("", ours, ""))
+	if err := f.MarkNotReady(t.Context(), "a", "u1", "1"); !errors.Is(err, ErrConflict) {
+		t.Errorf("a node that is not as it was looked at: %v", err)
 	}
 }

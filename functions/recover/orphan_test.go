@@ -1,0 +1,85 @@
+package recover
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// cluster is one node with our taint, and its record. Meanwhile is what happens once,
+// when either of them was read for the first time.
+type cluster struct {
+	mu        sync.Mutex
+	version   int
+	phase     string
+	read      map[string]bool
+	meanwhile map[string]func(*cluster)
+	cleared   bool
+}
+
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	version := fmt.Sprintf(`"resourceVersion":"%d"`, c.version)
+	kind, answer := "node", `{"metadata":{"name":"a","uid":"u1",`+version+`},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}]}}`
+	if strings.Contains(r.URL.Path, "nodefences") {
+		kind, answer = "fence", `{"metadata":{"name":"a","uid":"f1"},"spec":{"node":"a","generation":1},"status":{"generation":1,"phase":"`+c.phase+`"}}`
+	}
+	if r.Method == http.MethodPatch {
+		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), version) {
+			w.WriteHeader(http.StatusConflict)
+			answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409}`
+		} else {
+			c.cleared = true
+		}
+	}
+	_, _ = w.Write([]byte(answer))
+	if then := c.meanwhile[kind]; then != nil && !c.read[kind] {
+		then(c)
+	}
+	c.read[kind] = true
+}
+
+// TestAMarkWithoutARecordIsRemoved, and never that of a fence which begins while
+// somebody looks (S22): it has the same value, as the record is the same object.
+func TestAMarkWithoutARecordIsRemoved(t *testing.T) {
+	begins := func(c *cluster) { c.phase, c.version = "Fencing", c.version+1 }
+	for name, tc := range map[string]struct {
+		phase     string
+		meanwhile map[string]func(*cluster)
+		cleared   bool
+	}{
+		"the fence is over":               {phase: "Finished", cleared: true},
+		"the fence is under way":          {phase: "Fencing"},
+		"it begins after the node's look": {phase: "Finished", meanwhile: map[string]func(*cluster){"node": begins}},
+		"it begins after the record's":    {phase: "Finished", meanwhile: map[string]func(*cluster){"fence": begins}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{version: 5, phase: tc.phase, meanwhile: tc.meanwhile, read: map[string]bool{}}
+			s := httptest.NewServer(c)
+			defer s.Close()
+			client, err := kube.New(&rest.Config{Host: s.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &Recoverer{Client: client, Log: slog.New(slog.DiscardHandler)}
+			now := time.Now()
+			_, _ = r.Handle(t.Context(), events.SourceOf("c").Marked("a", "u1", "f1", now, now)) // an error brings the event once more
+			if c.cleared != tc.cleared {
+				t.Errorf("cleared %v, want %v", c.cleared, tc.cleared)
+			}
+		})
+	}
+}
