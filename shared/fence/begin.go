@@ -100,7 +100,7 @@ func (d *decision) reserve() Action {
 		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
 			return d.toPeek()
 		}
-		return d.to(api.Isolating, api.Admitted, "within all limits")
+		return d.to(api.Isolating, api.Admitted, "within all limits"+d.though())
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.hold(v.Reason, v.Message, v.Again)

@@ -207,13 +207,10 @@ func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
 // for too long and the policy says how it goes on.
 func (d *decision) degraded(p *api.SecondEvidence, a *api.ActivityRecord) (act Action, stays bool) {
 	over, again := a.DegradedSince.Add(p.MaxDegraded.Duration), a.EndedAt.Add(p.Recheck.Duration)
-	since := "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
+	since := aliveSince(a)
 	switch {
-	case !over.After(d.now) && p.Then == api.DegradedFence:
-		d.tell(api.ActivitySeenHold, since+", which is longer than "+p.MaxDegraded.Duration.String()+": going on, as the policy says")
-		return d.pending(), true
 	case !over.After(d.now):
-		return d.awaitApproval(since + ", which is longer than " + p.MaxDegraded.Duration.String() + ": "), true
+		return d.awaitApproval(tooLong(p, a)), true
 	case !again.After(d.now):
 		a.Degraded = false
 		d.tell(api.CheckingHold, since+"; suspected again")
@@ -224,6 +221,24 @@ func (d *decision) degraded(p *api.SecondEvidence, a *api.ActivityRecord) (act A
 		again = over
 	}
 	return d.until(again), true
+}
+
+func aliveSince(a *api.ActivityRecord) string {
+	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
+}
+
+func tooLong(p *api.SecondEvidence, a *api.ActivityRecord) string {
+	return aliveSince(a) + ", which is longer than " + p.MaxDegraded.Duration.String() + ": "
+}
+
+// though says of a fence that begins that the node was seen alive, and is fenced for
+// that all the same; empty of any other (S28).
+func (d *decision) though() string {
+	p, a := d.spec.Policy.SecondEvidence, d.st.Activity
+	if p == nil || a == nil || !a.Degraded || p.Then != api.DegradedFence || d.since(a.DegradedSince) < p.MaxDegraded.Duration {
+		return ""
+	}
+	return "; " + tooLong(p, a) + "going on, as the policy says (secondEvidence.then)"
 }
 
 // until asks to be looked at again at t, and each resync before it.

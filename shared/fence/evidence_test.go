@@ -389,3 +389,22 @@ func TestTheEighthOfTen(t *testing.T) {
 		}
 	}
 }
+
+// TestANodeThatIsAliveForTooLong: whoever reads the record sees that the node was
+// alive, for how long, and that the policy wants it fenced all the same (S28).
+func TestANodeThatIsAliveForTooLong(t *testing.T) {
+	began, now := stampOf(walkStart), walkStart.Add(200*time.Second)
+	f := &api.NodeFence{Spec: evidenceSpec()}
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &began,
+		Evidence: []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: began, Since: began}},
+		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
+	}
+	st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
+	last := st.History[len(st.History)-1]
+	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
+		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (secondEvidence.then)"}
+	if d := cmp.Diff(want, last); d != "" {
+		t.Error(d)
+	}
+}

@@ -115,6 +115,12 @@ var incidents = map[string]incident{
 		at(w, 30*time.Minute, func() { w.record.Spec.Requests.Approve = ask(w); w.wake(0, "asked") })
 		at(w, 31*time.Minute, func() { w.cut = false })
 	}, []api.Phase{api.Finished}, 1},
+	"a node is degraded for too long, and the policy fences it": {func(w *world) {
+		secondEvidence(w)
+		w.record.Spec.Policy.SecondEvidence.Then = api.DegradedFence
+		w.cut = true
+		at(w, 31*time.Minute, func() { w.cut = false })
+	}, []api.Phase{api.Finished}, 1},
 	"a node dies while it is degraded": {func(w *world) {
 		secondEvidence(w)
 		w.cut = true
