@@ -177,36 +177,3 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	seen.Verdict = verdict
 	return nil
 }
-
-// etcd is how etcd's members stand: the listed nodes, or those of the static
-// pods of kube-system. A member is healthy if its node and its pod are Ready. It
-// is read only where it decides, which is under the rule of quorum.
-func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node) (map[string]bool, error) {
-	if f.Spec.Policy.ControlPlane != api.Quorum {
-		return nil, nil
-	}
-	ready := map[string]bool{}
-	for i := range nodes {
-		ready[nodes[i].Name] = kube.NodeSeen(&nodes[i], "").Ready()
-	}
-	members := map[string]bool{}
-	for _, node := range f.Spec.Policy.Etcd {
-		members[node] = ready[node]
-	}
-	if len(members) > 0 {
-		return members, nil
-	}
-	pods, err := g.Client.EtcdPods(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range pods {
-		p := &pods[i]
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodReady && p.Spec.NodeName != "" {
-				members[p.Spec.NodeName] = ready[p.Spec.NodeName] && c.Status == corev1.ConditionTrue
-			}
-		}
-	}
-	return members, nil
-}

@@ -2,6 +2,8 @@ package fence
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -130,14 +132,23 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	if len(c.Etcd) == 0 {
 		return no("etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd")
 	}
-	healthy := 0
+	healthy, others := 0, []string{}
 	for node, ok := range c.Etcd {
-		if ok && node != f.Spec.Node {
+		switch {
+		case node == f.Spec.Node:
+		case ok:
 			healthy++
+		default:
+			others = append(others, node)
 		}
 	}
 	if need := len(c.Etcd)/2 + 1; isMember && healthy < need {
-		return no("etcd has %d members, %d of them healthy without this one, and needs %d", len(c.Etcd), healthy, need)
+		down := ""
+		if len(others) > 0 {
+			slices.Sort(others)
+			down = " (not " + strings.Join(others, ", ") + ")"
+		}
+		return no("etcd has %d members, %d of them healthy without this one%s, and needs %d", len(c.Etcd), healthy, down, need)
 	}
 	return nil
 }

@@ -86,8 +86,11 @@ type FencePolicySpec struct {
 	// +kubebuilder:default=Never
 	// +optional
 	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
-	// Etcd names the nodes on which etcd runs, where they can't be learnt from
-	// the static pods of namespace kube-system (label component=etcd).
+	// Etcd names the nodes on which etcd runs: the sure way. Unless set they are learnt
+	// from the static pods of namespace kube-system (label component=etcd); members that
+	// the pods' --initial-cluster names and control-plane nodes without such a pod count
+	// as unhealthy. That flag is as old as its pod's manifest: a member whose Node is
+	// deleted may be in none, and one that has left etcd may still be in one.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=set
 	// +optional
