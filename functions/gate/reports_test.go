@@ -47,6 +47,9 @@ func TestReportsOfPods(t *testing.T) {
 	other := func(phase, more string) string {
 		return `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":1},"status":{"generation":1,"phase":"` + phase + `"` + more + `}}]}`
 	}
+	waits := func(node, more string) string {
+		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"node":"` + node + `","generation":1},"status":{"generation":1,"phase":"Pending"` + more + `}}]}`
+	}
 	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	fence := []string{"POST 1 ="}
 	for name, c := range map[string]struct {
@@ -68,10 +71,15 @@ func TestReportsOfPods(t *testing.T) {
 		"a volume that another node holds":               {[]corev1.Event{told("web-0", 5), told("web-1", 5, says("Multi-Attach error for volume \"x\""))}, "", "", nil},
 		"too long ago":                                   {[]corev1.Event{told("web-0", 5), told("web-1", 5, ago(11*time.Minute))}, "", "", nil},
 		"while another node's work is not released":      {enough, "", other("Fencing", ""), nil},
-		"while another node's fence begins":              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":2},"status":{"generation":1,"phase":"Finished"}}]}`, nil},
-		"when it was released just now":                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
-		"when it was released before":                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
-		"when another node's fence is long over":         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
+		"while another node's fence waits and Kubernetes moves its work": {enough, "", waits("lost", ""), nil},
+		"while another node's fence waits, of a node that is gone":       {enough, "", waits("gone", ""), nil},
+		"while a fence of a node that runs on waits":                     {enough, "", waits("well", ""), fence},
+		"while a fence of a node that is back since just now waits":      {enough, "", waits("back", ""), nil},
+		"while a fence of a node that runs on waits anew, after a cut":   {enough, "", waits("well", `,"power":{"cutByUs":true}`), nil},
+		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":2},"status":{"generation":1,"phase":"Finished"}}]}`, nil},
+		"when it was released just now":                                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
+		"when it was released before":                                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
+		"when another node's fence is long over":                         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, err := json.Marshal(corev1.EventList{Items: c.events})
@@ -84,6 +92,9 @@ func TestReportsOfPods(t *testing.T) {
 				answers[fencesPath] = `{"items":[]}`
 			}
 			answers[eventsPath] = string(list)
+			for node, ready := range map[string]string{"lost": `"Unknown"`, "well": `"True","lastTransitionTime":"2026-01-01T00:00:00Z"`, "back": `"True","lastTransitionTime":"` + now.UTC().Format(time.RFC3339) + `"`} {
+				answers["/api/v1/nodes/"+node] = `{"metadata":{"name":"` + node + `","uid":"2"},"status":{"conditions":[{"type":"Ready","status":` + ready + `}]}}`
+			}
 			answers[podsPath] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
 			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"unhealthy":{"problems":[`+
 				`{"about":"Pod","reason":"FailedMount",%s"count":5,"pods":2,"within":"10m","action":"Fence"}]}}}]}`, c.problem)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -24,6 +25,7 @@ type Reader interface {
 	EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error)
 	PodsOn(ctx context.Context, node string) ([]corev1.Pod, error)
 	Fences(ctx context.Context) ([]api.NodeFence, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
 }
 
 // Reports are how often a problem was reported of a node lately, and of which Pods.
@@ -158,6 +160,11 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 		if !f.Open() {
 			ended = f.Status.PhaseSince
 		}
+		if f.Open() && ended == nil {
+			if ended, err = stays(ctx, c, f); err != nil {
+				return since, "", err
+			}
+		}
 		switch {
 		case f.CurrentPhase() != f.Status.Phase || f.Open() && ended == nil:
 			return since, "the work of node " + f.Spec.Node + " is not released yet, and Pods fail for its sake elsewhere", nil
@@ -166,6 +173,27 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 		}
 	}
 	return since, "", nil
+}
+
+// stays is since when the work of a node under a fence stays where it is: the fence
+// waits, and the node is Ready, so that neither we nor Kubernetes move anything. Of
+// one that is not Ready Kubernetes does, however long its fence waits. The time is by
+// the node's own clock, and can only make less count (S30).
+func stays(ctx context.Context, c Reader, f *api.NodeFence) (*api.Time, error) {
+	if f.Status.Phase != api.Pending || f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil {
+		return nil, nil
+	}
+	n, err := c.Node(ctx, f.Spec.Node)
+	if err != nil || n == nil {
+		return nil, err
+	}
+	for _, now := range n.Status.Conditions {
+		if now.Type == corev1.NodeReady && now.Status == corev1.ConditionTrue {
+			at := metav1.NewMicroTime(now.LastTransitionTime.Time)
+			return &at, nil
+		}
+	}
+	return nil, nil
 }
 
 // count is how often a problem was reported since then, and of what. An Event that
