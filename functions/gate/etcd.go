@@ -67,14 +67,16 @@ func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]
 	if len(members) == 0 {
 		return nil
 	}
+	unseen := map[string]bool{}
 	for _, n := range nodes {
-		if n.ControlPlane {
-			members[n.Name] = members[n.Name]
-		}
+		unseen[n.Name] = n.ControlPlane
 	}
 	for name := range named {
-		if nodeOf[name] == "" && name != "" {
-			members[name] = members[name]
+		unseen[name] = unseen[name] || nodeOf[name] == "" && name != ""
+	}
+	for m, isMember := range unseen {
+		if _, seen := members[m]; isMember && !seen {
+			members[m] = false
 		}
 	}
 	return members
