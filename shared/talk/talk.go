@@ -53,6 +53,9 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	if err != nil {
 		return err
 	}
+	if !t.Now().Before(f.Status.Claim.NotAfter.Time) {
+		return errors.New("the time for this call ran out before it was made") // a process that was suspended meanwhile (S8)
+	}
 	switch a {
 	case fence.Off:
 		return d.Off(ctx)

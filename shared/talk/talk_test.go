@@ -1,0 +1,33 @@
+package talk
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestNothingIsSaidAfterTheClaimsTime, also when this process stood still while it
+// opened the device: somebody else may have gone on since (S8).
+func TestNothingIsSaidAfterTheClaimsTime(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for stood, want := range map[time.Duration]int{0: 1, 9 * time.Second: 1, 10 * time.Second: 0, time.Hour: 0} {
+		now := start
+		rack := mem.NewRack(func() time.Time { return now })
+		talk := Talk{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Call) (device.Driver, error) {
+			now = now.Add(stood)
+			return rack.Kind().Open(map[string]string{"name": "m"})
+		}}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(10 * time.Second))}}}
+		_, err := talk.Say(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off)
+		if got := len(rack.Commands("m")); got != want || (err == nil) != (want == 1) {
+			t.Errorf("after %s: %d commands, %v", stood, got, err)
+		}
+	}
+}
