@@ -168,6 +168,9 @@ func usCutOff(p api.LeasePicture) *Verdict {
 	return nil
 }
 
+// CutOff says why the picture of the Leases speaks for our being cut off; nil if it doesn't.
+func CutOff(l *api.FenceLedger) *Verdict { return usCutOff(l.Status.Leases) }
+
 // calm holds in a storm and in the cool-down after it (S15). A storm belongs to
 // a policy, and to a domain where the policy counts by domains; whoever counts
 // there begins and ends it.

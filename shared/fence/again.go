@@ -23,9 +23,9 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 		return d.fail(why, msg)
 	}
 	d.tell(why, msg)
-	cut := d.st.Power.CutByUs
+	begun := d.begun()
 	d.restart()
-	if cut {
+	if begun {
 		// What was begun runs to its end, under the slot that it holds (S25).
 		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.flowRestarts()))
 		d.wait(d.interval())
@@ -45,7 +45,9 @@ func (d *decision) restart() {
 	d.forgetActivity()
 	d.restartIsolation()
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
-	d.st.BootIDBefore = ""
+	if d.st.Release.StartedAt == nil {
+		d.st.BootIDBefore = "" // else another boot ends the release (S4)
+	}
 	p := &d.st.Power
 	p.Level = 0
 	p.LastRead, p.FirstOff, p.OffAt, p.OnAt, p.NotBefore = nil, nil, nil, nil, nil

@@ -10,7 +10,7 @@ import (
 
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() Action {
-	if d.ended() || d.calledOff() {
+	if d.ended() || d.calledOff() || d.begun() && (d.endBegun() || d.healed()) {
 		return None
 	}
 	due, n := d.dueAt(), d.seen.Node
@@ -67,7 +67,7 @@ func (d *decision) unbound() Action {
 	if d.onlyLease() {
 		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
 	}
-	return d.to(api.Failed, api.BindingInvalid, cmp.Or(d.spec.BindingError, "no device switches this machine's power, and nothing is released of a node whose object is missing"))
+	return d.to(api.Failed, api.BindingInvalid, cmp.Or(d.spec.BindingError, "no device switches this machine's power"))
 }
 
 // awaitApproval holds for a person, without a slot, and gives up when the time
@@ -191,19 +191,27 @@ func (d *decision) calledOff() bool {
 	}
 	if !d.unhealthy() && !d.asked() && !d.stands() {
 		if d.requestOld() {
-			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since; no power was cut")
+			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
 		}
 		why := "no condition of the policy holds any more"
 		if d.spec.Trigger.Suspicion() {
 			why = "its Lease moves again, and no condition of the policy holds"
 		}
-		return d.undoNow(api.Healed, why+"; no power was cut")
+		return d.undoNow(api.Healed, why+d.uncutSoFar())
 	}
 	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
 		d.to(api.Pending, api.Suspected, "its Lease is no evidence any more; waiting for a condition of the policy")
 		return true
 	}
 	return d.braked()
+}
+
+// uncutSoFar is part of a sentence.
+func (d *decision) uncutSoFar() string {
+	if d.st.Power.Cuts > 0 {
+		return "; its power was cut before, and the machine was given back"
+	}
+	return "; no power was cut"
 }
 
 func (d *decision) undoNow(why api.Reason, msg string) bool {
@@ -224,14 +232,23 @@ func (d *decision) braked() bool {
 	case b.Paused:
 		why = api.PausedHold
 	case b.Storm && d.st.Phase != api.Pending:
-		why = api.StormHold // in Pending the reservation itself asks for the storm
+		why = cmp.Or(b.Why, api.StormHold) // in Pending the reservation itself asks for the storm
 	default:
 		return d.inMaintenance()
 	}
 	d.st.Proof = nil
+	d.giveBack()
 	d.to(api.Pending, why, b.Message)
 	d.next(Resync)
 	return true
+}
+
+// giveBack has the slot go to others: what held this fence has to be over, with the
+// cool-down after it, before it is given one anew (S15).
+func (d *decision) giveBack() {
+	if d.st.DecidedAt != nil {
+		d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	}
 }
 
 // begun: power was cut by us, or work was released: from here the flow runs to
@@ -279,7 +296,10 @@ func (d *decision) stale() bool {
 // recentCuts counts this node's power cuts in the last 24 hours, this flow's
 // restarts included (S26).
 func (d *decision) recentCuts() int32 {
-	n := d.cuts()
+	n := int32(0)
+	if at := d.st.Power.CutAt; at == nil || d.since(at) < 24*time.Hour {
+		n = d.cuts()
+	}
 	for _, p := range d.st.Past {
 		if d.now.Sub(p.ClosedAt.Time) < 24*time.Hour {
 			n += p.Cuts
@@ -305,5 +325,24 @@ func (d *decision) nodeLimit() int32 {
 // confirmAsked: a person's word that the machine is off waits for an answer.
 func (d *decision) confirmAsked() bool {
 	c := d.spec.Requests.ConfirmOff
-	return c != nil && (d.st.ConfirmHandled == nil || d.st.ConfirmHandled.Before(&c.At))
+	return c != nil && !d.st.ConfirmHandled.Equal(&c.At)
+}
+
+// noteWords answers what people ask for where nothing waits for it: kept, it would be
+// carried out at some later time, on another state than the one they spoke of. A word
+// that a machine is off is not about the machine that was switched on since (S3).
+func (d *decision) noteWords() {
+	st := &d.st
+	switch st.Phase {
+	case api.Pending, api.Isolating, api.Fencing, api.Failed:
+	default:
+		if c := d.spec.Requests.ConfirmOff; d.confirmAsked() && !(st.Phase == api.Fenced && st.Reason == api.IsolatedOnly) {
+			st.ConfirmHandled = c.At.DeepCopy()
+			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
+		}
+	}
+	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && !(st.Phase == api.Fenced && st.Power.CutByUs) {
+		st.RetryHandled = r.At.DeepCopy()
+		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
+	}
 }

@@ -25,6 +25,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.lostCall()
 	d.noteChecks()
 	d.noteDump()
+	d.noteWords()
 	act := d.byPhase()
 	d.noteRelease(act)
 	d.describe()
@@ -82,8 +83,12 @@ func (d *decision) open() {
 	}
 	old, cuts := d.st, d.cuts()
 	if old.Phase != "" && old.OpenedAt != nil {
+		closed := d.time()
+		if old.Phase == api.Finished && old.PhaseSince != nil {
+			closed = *old.PhaseSince
+		}
 		old.Past = append(old.Past, api.PastFence{
-			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: d.time(),
+			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: closed,
 			Outcome: old.Outcome, Cuts: cuts, Request: old.Request,
 		})
 		if n := len(old.Past) - maxPast; n > 0 {

@@ -254,17 +254,23 @@ func (d *decision) sayCut(i int) Action {
 		d.awaken(nb.Time)
 		return None
 	}
-	on := r.LastRead != nil && r.LastRead.Power == "On" && d.since(&r.LastRead.At) <= ReadValidity
-	if !on || r.OffAt != nil {
+	if !d.reads(r.LastRead, "On") || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
+	if d.seen.Self {
+		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut it off", Handover) // S13
+	}
 	if d.braking() {
+		if d.endBegun() {
+			return None
+		}
 		return d.hold(api.StoppedHold, "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 	}
 	if d.spareDump() {
 		return None
 	}
 	if d.cutOnly() && !r.CutByUs {
+		d.st.Power.CutAt = d.at(0)
 		d.st.Power.Cuts++ // it counts in the node's day as a power cut does
 	}
 	r.OffAt, r.CutByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)

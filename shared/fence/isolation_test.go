@@ -53,7 +53,7 @@ func TestCut(t *testing.T) {
 			}},
 		"an old read is read again": {spec: fabricSpec(), want: want{api.Isolating, "", Read},
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.LastRead = read(now, "On", 6*time.Second)
+				r.LastRead = read(now, "On", 56*time.Second)
 			}},
 		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}},
 		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}, ours: true,

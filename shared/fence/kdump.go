@@ -156,7 +156,7 @@ func (d *decision) spareDump() bool {
 		return false
 	}
 	if !d.begun() {
-		d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+		d.giveBack()
 		d.to(api.Pending, api.KdumpHold, why)
 	} else {
 		d.hold(api.KdumpHold, why, 0)

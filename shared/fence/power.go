@@ -26,6 +26,10 @@ func (d *decision) fencing() Action {
 	if d.calledOff() || d.stale() {
 		return None
 	}
+	if alive := d.aliveAgain(); alive != "" {
+		d.st.Power.CutByUs = false
+		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+	}
 	if !d.spec.Policy.Action.Reads() || d.spec.Binding == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
@@ -41,6 +45,20 @@ func (d *decision) fencing() Action {
 		return d.judge()
 	}
 	return d.readOrOff()
+}
+
+// aliveAgain names what shows that a machine of which work was released lives, while
+// a proof is to be made anew (S3, S4, S23).
+func (d *decision) aliveAgain() string {
+	switch n := d.seen.Node; {
+	case d.st.Release.StartedAt == nil || !n.Exists:
+		return ""
+	case d.st.BootIDBefore != "" && n.BootID != d.st.BootIDBefore:
+		return "boot ID changed"
+	case d.st.PhaseSince != nil && d.leaseMovedSince(*d.st.PhaseSince):
+		return "the node's Lease moved"
+	}
+	return ""
 }
 
 // judge takes a fresh reading.
@@ -158,7 +176,13 @@ func (d *decision) readOrOff() Action {
 		return None
 	}
 	if d.freshlyRead("On") && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+		if d.seen.Self {
+			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
+		}
 		if d.st.Power.CutByUs && d.braking() {
+			if d.endBegun() {
+				return None // no word of ours will switch it off (S27)
+			}
 			return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}
 		if d.spareDump() {
@@ -174,6 +198,7 @@ func (d *decision) readOrOff() Action {
 			d.st.Power.Cuts++
 		}
 		d.noteCut()
+		d.st.Power.CutAt = d.at(0)
 		d.st.Power.CutByUs = true // saved with the intent, after a read of on (S12)
 		d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", d.st.Power.OffCalls))
 		return d.call(api.CallOff)
@@ -242,10 +267,7 @@ func (d *decision) judgeOn() Action {
 
 // call claims the device for one call and asks for it (S7, S8).
 func (d *decision) call(c api.Call) Action {
-	limit := d.spec.Policy.Timeouts.DeviceCall.Duration
-	if limit <= 0 {
-		limit = 20 * time.Second
-	}
+	limit := callLimit(d.spec.Policy)
 	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit)}
 	if c != api.CallRead {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
@@ -323,8 +345,25 @@ func (d *decision) wait(after time.Duration) {
 }
 
 func (d *decision) freshlyRead(power string) bool {
-	r := d.st.Power.LastRead
-	return r != nil && r.Power == power && d.since(&r.At) <= ReadValidity
+	return d.reads(d.st.Power.LastRead, power)
+}
+
+// reads: this read says so, and an Off or On may follow it.
+func (d *decision) reads(r *api.Read, power string) bool {
+	return r != nil && r.Power == power && d.since(&r.At) <= readValidity(d.spec.Policy)
+}
+
+// readValidity: an Off or On follows a read no older (S9). The read itself may take
+// as long as a call, and the event that goes on with it may be lost once (S19): with
+// less, a slow device would be read for ever and never switched.
+func readValidity(p api.ResolvedPolicy) time.Duration { return callLimit(p) + Resync + Handover }
+
+// callLimit is the longest that one device call may take.
+func callLimit(p api.ResolvedPolicy) time.Duration {
+	if limit := p.Timeouts.DeviceCall.Duration; limit > 0 {
+		return limit
+	}
+	return 20 * time.Second
 }
 
 func (d *decision) bound() string {

@@ -114,7 +114,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
 	}
-	fresh := now.Sub(last.At.Time) <= ReadValidity
+	fresh := now.Sub(last.At.Time) <= readValidity(f.Spec.Policy)
 	if act == Off {
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")

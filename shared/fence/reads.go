@@ -104,7 +104,7 @@ func (d *decision) peek() Action {
 // standDown goes back to waiting, without a slot.
 func (d *decision) standDown() Action {
 	d.st.Retries = 0
-	d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	d.giveBack()
 	d.to(api.Pending, d.peekReason(), d.alive())
 	d.st.Power.NotBefore = d.at(d.pace())
 	return None

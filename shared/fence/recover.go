@@ -66,8 +66,8 @@ func (d *decision) bootFailed() (Action, bool) {
 	if d.st.Restarts >= d.flowRestarts() {
 		return d.fail(api.BootTimedOut, msg), false
 	}
-	d.restart()
 	d.st.Release = api.ReleaseRecord{}
+	d.restart()
 	return d.to(api.Pending, api.FlowRestarted, msg), false
 }
 
@@ -130,7 +130,13 @@ func (d *decision) fenced() Action {
 
 // failed is given up: a person retries, confirms or ends it, or the node heals.
 func (d *decision) failed() Action {
-	if d.ended() || d.endAsked() {
+	if d.ended() {
+		return None
+	}
+	if d.outOfService() {
+		return d.do(ClearOutOfService) // nobody sees the machine off any more (S23)
+	}
+	if d.endBegun() || d.healed() {
 		return None
 	}
 	if r := d.spec.Requests.Retry; d.retryAsked() {
@@ -140,22 +146,32 @@ func (d *decision) failed() Action {
 	if d.confirmAsked() {
 		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
 	}
-	if d.healthy() {
-		d.st.Power.CutByUs = false
-		if d.spec.Trigger.Request != nil && !d.st.RequestServed {
-			d.st.Outcome = api.RequestFailed
-		}
-		return d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
-	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
+}
+
+// healed: the node came back without us.
+func (d *decision) healed() bool {
+	if !d.healthy() {
+		return false
+	}
+	d.st.Power.CutByUs = false
+	if d.spec.Trigger.Request != nil && !d.st.RequestServed {
+		d.st.Outcome = api.RequestFailed
+	}
+	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
+	return true
 }
 
 func (d *decision) retryAsked() bool {
 	r := d.spec.Requests.Retry
-	return r != nil && (d.st.RetryHandled == nil || d.st.RetryHandled.Before(&r.At))
+	return r != nil && !d.st.RetryHandled.Equal(&r.At)
 }
 
+// anew begins another pass. A release that was done belongs to the last one.
 func (d *decision) anew(why api.Reason, msg string) Action {
+	if d.st.Release.DoneAt != nil {
+		d.st.Release = api.ReleaseRecord{}
+	}
 	d.restart()
 	d.st.Restarts = 0
 	return d.to(api.Pending, why, msg)
@@ -167,4 +183,15 @@ func (d *decision) endAsked() bool {
 		return false
 	}
 	return d.undoNow(api.AbortedByPerson, "ended by a person")
+}
+
+// endBegun is endAsked where power may have been cut: what we cut is switched on
+// first, unless it is to stay off (S25).
+func (d *decision) endBegun() bool {
+	if !d.owesPowerOn() || d.spec.Requests.Abort == nil && !d.seen.Deleting {
+		return d.endAsked()
+	}
+	d.st.Outcome = api.AbortedByPerson
+	d.to(api.PoweringOn, api.AbortedByPerson, "ended by a person; the machine that we cut is switched on first")
+	return true
 }

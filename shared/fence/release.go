@@ -75,7 +75,8 @@ func (d *decision) batch(left *Left) Action {
 		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	if d.st.Placed.OutOfService = d.spec.Policy.Cleanup.Taints(); d.st.Placed.OutOfService {
+	if d.spec.Policy.Cleanup.Taints() && !d.seen.Node.OutOfService { // one that somebody else has set is not ours to remove (S22)
+		d.st.Placed.OutOfService = true
 		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)

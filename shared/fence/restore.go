@@ -132,8 +132,7 @@ func (d *decision) sayBack(i int) Action {
 	if d.spec.Isolation[i].LeaveOff {
 		return d.sayTo(i, api.CallRead) // who gives it back is not we
 	}
-	off := r.LastRead != nil && r.LastRead.Power == "Off" && d.since(&r.LastRead.At) <= ReadValidity
-	if !off || r.OnAt != nil {
+	if !d.reads(r.LastRead, "Off") || r.OnAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	r.OnAt = d.at(0)

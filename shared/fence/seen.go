@@ -240,8 +240,6 @@ const (
 	DecisionValidity = 60 * time.Second
 	// Resync is the longest that a lost event may delay a fence (S19).
 	Resync = 30 * time.Second
-	// ReadValidity: an Off or On follows a read no older (S9).
-	ReadValidity = 5 * time.Second
 	// Handover is how soon the next owner is woken again if the reply that
 	// should wake it was lost.
 	Handover = 5 * time.Second

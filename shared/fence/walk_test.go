@@ -371,7 +371,7 @@ func key(s state) string {
 		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, ReadValidity), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+			st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if !p.CutByUs {
 			k = append(k, age(s.sh.decided, DecisionValidity))
@@ -380,7 +380,7 @@ func key(s state) string {
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, ReadValidity), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+		k = append(k, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0))
 	}
 	return spell(k)

@@ -23,6 +23,7 @@ func (d *decision) inMaintenance() bool {
 		return false
 	}
 	d.st.Proof = nil
+	d.giveBack()
 	d.to(api.Pending, c.why, c.message)
 	d.next(Resync)
 	if !c.until.IsZero() && c.until.Sub(d.now) < Resync {

@@ -115,6 +115,6 @@ func (d *decision) witness() Action {
 	}
 	a.Reading, d.st.Retries = false, 0
 	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
-	d.st.GivenBack, d.st.DecidedAt = d.st.DecidedAt, nil
+	d.giveBack()
 	return d.to(api.Pending, api.CheckingHold, "the machine was read: "+counts(d.spec.Policy.SecondEvidence, a))
 }

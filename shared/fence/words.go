@@ -18,7 +18,7 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)
 		d.st.Transitions++
 		if p == api.PoweringOn {
-			d.st.Power.Level = d.highestCut()
+			d.st.Power.Level, d.st.Power.LastRead = d.highestCut(), nil // S9
 		}
 	}
 	d.tell(why, msg)
@@ -40,6 +40,13 @@ func (d *decision) hold(why api.Reason, msg string, again time.Duration) Action 
 func (d *decision) do(a Action) Action {
 	d.next(ActWithin)
 	return a
+}
+
+// aside is a sentence of the story that does not say where the fence stands.
+func (d *decision) aside(why api.Reason, msg string) {
+	reason, message := d.st.Reason, d.st.Message
+	d.tell(why, msg)
+	d.st.Reason, d.st.Message = reason, message
 }
 
 // tell adds a sentence to the story, unless it is the last one over again.

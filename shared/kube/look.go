@@ -87,6 +87,8 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 		if !b.Paused {
 			b.Message = msg
 		}
+	} else if v := fence.CutOff(led); v != nil && !b.Paused {
+		b.Storm, b.Why, b.Message = true, v.Reason, v.Message // S16
 	}
 	if why, msg := fence.Stopped(led); why != "" {
 		b.Stopped, b.Why, b.Message = true, why, msg

@@ -114,6 +114,8 @@ func TestLook(t *testing.T) {
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Storm: true, Message: "policy second: 5 of 9"}}},
 		"another policy's storm": {lease, `{"status":{"storms":[{"policy":"third","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+		"most Leases stand still (S16)": {lease, `{"status":{"leases":{"total":3,"still":[{"node":"b","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"node":"c","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Storm: true, Why: "MostLeasesStale", Message: "2 of 3 Leases stand still: it may be we who are cut off"}}},
 		"the stop switch": {lease, `{"spec":{"stop":true}}`, "",
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Stopped: true, Why: "Stopped", Message: "the ledger's stop switch is on"}}},
 		"a restore": {lease, `{"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",

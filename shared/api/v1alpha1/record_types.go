@@ -47,6 +47,9 @@ type PowerRecord struct {
 	// because it did nothing is one cut.
 	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
+	// CutAt is when it did so last.
+	// +optional
+	CutAt *Time `json:"cutAt,omitempty"`
 	// CutByUs: an Off was intended after a read of on. Only then is the machine
 	// switched on again (S12).
 	// +optional

@@ -1544,6 +1544,10 @@ func (in *PowerRecord) DeepCopyInto(out *PowerRecord) {
 		in, out := &in.EffectUntil, &out.EffectUntil
 		*out = (*in).DeepCopy()
 	}
+	if in.CutAt != nil {
+		in, out := &in.CutAt, &out.CutAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Cut != nil {
 		in, out := &in.Cut, &out.Cut
 		*out = make([]int32, len(*in))

@@ -1,0 +1,258 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// under is a fence in the middle of its way, and what its next look sees: the node is
+// NotReady, its Lease stands still, and a slot is reserved.
+func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
+	at := stampOf(now)
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec()}
+	f.Spec.Policy.Limits[0].PerNodePerDay = 3
+	opened := stampOf(walkStart)
+	f.Status = api.NodeFenceStatus{
+		SchemaVersion: api.Schema, Generation: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
+	}
+	s := Seen{
+		Me: "me", Node: Node{Exists: true, UID: f.Spec.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
+		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
+	}
+	change(f, &s)
+	s.Node.OutOfService = s.Node.OutOfService || f.Status.Placed.OutOfService
+	return f, s
+}
+
+// begunAt is a release that was begun, and done or not.
+func begunAt(now time.Time, done bool) api.ReleaseRecord {
+	at, end := stampOf(now), stampOf(now.Add(time.Hour))
+	r := api.ReleaseRecord{StartedAt: &at, Deadline: &end, Batches: 1}
+	if done {
+		r.DoneAt = &at
+	}
+	return r
+}
+
+// TestAWordIsForNow: what a person asks for is carried out on the state that they
+// speak of, or never. A machine that they said is off may have been switched on since.
+func TestAWordIsForNow(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for phase, want := range map[api.Phase][2]bool{ // is a word to confirm, to retry, still waiting
+		api.Pending: {true, false}, api.Isolating: {true, false}, api.Fencing: {false, false}, api.Failed: {true, false},
+		api.Releasing: {}, api.PoweringOn: {}, api.Restoring: {}, api.Recovering: {}, api.Fenced: {},
+	} {
+		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+			f.Status.Phase = phase
+			f.Status.Release = begunAt(now, true)
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(walkStart)}}
+			f.Spec.Requests.Retry = &api.Request{By: "ann", At: metav1.NewTime(walkStart)}
+		})
+		st, _ := Decide(f, s, now)
+		got := [2]bool{st.ConfirmHandled == nil, st.RetryHandled == nil}
+		if got != want {
+			t.Errorf("%s: waiting %v, want %v", phase, got, want)
+		}
+		if told := len(st.History) > 0; !told {
+			t.Errorf("%s: nothing is told", phase)
+		}
+	}
+}
+
+// TestASecondWordCounts whatever the clocks of those who speak say (S30).
+func TestASecondWordCounts(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	first, second := metav1.NewTime(walkStart), metav1.NewTime(walkStart.Add(-time.Minute))
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.Phase, f.Status.RetryHandled = api.Failed, &first
+		f.Spec.Requests.Retry = &api.Request{By: "ben", At: second}
+	})
+	if st, _ := Decide(f, s, now); st.Phase != api.Pending || !st.RetryHandled.Equal(&second) {
+		t.Errorf("%s, answered %v", st.Phase, st.RetryHandled)
+	}
+}
+
+// TestAnOffThatDoesNothingIsAborted: the device says on whatever it is told, and a
+// person ends the fence: it gives its slot back, and the machine is seen on (S25, S27).
+func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		at := stampOf(now)
+		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+		f.Spec.Requests.Abort = &api.Request{By: "ann"}
+		s.Deleting = true
+	})
+	for range 200 {
+		if f.Status.Phase == api.Finished {
+			return
+		}
+		if c := f.Status.NextCheck; c != nil && c.After(now) {
+			now = c.Time
+		}
+		now = now.Add(time.Millisecond)
+		s.Node.Taint, s.Call = f.Status.Phase != api.Finished, nil
+		var act Action
+		if f.Status, act = Decide(f, s, now); act == Undo {
+			s.Node.Taint = false
+			f.Status, act = Decide(f, s, now)
+		}
+		switch act {
+		case Off, On:
+			t.Fatalf("it is told %s", act)
+		case Read:
+			s.Call = &CallResult{Call: api.CallRead, Power: "On", At: now}
+			f.Status, _ = Decide(f, s, now)
+		case DropFinalizer:
+			s.Finalizer = false
+		}
+	}
+	t.Errorf("it is still %s: %s", f.Status.Phase, f.Status.Message)
+}
+
+// TestWhatWasGivenUp: a person ends it, or begins it anew, and it has an end either way.
+func TestWhatWasGivenUp(t *testing.T) {
+	now := walkStart.Add(72 * time.Hour)
+	cut := stampOf(walkStart)
+	abort := func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		phase  api.Phase
+		reason api.Reason
+	}{
+		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.CutByUs = true; abort(f, s) }, api.PoweringOn, api.AbortedByPerson},
+		"ended: nothing is cut":                         {abort, api.Recovering, api.AbortedByPerson},
+		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase, f.Status.Power.CutByUs = api.Pending, true
+			abort(f, s)
+		}, api.PoweringOn, api.AbortedByPerson},
+		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *Seen) {
+			f.Status.Phase = api.Pending
+			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &cut
+		}, api.Isolating, api.Admitted},
+		"begun anew: its cuts are of today": {func(f *api.NodeFence, _ *Seen) {
+			at := stampOf(now.Add(-time.Hour))
+			f.Status.Phase = api.Pending
+			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &at
+		}, api.Pending, api.NodeLimitHold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				f.Status.Phase = api.Failed
+				c.change(f, s)
+			})
+			if st, _ := Decide(f, s, now); st.Phase != c.phase || st.Reason != c.reason {
+				t.Errorf("%s %s %s", st.Phase, st.Reason, st.Message)
+			}
+		})
+	}
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.Phase, f.Status.Release = api.Failed, begunAt(walkStart, true)
+		f.Spec.Requests.Retry = &api.Request{By: "ann"}
+	})
+	if st, _ := Decide(f, s, now); st.Phase != api.Pending || st.Release.StartedAt != nil {
+		t.Errorf("%s, with the release of the last pass: %v", st.Phase, st.Release.StartedAt != nil)
+	}
+}
+
+// TestNoTaintWithoutAProof: the out-of-service taint stays on no machine that nobody
+// sees off any more (S3, S4, S23).
+func TestNoTaintWithoutAProof(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	unreachable := func(s *Seen) { s.Call = &CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		phase  api.Phase
+		act    Action
+	}{
+		"it was given up":                  {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Failed }, api.Failed, ClearOutOfService},
+		"it has rebooted":                  {func(_ *api.NodeFence, s *Seen) { s.Node.BootID = "b" }, api.Recovering, None},
+		"its Lease moves":                  {func(_ *api.NodeFence, s *Seen) { s.Lease.Renewed = "r1"; s.Lease.StillSince = now.Add(time.Second) }, api.Recovering, None},
+		"the last try failed: not our cut": {func(f *api.NodeFence, s *Seen) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				f.Status.Placed.OutOfService, f.Status.Release = true, begunAt(now, false)
+				c.change(f, s)
+				if s.Call != nil {
+					f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
+				}
+			})
+			if st, act := Decide(f, s, now); st.Phase != c.phase || act != c.act {
+				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
+			}
+		})
+	}
+}
+
+// TestAnothersOutOfServiceTaintIsLeft: with the value that ours has too (S22).
+func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for theirs, ours := range map[bool]bool{true: false, false: true} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			at := stampOf(now)
+			f.Status.Phase, f.Status.Power.CutByUs = api.Releasing, true
+			f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: at, BootIDBefore: "a"}
+			s.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
+			s.Node.OutOfService = theirs
+		})
+		if st, act := Decide(f, s, now); act != Release || st.Placed.OutOfService != ours {
+			t.Errorf("theirs %v: placed %v, action %q", theirs, st.Placed.OutOfService, act)
+		}
+	}
+}
+
+// TestOurOwnMachineIsNotCut, also where nodefence came to run on it after the gate (S13).
+func TestOurOwnMachineIsNotCut(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		f.Status.Power.LastRead = &api.Read{Power: "On", At: stampOf(now)}
+		s.Self = true
+	})
+	if st, act := Decide(f, s, now); act != None || st.Power.CutByUs || st.Reason != api.OwnMachineHold {
+		t.Errorf("action %q, cut %v: %s", act, st.Power.CutByUs, st.Message)
+	}
+}
+
+// TestABrakeTakesTheSlot: what was admitted before a storm is decided anew after its
+// cool-down (S15).
+func TestABrakeTakesTheSlot(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, brakes := range map[string]Brakes{
+		"storm":  {Looked: true, Storm: true},
+		"pause":  {Looked: true, Paused: true},
+		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{opens("00:00", 24*time.Hour, "")}}}},
+	} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
+		given := *f.Status.DecidedAt
+		st, _ := Decide(f, s, now)
+		if st.Phase != api.Pending || st.GivenBack == nil || !st.GivenBack.Time.Equal(given.Time) {
+			t.Errorf("%s: %s, given back %v", name, st.Phase, st.GivenBack)
+		}
+		l := &api.FenceLedger{}
+		l.Status.Reservations = []api.Reservation{{Node: f.Spec.Node, FenceUID: f.UID, Generation: 1, At: given}}
+		f.Status = st
+		if rebuild(l, []api.NodeFence{*f}, now.Add(time.Second)); ReservedAt(l, f) != nil {
+			t.Errorf("%s: it still has its slot", name)
+		}
+	}
+}
+
+// TestTheEndOfAnEarlierFence is when it ended, not when the next one began: by it the
+// node's cuts of a day are counted.
+func TestTheEndOfAnEarlierFence(t *testing.T) {
+	now := walkStart.Add(90 * 24 * time.Hour)
+	ended := stampOf(walkStart.Add(time.Hour))
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Spec.Generation, f.Spec.Policy.Limits[0].PerNodePerDay = 2, 1
+		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = api.Finished, &ended, 1
+	})
+	st, _ := Decide(f, s, now)
+	if len(st.Past) != 1 || !st.Past[0].ClosedAt.Time.Equal(ended.Time) || st.Reason == api.NodeLimitHold {
+		t.Errorf("%s: %+v", st.Reason, st.Past)
+	}
+}
