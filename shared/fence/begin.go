@@ -209,7 +209,7 @@ func (d *decision) calledOff() bool {
 // uncutSoFar is part of a sentence.
 func (d *decision) uncutSoFar() string {
 	if d.st.Power.Cuts > 0 {
-		return "; its power was cut before, and the machine was given back"
+		return "; its power was not cut again"
 	}
 	return "; no power was cut"
 }

@@ -94,7 +94,7 @@ func (d *decision) undo(mine bool) Action {
 // outcomes says each end in words.
 var outcomes = map[api.Reason]string{
 	api.Recovered:       "the node is back, and nothing of ours is left on it",
-	api.Healed:          "the node healed before power was cut, and nothing of ours is left on it",
+	api.Healed:          "the node healed, and nothing of ours is left on it",
 	api.AbortedByPerson: "ended as asked, and nothing of ours is left on the node",
 	api.RequestExpired:  "the request grew old before it could be carried out; nothing of ours is left on the node",
 	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
