@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
 )
@@ -27,9 +28,10 @@ func Kind(cluster device.Cluster) device.Kind {
 			{Name: "csi_secret_name", Doc: "name of the Secret with which the CSI driver does it"},
 			{Name: "csi_secret_namespace", Doc: "namespace of that Secret"},
 		},
-		// An Off is a wish that the next On takes back in the same object, which one
-		// controller carries out in order: none is left that could come late.
-		EffectDelay: 0,
+		// An Off that was made is a wish that the next On takes back in the same object.
+		// One whose call gave up may still be made: what is on its way to the API server
+		// lands within seconds, or not at all.
+		EffectDelay: 15 * time.Second,
 		Address:     address,
 		Each:        each,
 		Open:        func(p map[string]string) (device.Driver, error) { return open(p, cluster) },

@@ -3,6 +3,7 @@ package networkfence_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,6 +75,9 @@ func TestEach(t *testing.T) {
 
 func TestKind(t *testing.T) {
 	k := networkfence.Kind(nil)
+	if k.EffectDelay < 10*time.Second {
+		t.Errorf("an Off whose call gave up may still be made, and is waited for %s (S8)", k.EffectDelay)
+	}
 	if k.Scope != device.ScopeStorage || k.Cloud != nil || k.Identity != "" {
 		t.Errorf("%+v", k)
 	}
