@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -24,11 +25,21 @@ func (c *conversation) logIn(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	c.token, c.session = a.header.Get("X-Auth-Token"), a.header.Get("Location")
+	c.token, c.session = a.header.Get("X-Auth-Token"), place(a.header.Get("Location"))
 	if c.token == "" {
 		return c.errorf(device.ErrUnsupported, "open a session: the answer has no X-Auth-Token")
 	}
 	return nil
+}
+
+// place is where a session stands on its BMC: some name themselves in Location by
+// another name or scheme, behind a proxy or by a name that only they know.
+func place(location string) string {
+	u, err := url.Parse(location)
+	if err != nil {
+		return ""
+	}
+	return u.EscapedPath()
 }
 
 // shorter keeps back time to end the session, so that the call ends within the

@@ -93,18 +93,26 @@ func TestSessionsRefused(t *testing.T) {
 	})
 }
 
-// TestSessionElsewhere: one that the BMC says is on another host is left there.
+// TestSessionElsewhere: one that the BMC names by another host or scheme is its own
+// all the same, and ended there: a BMC has few.
 func TestSessionElsewhere(t *testing.T) {
-	s, stranger := serve(t), serve(t)
-	_, err := s.dial(t, inSession).State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Moved = "https://" + stranger.host + ":" + stranger.port
-	if r, err := s.dial(t, inSession).State(t.Context()); err != nil || r.Power != device.On {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if sent := stranger.heard(); len(sent) > 0 {
-		t.Errorf("the other host heard %q", sent)
+	stranger := serve(t)
+	for name, moved := range map[string]string{
+		"its path alone": "", "another host": "https://" + stranger.host + ":" + stranger.port,
+		"a name that only it knows": "https://bmc.rack-7.invalid", "no TLS": "http://" + stranger.host + ":" + stranger.port, "no port": "//bmc.rack-7.invalid",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			s.Moved = moved
+			if r, err := s.dial(t, inSession).State(t.Context()); err != nil || r.Power != device.On {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if open, ever := s.Sessions(); open != 0 || ever != 1 {
+				t.Errorf("%d sessions are open of %d", open, ever)
+			}
+			if sent := stranger.heard(); len(sent) > 0 {
+				t.Errorf("the other host heard %q", sent)
+			}
+		})
 	}
 }
