@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -33,12 +34,22 @@ type Talk struct {
 }
 
 // Open begins one; End has to follow. Proxies of the environment count, as they
-// do for every tool of a cloud.
+// do for every tool of a cloud, but not for what only this machine is told of itself.
 func (t *Talk) Open(cfg *tls.Config) {
 	transport := trust.Transport(cfg)
-	transport.Proxy = http.ProxyFromEnvironment
+	transport.Proxy = proxy
 	t.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Header = http.Header{}
+}
+
+// proxy is the environment's. A cloud's metadata server answers with a token for
+// whoever asks it: behind a proxy that is the proxy's machine, and it reads ours (S29).
+func proxy(r *http.Request) (*url.URL, error) {
+	host := r.URL.Hostname()
+	if a, err := netip.ParseAddr(host); err == nil && a.Unmap().IsLinkLocalUnicast() || strings.EqualFold(strings.TrimSuffix(host, "."), "metadata.google.internal") {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // End leaves no connection behind (S10).

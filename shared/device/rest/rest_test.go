@@ -1,11 +1,18 @@
 package rest_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/rest"
@@ -34,6 +41,35 @@ func TestEndpoint(t *testing.T) {
 		if got != want[0] || text != want[1] {
 			t.Errorf("%s: %q, %q, want %q", given, got, text, want)
 		}
+	}
+}
+
+// TestTheMachinesOwnTokenGoesByNoProxy: the metadata server is asked directly, and
+// all else as the environment says. It runs in a process of its own, because Go reads
+// the environment's proxies once.
+func TestTheMachinesOwnTokenGoesByNoProxy(t *testing.T) {
+	if os.Getenv("NODEFENCE_TEST_PROXIED") != "" {
+		for _, host := range []string{"169.254.169.254", "metadata.google.internal", "api.invalid"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			talk := &rest.Talk{About: "it", Said: func([]byte) (string, string) { return "", "" }}
+			talk.Open(&tls.Config{})
+			_, _ = talk.Do(ctx, rest.Request{What: "ask", Method: http.MethodGet, URL: "http://" + host + "/token"}, nil)
+			talk.End()
+			cancel()
+		}
+		return
+	}
+	var heard []string
+	by := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard = append(heard, r.URL.String()) }))
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), "NODEFENCE_TEST_PROXIED=yes", "HTTP_PROXY="+by.URL, "NO_PROXY=", "no_proxy=", "REQUEST_METHOD=")
+	out, err := child.CombinedOutput()
+	by.Close()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if d := cmp.Diff([]string{"http://api.invalid/token"}, heard); d != "" {
+		t.Error(d)
 	}
 }
 
