@@ -7,10 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/nodefence/nodefence/test/e2e/knative/plane"
@@ -38,13 +42,73 @@ func TestManifestsAreAccepted(t *testing.T) {
 	must(t, err)
 	for _, folder := range []string{"overlays/deployments", "overlays/serving", "overlays/kafka", "components/authentication"} {
 		t.Run(folder, func(t *testing.T) {
-			m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "infra/knative", folder))
-			must(t, err)
+			m := built(t, filepath.Join(root, "infra/knative", folder))
 			text, err := m.AsYaml()
 			must(t, err)
 			must(t, c.Apply(ctx, string(text)))
 			t.Logf("%d objects", m.Size())
 		})
+	}
+}
+
+func built(t *testing.T, folder string) resmap.ResMap {
+	t.Helper()
+	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	must(t, err)
+	return m
+}
+
+// TestEachFunctionOutlivesItsNode: in every overlay there are two pods of each
+// function and of the source, kept apart by function, and one on a node that is lost
+// is soon replaced.
+func TestEachFunctionOutlivesItsNode(t *testing.T) {
+	root, err := rig.Root()
+	must(t, err)
+	type stays struct {
+		Two    bool
+		Spread []string
+		After  map[string]int64
+	}
+	const hostname, function = "kubernetes.io/hostname", "nodefence.io/function"
+	soon := map[string]int64{"node.kubernetes.io/not-ready": 10, "node.kubernetes.io/unreachable": 10}
+	want := stays{Two: true, Spread: []string{hostname + " by " + function}, After: soon}
+	for _, overlay := range []string{"deployments", "serving", "kafka"} {
+		got := map[string]stays{}
+		for _, r := range built(t, filepath.Join(root, "infra/knative/overlays", overlay)).Resources() {
+			var w struct {
+				Spec struct {
+					Replicas int32
+					Template corev1.PodTemplateSpec
+				}
+			}
+			text, err := r.MarshalJSON()
+			must(t, err)
+			if k := r.GetKind(); k != "Deployment" && k != "Service" || json.Unmarshal(text, &w) != nil || len(w.Spec.Template.Spec.Containers) == 0 {
+				continue
+			}
+			pod := w.Spec.Template
+			is := stays{Two: w.Spec.Replicas == 2 || pod.Annotations["autoscaling.knative.dev/min-scale"] == "2", After: map[string]int64{}}
+			for _, s := range pod.Spec.TopologySpreadConstraints {
+				by := strings.Join(s.MatchLabelKeys, ",")
+				if s.LabelSelector.MatchLabels[function] == pod.Labels[function] {
+					by = function
+				}
+				is.Spread = append(is.Spread, s.TopologyKey+" by "+by)
+			}
+			for _, tol := range pod.Spec.Tolerations {
+				if tol.Effect == corev1.TaintEffectNoExecute && tol.Operator == corev1.TolerationOpExists && tol.TolerationSeconds != nil {
+					is.After[tol.Key] = *tol.TolerationSeconds
+				}
+			}
+			got[pod.Labels[function]] = is
+		}
+		all := map[string]stays{}
+		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker", "source"} {
+			all[name] = want
+		}
+		if d := cmp.Diff(all, got); d != "" {
+			t.Errorf("%s:\n%s", overlay, d)
+		}
 	}
 }
 
