@@ -112,6 +112,25 @@ func TestEachFunctionOutlivesItsNode(t *testing.T) {
 	}
 }
 
+// TestNoDeviceHoldsUpAnotherNode: what calls devices takes no events in order, where a
+// broker has an order: one node's device that hangs would hold up others.
+func TestNoDeviceHoldsUpAnotherNode(t *testing.T) {
+	root, err := rig.Root()
+	must(t, err)
+	got := map[string]string{}
+	for _, r := range built(t, filepath.Join(root, "infra/knative/overlays/kafka")).Resources() {
+		if r.GetKind() == "Trigger" {
+			got[r.GetName()] = r.GetAnnotations()["kafka.eventing.knative.dev/delivery.order"]
+		}
+	}
+	want := map[string]string{
+		"nodefence-gate": "ordered", "nodefence-isolate": "", "nodefence-power": "", "nodefence-cleanup": "ordered", "nodefence-recover": "ordered",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // servingKind is the file that defines Knative Services.
 func servingKind(t *testing.T) string {
 	t.Helper()
