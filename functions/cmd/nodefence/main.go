@@ -38,7 +38,7 @@ in another file. The pods of driver job run it, with /nodefence/given/call,
 
 It takes no other arguments. It is configured by its environment:
 
-  NODEFENCE_FUNCTION           cleanup, gate, isolate, power, recover or waker (all)
+  NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, power, recover or waker (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of second evidence's Jobs (nodefence-checks)

@@ -2,9 +2,17 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kelseyhightower/envconfig"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/functions"
 )
 
 // lambdaEnv is what makes a function start on Lambda. The CA is any certificate.
@@ -45,6 +53,22 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestUsageNamesEachFunction that this build has.
+func TestUsageNamesEachFunction(t *testing.T) {
+	p, err := functions.NewParts(t.Context(), functions.Settings{Cluster: "c"}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(functions.Handlers(p)))
+	if !slices.Contains(names, "waker") { // it is there only where it can send
+		names = append(names, "waker")
+	}
+	last := len(names) - 1
+	if want := strings.Join(names[:last], ", ") + " or " + names[last] + " (all)\n"; !strings.Contains(usage, want) {
+		t.Errorf("the usage doesn't say %q", want)
 	}
 }
 
