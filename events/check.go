@@ -7,7 +7,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// checkWithin is how long after its time a check is worth carrying out.
+// checkWithin is how long after its time a check is worth carrying out, and how long
+// before the end of its turn it is not any more.
 const checkWithin = 20 * time.Second
 
 // Check says that a node has a turn to have its device read, which is over at
@@ -16,5 +17,15 @@ func (s Source) Check(node, nodeUID string, due, until, now time.Time) event.Eve
 	id := fmt.Sprintf("%s.check.%d", nodeUID, until.UnixMicro())
 	e := s.event(id, NodeCheck, node, now, Payload{Node: node, NodeUID: nodeUID, Due: due.UTC().Format(time.RFC3339Nano)})
 	e.SetExtension(ExpiryTime, due.Add(checkWithin).UTC())
+	return e
+}
+
+// CheckIsolation hands a turn that is over at until on to who speaks with what cuts
+// off storage and network. The ID is that of the turn.
+func (s Source) CheckIsolation(node, nodeUID string, until, now time.Time, check event.Event) event.Event {
+	id := fmt.Sprintf("%s.checkisolation.%d", nodeUID, until.UnixMicro())
+	e := s.event(id, NodeCheckIsolation, node, now, Payload{Node: node, NodeUID: nodeUID, Due: now.UTC().Format(time.RFC3339Nano)})
+	e.SetExtension(ExpiryTime, until.Add(-checkWithin).UTC())
+	CausedBy(&e, check)
 	return e
 }

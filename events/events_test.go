@@ -49,6 +49,10 @@ func sample(typ string) event.Event {
 	if typ == NodeCheck {
 		return s.Check("node-7", "99999999-8888-7777-6666-555555555555", at, at.Add(40*time.Second), at)
 	}
+	if typ == NodeCheckIsolation {
+		until := at.Add(40 * time.Second)
+		return s.CheckIsolation("node-7", "99999999-8888-7777-6666-555555555555", until, at.Add(time.Second), s.Check("node-7", "99999999-8888-7777-6666-555555555555", at, until, at))
+	}
 	if typ == NodeProblem {
 		return s.Problem(problem("kernel-monitor", "TaskHung", "task sh:1 blocked for more than 120 seconds.", 3), at)
 	}

@@ -40,7 +40,7 @@ func required(typ string) []string {
 		return []string{"node", "nodeUID", "condition", "status", "since"}
 	case NodeMarked:
 		return []string{"node", "nodeUID", "fence"}
-	case NodeCheck:
+	case NodeCheck, NodeCheckIsolation:
 		return []string{"node", "nodeUID", "due"}
 	case NodeSuspect:
 		return []string{"node", "nodeUID", "since"}

@@ -25,6 +25,8 @@ const (
 	NodeDumping = "io.nodefence.node.dumping.v1"
 	// NodeCheck: it is a node's turn to have its device read, before anything fails.
 	NodeCheck = "io.nodefence.node.check.v1"
+	// NodeCheckIsolation: the same turn, for a device that cuts off storage or network.
+	NodeCheckIsolation = "io.nodefence.node.checkisolation.v1"
 
 	fencePrefix = "io.nodefence.fence."
 	version     = ".v1"
@@ -47,7 +49,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order of a fence's way.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, NodeCheck}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, NodeCheck, NodeCheckIsolation}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

@@ -18,12 +18,15 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 const (
@@ -32,30 +35,39 @@ const (
 	fencePath  = ourKinds + "nodefences/a"
 )
 
-// checked is a cluster with node a, whose device is one of a rack.
+// checked is a cluster with node a, whose devices are those of a rack.
 type checked struct {
 	*objects
-	power *power.Power
+	// power reads what switches the machine, isolate what cuts it off.
+	power, isolate *check.Checker
+	// bound is what the node's configuration comes to.
+	bound []api.Binding
+	unfit error
+	rack  *mem.Rack
 	said  []string
 	// asked is called while a device is read.
 	asked func()
 	reads int
+	// by are the functions that read one.
+	by []string
 }
 
 func newChecked(t *testing.T, devices ...api.Binding) *checked {
 	t.Helper()
-	c := &checked{objects: newObjects(t)}
-	rack := mem.NewRack(time.Now)
+	c := &checked{objects: newObjects(t), bound: devices, rack: mem.NewRack(time.Now)}
 	c.put("/api/v1/nodes/a", healthy("a"))
 	c.turn(api.CheckTurn)
-	c.power = &power.Power{
-		Client: c.client, Witness: c, Loop: &step.Loop{Me: invocationID},
-		Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return devices, nil },
-		Open: func(_ context.Context, b *api.Binding, _ power.Call) (device.Driver, error) {
-			d, err := rack.Kind().Open(b.Params)
-			return &asking{d, c}, err
-		},
+	part := func(function string) *check.Checker {
+		return &check.Checker{
+			Client: c.client, Witness: c, Function: function, Me: invocationID, Source: events.SourceOf("c"), Cuts: function == isolate.Name,
+			Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return c.bound, c.unfit },
+			Open: func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) {
+				d, err := c.rack.Kind().Open(b.Params)
+				return &asking{d, c, function}, err
+			},
+		}
 	}
+	c.power, c.isolate = part(power.Name), part(isolate.Name)
 	return c
 }
 
@@ -63,10 +75,12 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 type asking struct {
 	device.Driver
 	*checked
+	function string
 }
 
 func (a *asking) State(ctx context.Context) (device.Reading, error) {
 	a.reads++
+	a.by = append(a.by, a.function)
 	if a.checked.asked != nil {
 		a.checked.asked()
 	}
@@ -87,10 +101,31 @@ func (c *checked) turn(left time.Duration) {
 	})
 }
 
+// handle is a check, with all that follows from it.
 func (c *checked) handle(t *testing.T) {
 	t.Helper()
+	if next := c.ask(t); next != nil {
+		c.hand(t, *next)
+	}
+}
+
+// ask is the check itself; what it gives is for isolate.
+func (c *checked) ask(t *testing.T) *event.Event {
+	t.Helper()
 	now := time.Now()
-	if reply, err := c.power.Handle(t.Context(), events.SourceOf("c").Check("a", "uid-a", now, now, now)); reply != nil || err != nil {
+	next, err := c.power.Handle(t.Context(), "a", events.SourceOf("c").Check("a", "uid-a", now, now, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func (c *checked) hand(t *testing.T, e event.Event) {
+	t.Helper()
+	if Owner(e.Type()) != isolate.Name || events.Expired(e, time.Now()) {
+		t.Errorf("%s goes to %q, in time for nobody: %v", e.Type(), Owner(e.Type()), e)
+	}
+	if reply, err := c.isolate.Handle(t.Context(), "a", e); reply != nil || err != nil {
 		t.Fatal(reply, err)
 	}
 }
@@ -129,10 +164,17 @@ func boundTo(name, enrolled string) api.Binding {
 	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: []string{"fence-config-node-a@7"}}
 }
 
+// cutBy is a device that takes something else than the power.
+func cutBy(name, enrolled string) api.Binding {
+	b := boundTo(name, enrolled)
+	b.Scope = api.Scope(device.ScopeStorage)
+	return b
+}
+
 // TestCheck: what a node's devices say of themselves while nothing has failed.
 func TestCheck(t *testing.T) {
 	unfit := func(r api.Reason) error {
-		return &power.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
+		return &check.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
 	}
 	for name, tc := range map[string]struct {
 		devices []api.Binding
@@ -151,13 +193,18 @@ func TestCheck(t *testing.T) {
 		"it refuses":                       {[]api.Binding{boundTo("mute-a", "")}, nil, 1, "False DeviceFailed: mute-a DeviceFailed", "level 1 of 1, mem mute-a: device refused in its present state: mute-a does not say"},
 		"one device a check":               {[]api.Binding{boundTo("a", "a"), boundTo("b", "")}, nil, 1, "Unknown NotCheckedYet: a DeviceAnswers b NotCheckedYet", "level 2 of 2, mem b: it was not read yet"},
 		"the other one next":               {[]api.Binding{boundTo("a", "a"), boundTo("unreachable-b", "")}, nil, 2, "False DeviceUnreachable: a DeviceAnswers unreachable-b DeviceUnreachable", ""},
+		"storage, too":                     {[]api.Binding{boundTo("a", "a"), cutBy("s", "")}, nil, 2, "True DeviceAnswers: a DeviceAnswers s DeviceAnswers", ""},
+		"storage has its turn next":        {[]api.Binding{boundTo("a", "a"), cutBy("s", "")}, nil, 1, "Unknown NotCheckedYet: a DeviceAnswers s NotCheckedYet", "isolation 1 of 1, mem s: it was not read yet"},
+		"nothing but storage":              {[]api.Binding{cutBy("s", "s")}, nil, 1, "True DeviceAnswers: s DeviceAnswers", ""},
+		"storage that can't be reached":    {[]api.Binding{cutBy("unreachable-s", "")}, nil, 1, "False DeviceUnreachable: unreachable-s DeviceUnreachable", "isolation 1 of 1, mem unreachable-s: device unreachable: unreachable-s; see that it is on and can be reached from where nodefence runs, or mend the address of its device, mem unreachable-s, in ConfigMap fence-config-node-a or in those that it names"},
+		"storage that lets nobody in":      {[]api.Binding{boundTo("a", "a"), cutBy("s", ""), cutBy("wrongpassword-t", "")}, nil, 3, "False DeviceDenied: a DeviceAnswers s DeviceAnswers wrongpassword-t DeviceDenied", ""},
+		"storage of another (S11)":         {[]api.Binding{cutBy("other-s", "s")}, nil, 1, "False WrongMachine: other-s WrongMachine", "isolation 1 of 1, mem other-s: it answers for machine another, enrolled is s; mend the address of its device, mem other-s, in ConfigMap fence-config-node-a or in those that it names"},
+		"storage that does not tell":       {[]api.Binding{cutBy("mute-s", "")}, nil, 1, "False DeviceFailed: mute-s DeviceFailed", ""},
 		"the bad one has the word":         {[]api.Binding{boundTo("unreachable-a", ""), boundTo("b", "")}, nil, 1, "False DeviceUnreachable: unreachable-a DeviceUnreachable b NotCheckedYet", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChecked(t, tc.devices...)
-			if tc.err != nil {
-				c.power.Devices = func(context.Context, *corev1.Node) ([]api.Binding, error) { return nil, tc.err }
-			}
+			c.unfit = tc.err
 			for range tc.checks {
 				c.handle(t)
 			}
@@ -216,9 +263,7 @@ func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
 	n := healthy("a")
 	n.UID = "another"
 	c.put("/api/v1/nodes/a", n)
-	c.power.Devices = func(context.Context, *corev1.Node) ([]api.Binding, error) {
-		return nil, &power.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
-	}
+	c.bound, c.unfit = nil, &check.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
 	c.handle(t)
 	ft, err := c.client.Target(t.Context(), "a")
 	if err != nil || ft.Status.NodeUID != "another" || ft.Status.Device != "" || len(ft.Status.Devices) != 0 {
@@ -243,9 +288,15 @@ func TestTwoChecksAreOne(t *testing.T) {
 // asks for its slot, either the check makes no read after that, or the fence gets no
 // slot before the read is over (S7).
 func TestNoDeviceIsReadBesideAFence(t *testing.T) {
+	for name, bound := range map[string]api.Binding{"what switches the machine": boundTo("a", "a"), "what cuts it off": cutBy("s", "")} {
+		t.Run(name, func(t *testing.T) { neverBeside(t, bound) })
+	}
+}
+
+func neverBeside(t *testing.T, bound api.Binding) {
 	held, spared := 0, 0
 	for k := 0; ; k++ { // 0 is while the device is asked
-		c := newChecked(t, boundTo("a", "a"))
+		c := newChecked(t, bound)
 		f := &beside{t: t, checked: c, gate: &gate.Gate{Client: c.client, Log: slog.New(slog.DiscardHandler)}}
 		requests := 0
 		c.before = func(*http.Request) {
@@ -279,6 +330,91 @@ func TestNoDeviceIsReadBesideAFence(t *testing.T) {
 	}
 	if held == 0 || spared == 0 {
 		t.Errorf("%d fences waited for a check, %d checks were left for a fence: this has not seen both", held, spared)
+	}
+}
+
+// TestEachReadsItsOwn: only isolate speaks with what cuts off storage and network, only
+// power with what switches the machine, each device once in a round, whatever
+// becomes of the other function.
+func TestEachReadsItsOwn(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"), cutBy("s", ""))
+	n := time.Duration(0)
+	round := func(handed bool) {
+		c.turn(api.CheckTurn + n*time.Minute)
+		n++
+		if next := c.ask(t); next != nil && handed {
+			c.hand(t, *next)
+		}
+	}
+	for range 4 {
+		round(true)
+	}
+	if d := cmp.Diff([]string{power.Name, isolate.Name, power.Name, isolate.Name}, c.by); d != "" {
+		t.Error(d)
+	}
+	c.by = nil
+	for range 4 {
+		round(false) // isolate is away
+	}
+	if d := cmp.Diff([]string{power.Name, power.Name}, c.by); d != "" {
+		t.Error("while isolate is away", d)
+	}
+}
+
+// TestIsolateReadsWhatItIsAskedFor and nothing else, once: its event is a hint, too (S18).
+func TestIsolateReadsWhatItIsAskedFor(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"), cutBy("s", ""))
+	now := time.Now()
+	forged := events.SourceOf("c").CheckIsolation("a", "uid-a", now.Add(api.CheckTurn), now, event.New())
+	c.hand(t, forged) // no FenceTarget yet
+	if got := c.version(targetPath); got != "" {
+		t.Error("it has made a FenceTarget")
+	}
+	c.handle(t) // a
+	c.hand(t, forged)
+	if d := cmp.Diff([]string{power.Name}, c.by); d != "" {
+		t.Error("it was not asked", d)
+	}
+	next := c.ask(t)
+	c.hand(t, *next)
+	was := c.version(targetPath)
+	c.hand(t, *next)
+	if d := cmp.Diff([]string{power.Name, isolate.Name}, c.by); d != "" || c.version(targetPath) != was {
+		t.Error("a doubled event", d)
+	}
+	c.turn(api.CheckTurn + time.Minute)
+	c.handle(t) // a
+	next = c.ask(t)
+	c.bound = c.bound[:1] // it is bound no more
+	c.hand(t, *next)
+	c.bound = append(c.bound, boundTo("s", "")) // or switches the machine now
+	c.hand(t, *next)
+	if d := cmp.Diff([]string{power.Name, isolate.Name, power.Name}, c.by); d != "" {
+		t.Error("bound anew", d)
+	}
+}
+
+// TestLeftCutOff: a device that says that a Ready node is cut off is told of.
+func TestLeftCutOff(t *testing.T) {
+	c := newChecked(t, cutBy("s", ""))
+	d, err := c.rack.Kind().Open(map[string]string{"name": "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Off(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.handle(t)
+	if d := cmp.Diff("False LeftCutOff: s LeftCutOff", c.target(t)); d != "" {
+		t.Error(d)
+	}
+	n := healthy("a")
+	n.Status.Conditions[0].Status = corev1.ConditionFalse
+	c.put("/api/v1/nodes/a", n)
+	c.turn(api.CheckTurn + time.Minute)
+	c.handle(t)
+	if d := cmp.Diff("True DeviceAnswers: s DeviceAnswers", c.target(t)); d != "" {
+		t.Error("its node is not Ready", d)
 	}
 }
 

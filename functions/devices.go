@@ -7,11 +7,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/functions/gate"
-	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/functions/isolate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 )
+
+// checker is a function's part in reading the devices of healthy nodes.
+func (p Parts) checker(function string) *check.Checker {
+	b := p.bindings()
+	return &check.Checker{
+		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose,
+		Function: function, Me: invocationID, Source: p.Source, Witness: p.Witness, Cuts: function == isolate.Name,
+	}
+}
 
 // Devices are those that the gate would bind a node to now, by the same code.
 func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
@@ -23,16 +33,13 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 	var refused *gate.Refused
 	switch {
 	case errors.Is(err, config.ErrNoBinding):
-		return nil, &power.Unfit{Reason: api.NoBinding, Err: err}
+		return nil, &check.Unfit{Reason: api.NoBinding, Err: err}
 	case errors.As(err, &refused):
-		return nil, &power.Unfit{Reason: api.BindingInvalid, Err: err}
+		return nil, &check.Unfit{Reason: api.BindingInvalid, Err: err}
 	case err != nil:
 		return nil, err
 	}
-	if len(plan.Bindings()) == 0 {
-		return nil, &power.Unfit{Reason: api.NoBinding, Err: errors.New("no device switches this machine: a cut of its storage stands in, which is not looked at before a fence")}
-	}
-	return plan.Bindings(), nil
+	return plan.Devices(), nil
 }
 
 // Whose is the node that was enrolled as this machine, for a person who looks for

@@ -81,12 +81,12 @@ var table = map[string]func(Parts) run.Handler{
 		return g.Handle
 	},
 	isolate.Name: func(p Parts) run.Handler {
-		i := &isolate.Isolator{Client: p.Client, Open: p.bindings().OpenFor, Self: p.Self}
+		i := &isolate.Isolator{Client: p.Client, Open: p.bindings().OpenFor, Self: p.Self, Checks: p.checker(isolate.Name)}
 		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.bindings().OpenFor, Devices: p.bindings().Devices, Whose: p.bindings().Whose, Self: p.Self, Witness: p.Witness}
+		w := &power.Power{Client: p.Client, Open: p.bindings().OpenFor, Self: p.Self, Checks: p.checker(power.Name)}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},
@@ -215,6 +215,8 @@ func Owner(eventType string) string {
 		return recovery.Name
 	case events.NodeCheck:
 		return power.Name
+	case events.NodeCheckIsolation:
+		return isolate.Name
 	case events.PodsFailing:
 		return cleanup.Name
 	case events.Ping, events.Scheduled:

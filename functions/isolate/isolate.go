@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -30,6 +31,8 @@ type Isolator struct {
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Loop *step.Loop
+	// Checks reads the devices of healthy nodes.
+	Checks *check.Checker
 }
 
 // Handle takes one event.
@@ -38,6 +41,9 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	node, err := events.Node(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if check.Asks(e) {
+		return i.Checks.Handle(ctx, node, e)
 	}
 	return i.Loop.Run(ctx, node, e)
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -28,15 +28,11 @@ type Power struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
 	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
-	// Devices are those of a node, in the order of its levels; what is wrong in its
-	// configuration is an Unfit.
-	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
-	// Whose is the node that was enrolled as this machine; empty if none was.
-	Whose func(ctx context.Context, identity string) (node string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
-	Self    string
-	Loop    *step.Loop
-	Witness step.Witness
+	Self string
+	Loop *step.Loop
+	// Checks reads the devices of healthy nodes.
+	Checks *check.Checker
 }
 
 // Handle takes one event.
@@ -46,8 +42,8 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
 	}
-	if asksCheck(e) {
-		return nil, p.check(ctx, node, e)
+	if check.Asks(e) {
+		return p.Checks.Handle(ctx, node, e)
 	}
 	return p.Loop.Run(ctx, node, e)
 }

@@ -35,7 +35,7 @@ type FenceTargetStatus struct {
 	Node string `json:"node"`
 	// NodeUID tells two Node objects of one name apart.
 	NodeUID types.UID `json:"nodeUID"`
-	// Device, Identity and Enrolled are those of the first level.
+	// Device, Identity and Enrolled are those of the first of the devices.
 	// +optional
 	Device string `json:"device,omitempty"`
 	// +optional
@@ -45,7 +45,7 @@ type FenceTargetStatus struct {
 	// LastChecked is when anything of this node was looked at last.
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`
-	// Devices are those of all levels, in order.
+	// Devices are those of all levels, in order, and then those of the isolation.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
@@ -64,19 +64,27 @@ type FenceTargetStatus struct {
 type TargetDevice struct {
 	Driver  string `json:"driver"`
 	Address string `json:"address"`
+	// Scope is what it takes from the machine; empty for its power.
+	// +optional
+	Scope Scope `json:"scope,omitempty"`
 	// Identity is what the device says its machine is, where it can tell, and Enrolled
 	// what it must say. Where the two are one machine they are spelt alike.
 	// +optional
 	Identity string `json:"identity,omitempty"`
 	// +optional
 	Enrolled string `json:"enrolled,omitempty"`
-	// Power is what it said of the machine; empty is unknown.
+	// Power is what it said of the machine, where it has a scope On for having access
+	// and Off for being cut off; empty is unknown.
 	// +optional
 	Power string `json:"power,omitempty"`
 	// LastChecked is when it was last spoken with; none: not yet.
 	// +optional
-	LastChecked *Time  `json:"lastChecked,omitempty"`
-	Reason      Reason `json:"reason"`
+	LastChecked *Time `json:"lastChecked,omitempty"`
+	// LastAsked is when the function that speaks with it was asked to read it, where
+	// that is not the one that binds it.
+	// +optional
+	LastAsked *Time  `json:"lastAsked,omitempty"`
+	Reason    Reason `json:"reason"`
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -1,11 +1,13 @@
-package power
+package check
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,10 +26,10 @@ const manualDriver = "manual"
 var errCredentials = errors.New("it can't be spoken with")
 
 // readDevice is one State call.
-func (p *Power) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call Call) (device.Reading, error) {
+func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call talk.Call) (device.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	d, err := p.Open(ctx, b, call)
+	d, err := k.Open(ctx, b, call)
 	if err != nil {
 		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
 	}
@@ -42,15 +44,16 @@ func notLearnt(err error) bool {
 	return errors.Is(err, errCredentials) && (errors.As(err, &status) || errors.As(err, &request))
 }
 
-// devicesOf are the devices of all levels, with what is known of each from before.
+// devicesOf are the devices of all levels and of the isolation, with what is known of
+// each from before.
 func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice {
 	all := make([]api.TargetDevice, 0, len(bound))
 	for i := range bound {
 		b := &bound[i]
-		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Enrolled: b.Identity, Reason: api.NotCheckedYet}
+		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Scope: b.Scope, Enrolled: b.Identity, Reason: api.NotCheckedYet}
 		for _, k := range known {
 			// What it said was held against what was enrolled then.
-			if k.Driver == d.Driver && k.Address == d.Address && k.Enrolled == d.Enrolled {
+			if k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope && k.Enrolled == d.Enrolled {
 				d = k
 			}
 		}
@@ -59,16 +62,24 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 	return all
 }
 
-// oldest is the device that was not read for longest.
+// oldest is the device that had no turn for longest.
 func oldest(all []api.TargetDevice) int {
 	first := 0
 	for i := range all {
-		a, b := all[i].LastChecked, all[first].LastChecked
+		a, b := asked(all[i]), asked(all[first])
 		if b != nil && (a == nil || a.Before(b)) {
 			first = i
 		}
 	}
 	return first
+}
+
+// asked is when a device had its last turn. One that came to nothing was one too.
+func asked(d api.TargetDevice) *api.Time {
+	if d.LastChecked == nil || d.LastAsked != nil && d.LastChecked.Before(d.LastAsked) {
+		return d.LastAsked
+	}
+	return d.LastChecked
 }
 
 // verdict is what one read comes to.
@@ -87,11 +98,21 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	case b.Identity != "" && r.Identity != "" && !mine:
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+talk.Mend(b) // S11
 	case r.Power == device.Unknown:
-		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine is on"
+		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
+	case r.Power == device.Off && ready && b.Scope != "":
+		d.Reason, d.Message = api.LeftCut, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+talk.Mend(b)
 	case r.Power == device.Off && ready:
 		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+talk.Mend(b)
 	}
 	return d
+}
+
+// has is what a device that reads on says of its machine.
+func has(b *api.Binding) string {
+	if b.Scope != "" {
+		return "has access"
+	}
+	return "is on"
 }
 
 // whyNot says in one word and one sentence what is wrong with a device.
@@ -116,7 +137,8 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 
 // secretsOf says where the credentials stand.
 func secretsOf(b *api.Binding) string {
-	for _, name := range []string{"password", "username"} {
+	names := append([]string{"password", "username"}, slices.Sorted(maps.Keys(b.Secrets))...)
+	for _, name := range names {
 		if ref, ok := b.Secrets[name]; ok && ref.Secret != "" {
 			return ": Secret " + ref.Secret + ", key " + ref.Key
 		}
@@ -151,7 +173,22 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 			continue
 		}
 		c.Status, c.Reason = status, string(d.Reason)
-		c.Message = fmt.Sprintf("level %d of %d, %s %s: %s", i+1, len(st.Devices), d.Driver, d.Address, d.Message)
+		c.Message = fmt.Sprintf("%s, %s %s: %s", place(st.Devices, i), d.Driver, d.Address, d.Message)
 	}
 	meta.SetStatusCondition(&st.Conditions, c)
+}
+
+// place says which of the node's devices one is: of the levels, which stand first, or
+// of the isolation.
+func place(all []api.TargetDevice, i int) string {
+	levels := 0
+	for _, d := range all {
+		if d.Scope == "" {
+			levels++
+		}
+	}
+	if i < levels {
+		return fmt.Sprintf("level %d of %d", i+1, levels)
+	}
+	return fmt.Sprintf("isolation %d of %d", i+1-levels, len(all)-levels)
 }
