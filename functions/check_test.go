@@ -394,6 +394,25 @@ func TestIsolateReadsWhatItIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestTwoFunctionsHaveTwoClocks: what isolate has read is not due any more, also where
+// its clock is behind that of power (S30).
+func TestTwoFunctionsHaveTwoClocks(t *testing.T) {
+	c := newChecked(t, cutBy("s", ""), cutBy("t", ""))
+	next := c.ask(t)
+	ft, err := c.client.Target(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := metav1.NewMicroTime(ft.Status.Devices[0].LastAsked.Add(time.Second))
+	ft.Status.Devices[0].LastAsked = &ahead
+	c.put(targetPath, ft)
+	c.hand(t, *next)
+	c.handle(t)
+	if d := cmp.Diff("True DeviceAnswers: s DeviceAnswers t DeviceAnswers", c.target(t)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestLeftCutOff: a device that says that a Ready node is cut off is told of.
 func TestLeftCutOff(t *testing.T) {
 	c := newChecked(t, cutBy("s", ""))

@@ -169,8 +169,7 @@ func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
 	st := &c.target.Status
 	st.Devices = devicesOf(bound, st.Devices)
 	for i, d := range st.Devices {
-		due := d.LastAsked != nil && (d.LastChecked == nil || d.LastChecked.Before(d.LastAsked))
-		if due && d.Scope != "" {
+		if d.LastAsked != nil && d.Scope != "" {
 			return c.read(ctx, i, &bound[i])
 		}
 	}
@@ -215,7 +214,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	d := &c.target.Status.Devices[i]
 	at := c.now()
 	*d = verdict(*d, b, r, err, kube.NodeSeen(c.node, "").Ready())
-	d.LastChecked = &at
+	d.LastChecked, d.LastAsked = &at, nil // not compared: they are of two processes' clocks (S30)
 	if d.Reason == api.WrongMachine && c.Whose != nil {
 		other, err := c.Whose(ctx, r.Identity)
 		if err != nil {

@@ -76,7 +76,7 @@ func oldest(all []api.TargetDevice) int {
 
 // asked is when a device had its last turn. One that came to nothing was one too.
 func asked(d api.TargetDevice) *api.Time {
-	if d.LastChecked == nil || d.LastAsked != nil && d.LastChecked.Before(d.LastAsked) {
+	if d.LastAsked != nil {
 		return d.LastAsked
 	}
 	return d.LastChecked

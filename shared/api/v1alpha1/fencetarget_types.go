@@ -81,7 +81,7 @@ type TargetDevice struct {
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`
 	// LastAsked is when the function that speaks with it was asked to read it, where
-	// that is not the one that binds it.
+	// that is not the one that binds it; none: it has answered.
 	// +optional
 	LastAsked *Time  `json:"lastAsked,omitempty"`
 	Reason    Reason `json:"reason"`
