@@ -64,7 +64,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 		return nil, &no{api.NoSuchNode, "no node has this name"}, nil
 	case !selected(policies, n):
 		return nil, &no{api.NoPolicy, "no FencePolicy selects this node"}, nil
-	case f != nil && f.Served(r):
+	case f != nil && (f.Served(r) || body.Token != "" && f.ServedID(r.ID)):
 		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has opened a fence of this node already"}, nil
 	case f != nil && f.Open():
 		return nil, &no{api.RequestMerged, "a fence of this node is under way already"}, nil
@@ -103,8 +103,13 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		}
 		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted", e.Source(), e.Type())}, nil
 	}
-	if why := tooLong(token); why != "" {
+	made, why := tooLong(token)
+	if why != "" {
 		return &no{api.TokenRefused, why}, nil
+	}
+	if f != nil && f.Status.PhaseSince != nil && made.Before(f.Status.PhaseSince.Time) {
+		// Whoever saw its event could send it again under another source and time (S29).
+		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + f.Status.PhaseSince.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
 	u, why, err := g.Client.Review(ctx, token, events.Audience(node, e.ID()))
 	if err != nil {
@@ -136,22 +141,23 @@ func tooOld(e event.Event, now time.Time) string {
 	return ""
 }
 
-// tooLong refuses a token that would live on for hours after its event. The
-// claims are read here without their signature: the API server verifies it next.
-func tooLong(token string) string {
+// tooLong tells when a token was made, and refuses one that would live on for hours
+// after its event. The claims are read here without their signature: the API server
+// verifies it next.
+func tooLong(token string) (made time.Time, why string) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return "the token is not a JSON Web Token: make one with kubectl create token --audience"
+		return made, "the token is not a JSON Web Token: make one with kubectl create token --audience"
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var claims struct{ Iat, Exp float64 }
 	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp == 0 || claims.Iat == 0 {
-		return "the token does not say how long it lives (iat, exp)"
+		return made, "the token does not say how long it lives (iat, exp)"
 	}
 	if life := time.Duration(claims.Exp-claims.Iat) * time.Second; life > api.RequestValidity {
-		return "the token lives for " + life.String() + ", at most " + api.RequestValidity.String() + " are taken: use --duration=10m"
+		return made, "the token lives for " + life.String() + ", at most " + api.RequestValidity.String() + " are taken: use --duration=10m"
 	}
-	return ""
+	return time.Unix(int64(claims.Iat), 0), ""
 }
 
 func shorten(s string) string {

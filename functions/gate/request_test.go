@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"encoding/base64"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +55,59 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 			}
 			if got != c.want || (trigger == nil) != (c.want != "") {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestATokenIsGoodOnce: whoever sees its event can send it again with another source
+// and a later time, for as long as the token lives (S29).
+func TestATokenIsGoodOnce(t *testing.T) {
+	g, _ := server(t, nil) // whose API server knows no token at all
+	now := g.Client.Clock().Now()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
+	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
+	fence := func(asked *api.FenceRequest, past ...string) *api.NodeFence {
+		ended := metav1.NewMicroTime(now.Add(-time.Minute))
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{Generation: 1, Trigger: api.Trigger{Request: asked}}}
+		f.Status = api.NodeFenceStatus{Generation: 1, Phase: api.Finished, PhaseSince: &ended}
+		for _, p := range past {
+			f.Status.Past = append(f.Status.Past, api.PastFence{Request: p})
+		}
+		return f
+	}
+	const unknown, old = "the API server does not accept it", "the token was made before this node's last fence ended"
+	for name, c := range map[string]struct {
+		fence *api.NodeFence
+		made  time.Duration // ago
+		want  api.Reason
+		words string
+	}{
+		"of a node that never had a fence":           {nil, 5 * time.Minute, api.TokenRefused, unknown},
+		"made after the last fence":                  {fence(nil), 30 * time.Second, api.TokenRefused, unknown},
+		"its event opened the last fence":            {fence(&api.FenceRequest{ID: "8", Source: "/me"}), 30 * time.Second, api.RequestServed, "event 8 of /else"},
+		"its event opened one before":                {fence(nil, "7 /me", "8 /me"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
+		"another ID that begins alike":               {fence(nil, "88 /me"), 30 * time.Second, api.TokenRefused, unknown},
+		"its event came while the last one was open": {fence(&api.FenceRequest{ID: "1", Source: "/me"}), 2 * time.Minute, api.TokenRefused, old},
+	} {
+		t.Run(name, func(t *testing.T) {
+			iat := now.Add(-c.made).Unix()
+			claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, iat, iat+600))
+			e := event.New()
+			e.SetType(events.RequestFence)
+			e.SetSource("/else")
+			e.SetID("8")
+			e.SetSubject("a")
+			e.SetTime(now)
+			if err := e.SetData(event.ApplicationJSON, events.Request{Token: "x." + claims + ".x"}); err != nil {
+				t.Fatal(err)
+			}
+			_, refused, err := g.judge(t.Context(), e, n, policies, c.fence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused == nil || refused.why != c.want || !strings.HasPrefix(refused.message, c.words) {
+				t.Errorf("%+v, want %s: %s", refused, c.want, c.words)
 			}
 		})
 	}

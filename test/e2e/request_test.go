@@ -93,6 +93,7 @@ func TestRequests(t *testing.T) {
 	a.post("node-4", "/smart", "11", "")
 	w.phase("node-4", api.Finished)
 	a.again(p, "with a token that was used", "node-1", "/me", "8", secret)
+	a.again(p, "with that token under another source", "node-1", "/else", "8", secret)
 	a.again(p, "a second time, from a trusted source", "node-2", "/racks/west", "9", "")
 	for _, node := range []string{"node-1", "node-2"} {
 		w.words(node, "off on")

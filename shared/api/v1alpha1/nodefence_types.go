@@ -1,6 +1,9 @@
 package v1alpha1
 
 import (
+	"slices"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -360,13 +363,18 @@ func (r *FenceRequest) Key() string { return r.ID + " " + r.Source }
 
 // Served tells whether this request has opened a fence of this node already.
 func (f *NodeFence) Served(r *FenceRequest) bool {
-	if was := f.Spec.Trigger.Request; was != nil && was.Key() == r.Key() {
+	return f.served(func(key string) bool { return key == r.Key() })
+}
+
+// ServedID tells whether a request of this ID has, whatever its source: a token is
+// bound to node and ID, and whoever saw its event can write another source.
+func (f *NodeFence) ServedID(id string) bool {
+	return f.served(func(key string) bool { return strings.HasPrefix(key, id+" ") })
+}
+
+func (f *NodeFence) served(is func(key string) bool) bool {
+	if was := f.Spec.Trigger.Request; was != nil && is(was.Key()) {
 		return true
 	}
-	for _, p := range f.Status.Past {
-		if p.Request == r.Key() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Status.Past, func(p PastFence) bool { return is(p.Request) })
 }
