@@ -22,16 +22,19 @@ type shown struct {
 	machines []fence.Machine
 	asked    int
 	broken   error
+	ledger   api.FenceLedger
 }
 
 func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
-	return []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "b"}}}, nil
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return []corev1.Node{n}, nil
 }
 func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {
 	return []api.FencePolicy{s.policy}, nil
 }
 func (s *shown) Budgets(context.Context) ([]api.FenceBudget, error)       { return nil, nil }
-func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return &api.FenceLedger{}, nil }
+func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return s.ledger.DeepCopy(), nil }
 func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { return nil }
 func (s *shown) Machines(context.Context) ([]fence.Machine, error) {
 	s.asked++

@@ -24,6 +24,7 @@ type Objects interface {
 	Budgets(ctx context.Context) ([]api.FenceBudget, error)
 	Machines(ctx context.Context) ([]fence.Machine, error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
+	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
 	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 }

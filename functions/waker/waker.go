@@ -43,8 +43,8 @@ func (w *Waker) Handle(ctx context.Context, _ event.Event) (*event.Event, error)
 }
 
 // Wake sends the event of every open fence that nobody has looked at for a whole
-// resync after it was due, and brings the status of policies and budgets up to
-// date. One that fails keeps no other from being done.
+// resync after it was due, brings the status of policies and budgets up to date, and
+// has storms end that no fence asks for. One that fails keeps no other from being done.
 func (w *Waker) Wake(ctx context.Context) error {
 	ctx = kube.Begin(ctx, Name)
 	fences, err := w.Fences.Fences(ctx)
@@ -67,7 +67,7 @@ func (w *Waker) Wake(ctx context.Context) error {
 		w.Log.Info("overdue, sent again", "function", Name, "node", f.Spec.Node, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
 	}
 	if w.Objects != nil {
-		failed = append(failed, w.show(ctx, fences, now))
+		failed = append(failed, w.show(ctx, fences, now), w.calm(ctx))
 	}
 	return errors.Join(failed...)
 }

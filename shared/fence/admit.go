@@ -195,11 +195,7 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		if s == nil {
 			continue
 		}
-		if s.CoolDownUntil == nil {
-			until := stampOf(now.Add(lim.StormCoolDown.Duration))
-			s.CoolDownUntil = &until
-		}
-		if left := s.CoolDownUntil.Sub(now); left > 0 {
+		if left := cooling(s, lim.StormCoolDown.Duration, now); left > 0 {
 			return &Verdict{api.CoolDownHold, "after the storm under policy " + lim.Policy + in(lim, domain) + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
 		}
 		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy && s.Domain == domain })

@@ -21,6 +21,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
@@ -112,11 +113,14 @@ func TestRights(t *testing.T) {
 		return ft == nil && err == nil, nil
 	})
 
-	// The broker gives an event up, and the second waker's clock ticks.
+	// The broker gives an event up, and the second waker's clock ticks: it counts under
+	// a storm that nobody asks about any more.
 	e := a.request(first, "/me", "3", "")
 	for _, name := range []string{"deadletter", "waker"} {
 		if name == "waker" {
 			e.SetType(events.Ping)
+			storm := `{"status":{"storms":[{"policy":"default","domain":"","message":"as it was","since":"2026-01-01T00:00:00.000000Z"}]}}`
+			must(t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Body([]byte(storm)).Do(w.ctx).Error())
 		}
 		_, err := o.handlers[name](w.ctx, e)
 		must(t, err)

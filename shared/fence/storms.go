@@ -1,0 +1,72 @@
+package fence
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// CalmDown counts under each storm of the ledger as Admit does, and begins and ends
+// its cool-down where no fence asks for long, because all have healed or were called
+// off: else it would hold what comes weeks later. It begins no storm, and ends none on
+// a picture on which Admit would not decide (S15, S16). The caller has read the ledger
+// before everything else, and writes it by compare-and-swap: a storm that began
+// meanwhile is not ended by what was seen before it.
+func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) {
+	p := l.Status.Leases
+	if why, _ := Stopped(l); why != "" || pictureUsable(p, now) != nil || usCutOff(p) != nil {
+		return
+	}
+	c = WithMissing(c, policies)
+	var left []api.Storm
+	for _, s := range l.Status.Storms {
+		if !calmed(&s, limitsUnder(s.Policy, policies, c), c, l, now) {
+			left = append(left, s)
+		}
+	}
+	l.Status.Storms = left
+}
+
+// limitsUnder are those of a policy as it stands, and as open fences have it.
+func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
+	for _, p := range policies {
+		if p.Name == policy {
+			all = append(all, api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+		}
+	}
+	for i := range c.Fences {
+		for _, lim := range c.Fences[i].Spec.Policy.Limits {
+			if c.Fences[i].Open() && lim.Policy == policy {
+				all = append(all, lim)
+			}
+		}
+	}
+	return all
+}
+
+// calmed tells whether a storm and its cool-down are over under all of these limits.
+func calmed(s *api.Storm, limits []api.ScopedLimits, c Cluster, l *api.FenceLedger, now time.Time) bool {
+	if len(limits) == 0 || slices.Contains(c.Uncounted, s.Policy) {
+		return false
+	}
+	longest := time.Duration(0)
+	for _, lim := range limits {
+		unhealthy, total := count(lim, s.Domain, c, l)
+		if no, numbers := begins(lim, unhealthy, total); no == api.StormHold {
+			s.Message, s.CoolDownUntil = numbers, nil
+			return false
+		}
+		longest = max(longest, lim.StormCoolDown.Duration)
+	}
+	return cooling(s, longest, now) <= 0
+}
+
+// cooling is what is left of a storm's cool-down, which begins now if it has not.
+func cooling(s *api.Storm, coolDown time.Duration, now time.Time) time.Duration {
+	if s.CoolDownUntil == nil {
+		until := stampOf(now.Add(coolDown))
+		s.CoolDownUntil = &until
+	}
+	return s.CoolDownUntil.Sub(now)
+}

@@ -1,0 +1,102 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAStormThatNobodyAsksAbout: it ends by the same count and the same time as one
+// that a fence asks about, and never on a picture on which no fence would begin. The
+// world is ten nodes, of which three may be unhealthy, with a minute's cool-down.
+func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
+	now := walkStart
+	at := func(d time.Duration) *api.Time { m := stampOf(now.Add(d)); return &m }
+	storm := func(message string, until *api.Time) []api.Storm {
+		return []api.Storm{{Policy: "p", Since: stampOf(now.Add(-time.Hour)), Message: message, CoolDownUntil: until}}
+	}
+	began := storm("many", nil)
+	dead := func(c *Cluster, from, to int) {
+		for i := from; i <= to; i++ {
+			c.Nodes[i].Unhealthy = true
+		}
+	}
+	zones := func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger, domain string) {
+		ps[0].Spec.Limits.TopologyKey, l.Status.Storms[0].Domain = zoneKey, domain
+		for i := range c.Nodes {
+			c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
+		}
+	}
+	inZone := func(all []api.Storm, domain string) []api.Storm { all[0].Domain = domain; return all }
+	for name, c := range map[string]struct {
+		storms []api.Storm
+		change func([]api.FencePolicy, *Cluster, *api.FenceLedger)
+		want   []api.Storm
+	}{
+		"all have healed: it cools down": {began, nil, storm("many", at(time.Minute))},
+		"as many as are allowed are ill": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 2) }, storm("many", at(time.Minute))},
+		"more are: it goes on": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 3) },
+			storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
+		"one has missed a renewal and is one too many": {began, func(_ []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			dead(c, 0, 2)
+			l.Status.Leases.Still = []api.StillLease{{Node: "n9"}}
+		}, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
+		"one is missing and is one too many": {began, func(ps []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			dead(c, 0, 2)
+			ps[0].Status.Missing = []api.MissingNode{{Node: "gone"}}
+		}, storm("4 of 11 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
+		"it is over, and its cool-down runs":    {storm("many", at(time.Second)), nil, storm("many", at(time.Second))},
+		"its cool-down is over":                 {storm("many", at(-time.Second)), nil, nil},
+		"it is back within its cool-down":       {storm("many", at(time.Second)), func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 3) }, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
+		"it is back when its cool-down is over": {storm("many", at(-time.Second)), func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 3) }, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
+		"an open fence has stricter limits": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			dead(c, 0, 1)
+			f := running("n0", "f0", api.Pending)
+			f.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(1)}}}
+			c.Fences = []api.NodeFence{f}
+		}, storm("2 of 10 nodes are unhealthy, maxUnhealthy is 1 (1)", nil)},
+		"another zone's nodes are not of it": {inZone(storm("many", nil), "b"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			zones(ps, c, l, "b")
+			dead(c, 0, 4)
+		}, inZone(storm("many", at(time.Minute)), "b")},
+		"its own zone's are": {inZone(storm("many", nil), "a"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			zones(ps, c, l, "a")
+			dead(c, 0, 4)
+		}, inZone(storm("5 of 5 nodes are unhealthy, maxUnhealthy is 3 (3)", nil), "a")},
+		"nobody knows its policy's limits":  {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, began},
+		"nobody knows how many are missing": {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Status.Missing = tooMany() }, began},
+		"the picture of the Leases is old": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Leases.ObservedAt = at(-time.Minute)
+		}, began},
+		"most Leases are still: it may be us": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Leases.Still, l.Status.Leases.Total = []api.StillLease{{Node: "x", Stale: true}, {Node: "y", Stale: true}}, 3
+		}, began},
+		"the API server was restored from a backup": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, began},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, cl, l := admitWorld(now)
+			cl.Fences, cl.Nodes[0].Unhealthy = nil, false
+			ps := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{MaxUnhealthy: number(3), StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}
+			l.Status.Storms = append([]api.Storm{}, c.storms...)
+			if c.change != nil {
+				c.change(ps, &cl, l)
+			}
+			CalmDown(ps, cl, l, now)
+			if d := cmp.Diff(c.want, l.Status.Storms); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// tooMany are missing: the list is cut off.
+func tooMany() (all []api.MissingNode) {
+	for range maxHeld {
+		all = append(all, api.MissingNode{Node: "gone"})
+	}
+	return all
+}
