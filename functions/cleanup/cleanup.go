@@ -64,6 +64,9 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 			return err
 		}
 	}
+	if fence.ByDump(f) {
+		return c.Client.LookDump(ctx, f, seen)
+	}
 	return nil
 }
 
@@ -77,6 +80,8 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 		return c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Release:
 		return c.release(ctx, f, seen)
+	case fence.DeletePods:
+		return c.carryOut(ctx, f.Status.Release.NotAfter, c.deletions(f, seen.Left))
 	}
 	return fmt.Errorf("cleanup can't %s", a)
 }
@@ -91,6 +96,16 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 			return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.OutOfServiceAs())
 		})
 	}
+	all = append(all, c.deletions(f, left)...)
+	for _, a := range left.Detach {
+		all = append(all, func(ctx context.Context) error { return c.Client.Detach(ctx, a) })
+	}
+	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
+}
+
+// deletions are of the pods of this batch.
+func (c *Cleaner) deletions(f *api.NodeFence, left *fence.Left) (all []func(context.Context) error) {
+	how := fence.Cleanup(f)
 	for _, p := range fence.Batch(f, left) {
 		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {
@@ -99,10 +114,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 			return c.Client.ForceDelete(ctx, p)
 		})
 	}
-	for _, a := range left.Detach {
-		all = append(all, func(ctx context.Context) error { return c.Client.Detach(ctx, a) })
-	}
-	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
+	return all
 }
 
 // carryOut begins nothing that the batch's time is over for: who stood still finds

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -66,6 +68,43 @@ func TestNothingIsReleasedLate(t *testing.T) {
 			}
 			if got := errors.Is(err, kube.ErrConflict); got != c.late {
 				t.Errorf("looks again: %v (%v)", got, err)
+			}
+		})
+	}
+}
+
+// TestForADumpOnlyPodsAreDeleted: no taint, no attachment, whatever the policy says (S1).
+func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
+	for name, strategy := range map[string]api.CleanupStrategy{"with the taint later": api.CleanupBoth, "pod by pod": api.CleanupResourceDeletion} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			var mu sync.Mutex
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Method != http.MethodGet {
+					asked = append(asked, r.Method+" "+r.URL.Path)
+				}
+				fmt.Fprint(w, "{}")
+			}))
+			defer server.Close()
+			client, err := kube.New(&rest.Config{Host: server.URL, QPS: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			until := metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", NodeUID: "u"}}
+			f.Spec.Policy.Cleanup.Strategy = strategy
+			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: 1}
+			left := &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []fence.Attachment{{Name: "v", UID: "3"}}}
+			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &fence.Seen{Left: left}); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff([]string{"DELETE /api/v1/namespaces/default/pods/p"}, asked); d != "" {
+				t.Error(d)
 			}
 		})
 	}

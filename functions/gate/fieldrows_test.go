@@ -97,6 +97,7 @@ var policyRows = map[string]row{
 	"kdump.firstMessage": {with: kdump, from: `"5m"`, to: `"60s"`, ask: decides()},
 	"kdump.quiet":        {with: kdump, from: `"30s"`, to: `"10s"`, ask: decides(dumping)},
 	"kdump.longest":      {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
+	"kdump.proof":        {with: kdump, from: `false`, to: `true`, ask: decides(dumping)},
 
 	"storageHold.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
 	"storageHold.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},

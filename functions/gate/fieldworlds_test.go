@@ -136,8 +136,8 @@ func ready(w *world) { w.seen.Node.Conditions[0].Status = "True" }
 
 // dumping is a machine that has been dumping its memory for some time.
 func dumping(w *world) {
-	w.fence.Status.Kdump = &api.KdumpRecord{Since: *w.ago(100 * time.Second)}
-	w.seen.Dump = &fence.Dump{NodeUID: "u0", First: w.now.Add(-100 * time.Second), Last: w.now.Add(-20 * time.Second), Source: "10.0.0.1", Count: 9}
+	w.fence.Status.Kdump = &api.KdumpRecord{Since: *w.ago(100 * time.Second), BootID: "b"}
+	w.seen.Dump = &fence.Dump{NodeUID: "u0", BootID: "b", First: w.now.Add(-100 * time.Second), Last: w.now.Add(-20 * time.Second), Source: "10.0.0.1", Count: 9}
 }
 
 // dead are nodes beside n0 that are unhealthy.

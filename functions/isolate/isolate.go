@@ -49,7 +49,7 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 }
 
 // Look sees the node; while something may be cut the brakes and a dump under way; and
-// the Lease where that may speak for the fence, or for giving access back, which no
+// the Lease where that may speak for the fence, for a dump, or for giving access back, which no
 // brake stops (S27).
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = i.Self != "" && i.Self == f.Spec.Node
@@ -59,7 +59,8 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 	if err := i.Client.LookNodeOnly(ctx, f, seen); err != nil {
 		return err
 	}
-	if fence.Early(f.Spec.Policy) != nil {
+	dump := fence.AsksDump(f)
+	if dump || fence.Early(f.Spec.Policy) != nil {
 		if err := i.Client.LookLease(ctx, f, seen); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 	if err := i.Client.LookBrakes(ctx, f, seen); err != nil {
 		return err
 	}
-	if len(f.Spec.Isolation) == 0 {
+	if len(f.Spec.Isolation) == 0 && !dump {
 		return nil
 	}
 	return i.Client.LookDump(ctx, f, seen)

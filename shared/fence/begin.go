@@ -122,6 +122,9 @@ func (d *decision) isolating() Action {
 	if d.seen.Node.Taint && d.spec.Policy.Action == api.ActionIsolate && !d.confirmAsked() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
+	if d.seen.Node.Taint && d.dumpProves() {
+		return d.toDump()
+	}
 	if d.seen.Node.Taint {
 		return d.cutOff("no new work is placed on this node")
 	}
@@ -336,7 +339,7 @@ func (d *decision) noteWords() {
 	switch st.Phase {
 	case api.Pending, api.Isolating, api.Fencing, api.Failed:
 	default:
-		if c := d.spec.Requests.ConfirmOff; d.confirmAsked() && !(st.Phase == api.Fenced && st.Reason == api.IsolatedOnly) {
+		if c := d.spec.Requests.ConfirmOff; d.confirmAsked() && !(st.Phase == api.Fenced && st.Reason == api.IsolatedOnly) && !byDump(st) {
 			st.ConfirmHandled = c.At.DeepCopy()
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}

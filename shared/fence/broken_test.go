@@ -210,6 +210,8 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenEarly, aside{[]api.NodeFenceSpec{earlySpec()}, true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})
 	catchEach(t, brokenReads, aside{[]api.NodeFenceSpec{noneSpec()}, true})
+	catchEach(t, brokenDumpProof, aside{[]api.NodeFenceSpec{dumpProofSpec()}, true})
+	catchEach(t, brokenOptIn, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
 	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
 	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
 }

@@ -30,7 +30,7 @@ func (d *decision) isolationRecords() []api.IsolationRecord {
 	for i := len(d.st.Isolation); i < len(d.spec.Isolation); i++ {
 		b := d.spec.Isolation[i]
 		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
-		d.st.SchemaVersion = api.Schema
+		d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaIsolation)
 	}
 	return d.st.Isolation
 }

@@ -317,7 +317,7 @@ func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec api.NodeFenceSpec
 		want int32
-	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.Schema}} {
+	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
 		f := &api.NodeFence{Spec: c.spec}
 		now := walkStart
 		seen := usual(state{spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")

@@ -12,7 +12,8 @@ import (
 // A machine that crashed may be writing its memory away, and says so by messages.
 // Cutting its power would destroy the dump, so its fence waits, in Pending and
 // without a slot, until the messages have stopped or their time is over. They can
-// be forged: all that they do here is bounded, and none of them hastens anything.
+// be forged: all that they do here is bounded, and none of them hastens anything. For
+// what they may do besides, where a policy opts in, see kdumpproof.go.
 
 // Dump is what the listener has written down of a node's messages. Its times are
 // by the API server's clock (S30).
@@ -78,9 +79,10 @@ func (d *decision) noteDump() {
 	if d.st.Power.CutByUs || d.seen.Dump == nil || !d.dumping() {
 		return
 	}
-	k, m := api.KdumpRecord{Since: d.time()}, d.seen.Dump
+	m := d.seen.Dump
+	k := api.KdumpRecord{Since: d.time(), BootID: m.BootID}
 	if d.st.Kdump != nil {
-		k.Since = d.st.Kdump.Since
+		k = *d.st.Kdump
 	}
 	k.FirstSeen, k.LastSeen, k.Source, k.Count = *d.stamp(m.First), *d.stamp(m.Last), m.Source, m.Count
 	d.st.Kdump = &k
@@ -121,8 +123,14 @@ func (d *decision) awaitDump() (act Action, holds bool) {
 		return None, false
 	}
 	why, until := d.dumpHolds()
+	if why != "" && d.dumpProves() {
+		return None, false // its pods may go, and nothing else does meanwhile
+	}
 	if why != "" {
 		d.hold(api.KdumpHold, why, 0)
+		if r, k := kdumpRule(d.spec), d.st.Kdump; r.Proof && k != nil && k.DoneAt == nil {
+			until = sooner(until, d.now.Add(Handover)) // it may prove soon
+		}
 		return d.until(until), true
 	}
 	if d.st.Reason == api.KdumpHold {

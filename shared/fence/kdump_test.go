@@ -24,7 +24,13 @@ func (s state) mayDump() bool { return s.spec.Policy.Kdump != nil && !s.sh.serve
 
 // pastDump: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s state) pastDump(l look) bool {
-	return s.spec.Policy.Kdump != nil && (s.sh.served || s.st.Phase == api.Releasing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering || l.confirm)
+	if s.byDump() || s.spec.Policy.Kdump == nil {
+		return false
+	}
+	if s.mayProve() && s.st.Phase == api.Fencing {
+		return true // see TestNothingLaterReadsWhatADumpLeft
+	}
+	return s.sh.served || s.st.Phase == api.Releasing || s.st.Phase == api.PoweringOn || s.st.Phase == api.Recovering || l.confirm
 }
 
 // truly: messages of this node's dump really arrive, by what the look shows, or by
@@ -45,7 +51,7 @@ func (sh *shadow) heardDump(s state, seen Seen, now time.Time) {
 		return
 	}
 	if sh.dumpSince.IsZero() {
-		sh.dumpSince = now
+		sh.dumpSince, sh.dumpBoot = now, seen.Dump.BootID
 	}
 	if !sh.dumpRefuted(seen) {
 		sh.dumpLast = seen.Dump.Last
@@ -80,7 +86,11 @@ func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 }
 
 // kdumpLooks vary what is heard of a dump.
-func kdumpLooks(s state, now time.Time, with func(func(*Seen))) {
+func kdumpLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
+	if s.mayProve() {
+		proofLooks(s, now, x, with)
+		return
+	}
 	if !s.mayDump() || s.st.Phase != "" && s.st.Phase != api.Pending && s.st.Phase != api.Fencing {
 		return
 	}
@@ -105,11 +115,11 @@ func (s state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 	}
 	k, r := s.st.Kdump, s.spec.Policy.Kdump
 	if k == nil {
-		return fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
+		return s.proofKey(age) + fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
 	}
 	since := stampOf(s.sh.dumpSince)
 	last := stampOf(s.sh.dumpLast)
-	return fmt.Sprint("kdump", age(&k.Since, r.Longest.Duration-1), age(&since, r.Longest.Duration-1),
+	return s.proofKey(age) + fmt.Sprint("kdump", age(&k.Since, r.Longest.Duration-1), age(&since, r.Longest.Duration-1),
 		age(&k.LastSeen, r.Quiet.Duration-1), age(&last, r.Quiet.Duration-1),
 		s.st.Lease.StillSince != nil && s.st.Lease.StillSince.After(k.Since.Time), s.sh.moved.After(s.sh.dumpSince))
 }

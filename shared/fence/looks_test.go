@@ -124,7 +124,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
 	readLooks(s, with)
-	kdumpLooks(s, now, with)
+	kdumpLooks(s, now, x, with)
 	gentleLooks(s, with)
 	cutLooks(s, with)
 	switch s.st.Phase {

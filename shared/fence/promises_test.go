@@ -24,6 +24,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
 	w.checkEvidence(s, sh, f, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
+	checkDumpProof(s, sh, f, seen, a, act, now, say)
 	checkReads(s, sh, f, seen, a, act, say)
 	checkGentle(s, sh, seen, a, act, now, say)
 	checkCut(s, sh, f, seen, a, act, now, say)

@@ -12,6 +12,9 @@ func (d *decision) releasing() Action {
 	if d.ended() {
 		return None
 	}
+	if byDump(&d.st) {
+		return d.releasingByDump()
+	}
 	if alive := d.signOfLife(); alive != "" {
 		return d.void(alive)
 	}

@@ -218,6 +218,8 @@ const (
 	// Release sets the out-of-service taint and force-deletes, as the policy's
 	// cleanup says. Owner: cleanup.
 	Release Action = "Release"
+	// DeletePods force-deletes pods, and does no more: no taint, no attachment. Owner: cleanup.
+	DeletePods Action = "DeletePods"
 	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.

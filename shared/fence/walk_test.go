@@ -52,6 +52,8 @@ type shadow struct {
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time
+	// dumpBoot is the boot that the first of them was of.
+	dumpBoot string
 	// freed is what the last release rested on, boot the boot that it was about.
 	freed api.ProofKind
 	boot  string
@@ -419,7 +421,7 @@ type aside struct {
 }
 
 func asides() []aside {
-	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true}}
+	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true}}
 }
 
 // add takes in what another walk has seen.

@@ -62,15 +62,18 @@ func dumpOf(l *coordinationv1.Lease) *fence.Dump {
 	return d
 }
 
-// HeardDump writes down, by compare-and-swap, that a node's machine sent a kdump
-// message just now, and gives what stands there after it.
-func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string) (*fence.Dump, error) {
+// HeardDump writes down, by compare-and-swap, that a kdump message of a node's machine
+// came so long ago, and gives what stands there after it.
+func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error) {
+	began := c.clock.elapsed()
 	for range tries {
 		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
 		if err != nil {
 			return nil, err
 		}
-		l := dumpLease(was, n, source, c.clock.Now())
+		ago += c.clock.elapsed() - began
+		began = c.clock.elapsed()
+		l := dumpLease(was, n, source, c.clock.Now().Add(-ago))
 		if was == nil {
 			l, err = post(ctx, c, dumpsPath, l)
 		} else {
@@ -109,5 +112,8 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 	}
 	count = int32(min(d.Count+1, 1<<30))
 	l.Spec.AcquireTime = was.Spec.AcquireTime
+	if d.Last.After(now) { // another replica was quicker to write down a later one
+		l.Spec.RenewTime = was.Spec.RenewTime
+	}
 	return l
 }

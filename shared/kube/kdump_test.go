@@ -32,6 +32,7 @@ func TestWhatIsWrittenOfADump(t *testing.T) {
 	}{
 		"the first message":         {nil, dumper("u", "b"), at, fence.Dump{NodeUID: "u", BootID: "b", First: at, Last: at, Source: "10.0.0.8", Count: 1}},
 		"another one":               {first, dumper("u", "b"), at.Add(time.Minute), fence.Dump{NodeUID: "u", BootID: "b", First: at, Last: at.Add(time.Minute), Source: "10.0.0.8", Count: 2}},
+		"one that came before it":   {first, dumper("u", "b"), at.Add(-time.Second), fence.Dump{NodeUID: "u", BootID: "b", First: at, Last: at, Source: "10.0.0.8", Count: 2}},
 		"one after a long silence":  {first, dumper("u", "b"), at.Add(time.Hour), fence.Dump{NodeUID: "u", BootID: "b", First: at.Add(time.Hour), Last: at.Add(time.Hour), Source: "10.0.0.8", Count: 1}},
 		"one of a later boot":       {first, dumper("u", "c"), at.Add(time.Minute), fence.Dump{NodeUID: "u", BootID: "c", First: at.Add(time.Minute), Last: at.Add(time.Minute), Source: "10.0.0.8", Count: 1}},
 		"one of a new Node":         {first, dumper("v", "b"), at.Add(time.Minute), fence.Dump{NodeUID: "v", BootID: "b", First: at.Add(time.Minute), Last: at.Add(time.Minute), Source: "10.0.0.8", Count: 1}},
@@ -51,19 +52,31 @@ func TestWhatIsWrittenOfADump(t *testing.T) {
 
 func TestADumpIsWrittenAgainstOthers(t *testing.T) {
 	f := newFakeAPI(t)
-	if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7"); err != nil {
+	if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", 0); err != nil {
 		t.Fatal(err)
 	}
 	// Another replica writes in between: none of the two is lost.
 	f.before = func(f *fakeAPI) {
 		f.before = nil
-		if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7"); err != nil {
+		if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", 0); err != nil {
 			t.Error(err)
 		}
 	}
-	d, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7")
+	d, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", 0)
 	if err != nil || d.Count != 3 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestAMessageIsAsOldAsItIs: that it waited to be written down makes it no younger.
+func TestAMessageIsAsOldAsItIs(t *testing.T) {
+	f := newFakeAPI(t)
+	d, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age := f.clock.Now().Sub(d.Last); age < time.Hour {
+		t.Errorf("it came an hour ago, and counts as %s old", age)
 	}
 }
 
@@ -84,7 +97,7 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
-			if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7"); err != nil {
+			if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", 0); err != nil {
 				t.Fatal(err)
 			}
 			if tc.answer != 0 {

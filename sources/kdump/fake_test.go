@@ -44,11 +44,11 @@ func (c *cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, nil
 }
 
-func (c *cluster) HeardDump(_ context.Context, n *corev1.Node, source string) (*fence.Dump, error) {
+func (c *cluster) HeardDump(_ context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.dumps[n.Name]
-	d.NodeUID, d.Source, d.Last = n.UID, source, time.Now()
+	d.NodeUID, d.Source, d.Last = n.UID, source, time.Now().Add(-ago)
 	if d.Count++; d.Count == 1 {
 		d.First = d.Last
 	}

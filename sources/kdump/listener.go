@@ -23,9 +23,9 @@ import (
 type Cluster interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
-	// HeardDump writes down that a node sent a message now, and gives what stands
-	// there after it.
-	HeardDump(ctx context.Context, n *corev1.Node, source string) (*fence.Dump, error)
+	// HeardDump writes down that a message of a node came so long ago, and gives what
+	// stands there after it.
+	HeardDump(ctx context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error)
 }
 
 // Sender hands an event to a broker.
@@ -71,6 +71,9 @@ type Listener struct {
 type heard struct {
 	node string
 	from netip.Addr
+	// at is when it came: writing it down may take a while, and it does not get
+	// younger by that.
+	at time.Time
 }
 
 // New makes a listener.
@@ -139,12 +142,13 @@ func (l *Listener) take(b []byte, addr net.Addr) string {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.taken[node]) < apart {
+	now := time.Now()
+	if now.Sub(l.taken[node]) < apart {
 		return "close"
 	}
 	select {
-	case l.queue <- heard{node, from}:
-		l.taken[node] = time.Now()
+	case l.queue <- heard{node, from, now}:
+		l.taken[node] = now
 		return "taken"
 	default:
 		return "dropped"
@@ -178,7 +182,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
 		return nil
 	}
-	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String())
+	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), time.Since(h.at))
 	if err != nil {
 		return err
 	}

@@ -141,8 +141,22 @@ func TestAnAddressThatMovedIsNobodys(t *testing.T) {
 	c := newCluster(node("a", "127.0.0.1"))
 	l, _ := start(t, c, nil)
 	c.set(node("a", "10.0.0.7"), node("b", "127.0.0.1"))
-	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1")}); err != nil || len(c.dumps) > 0 {
+	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), time.Now()}); err != nil || len(c.dumps) > 0 {
 		t.Errorf("%v; written down for the node that had it: %v", err, c.dumps)
+	}
+}
+
+// TestAMessageGetsNoYounger: what is written down late is not written down as if it
+// had just come.
+func TestAMessageGetsNoYounger(t *testing.T) {
+	c := newCluster(node("a", "127.0.0.1"))
+	l, _ := start(t, c, nil)
+	at := time.Now().Add(-time.Hour)
+	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), at}); err != nil {
+		t.Fatal(err)
+	}
+	if last := c.dumps["a"].Last; time.Since(last) < time.Hour {
+		t.Errorf("it came at %s, and is written down as of %s", at, last)
 	}
 }
 

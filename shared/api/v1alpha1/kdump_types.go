@@ -37,6 +37,15 @@ type KdumpRule struct {
 	// +kubebuilder:validation:Type=string
 	// +optional
 	Longest metav1.Duration `json:"longest,omitempty"`
+	// Proof lets the pods of a machine be force-deleted while it dumps its memory: more
+	// than one message has come, the last within 5s, its node is not Ready, its Lease
+	// has stood still for two renewals, and its boot ID is the one that it crashed
+	// with. Volumes stay attached, and the out-of-service taint off, until the machine
+	// is seen off. It rests on nobody being able to send UDP with a node's address:
+	// where somebody can, or a node's traffic passes an address translation, leave it
+	// off. It does nothing where storage or network is cut off too.
+	// +optional
+	Proof bool `json:"proof,omitempty"`
 }
 
 // DefaultKdump holds where a node's configuration says kdump=enabled and its
@@ -58,4 +67,10 @@ type KdumpRecord struct {
 	Source    string `json:"source"`
 	// Count is how many messages came; those that came close together count as one.
 	Count int64 `json:"count"`
+	// BootID is the boot that the node had when the first message came.
+	// +optional
+	BootID string `json:"bootID,omitempty"`
+	// DoneAt is when no pod was left that may be released on the word of a dump.
+	// +optional
+	DoneAt *Time `json:"doneAt,omitempty"`
 }

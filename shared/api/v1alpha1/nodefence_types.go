@@ -299,7 +299,7 @@ const (
 )
 
 // ProofKind says what the proof rests on.
-// +kubebuilder:validation:Enum=SeenOff;Confirmed;StorageCut
+// +kubebuilder:validation:Enum=SeenOff;Confirmed;StorageCut;Kdump
 type ProofKind string
 
 // The kinds of proof that are built (S1).
@@ -309,6 +309,9 @@ const (
 	// ProofStorageCut is of exactly the pods all of whose writable volumes are cut:
 	// the machine may run on.
 	ProofStorageCut ProofKind = "StorageCut"
+	// ProofKdump is a machine that dumps its memory right now, where the policy opts
+	// in. It frees pods and nothing else.
+	ProofKdump ProofKind = "Kdump"
 )
 
 // Ages: it rests on reads, and those grow old (S3).

@@ -41,6 +41,7 @@ const (
 	SeenBack        Reason = "AccessRestored"
 	BackWithheld    Reason = "WaitingForReboot"
 	KdumpOver       Reason = "KdumpOver"
+	KdumpSeen       Reason = "KdumpSeen"
 
 	// Holds of the gate: nothing is touched.
 	DryRunHold         Reason = "DryRun"

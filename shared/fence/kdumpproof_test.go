@@ -1,0 +1,219 @@
+package fence
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// dumps is a fence that releases two pods for a dump right now.
+func dumps() (*api.NodeFence, Seen, time.Time) {
+	now := walkStart.Add(time.Minute)
+	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
+	f := &api.NodeFence{Spec: dumpProofSpec()}
+	f.UID = "fence-1"
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
+		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(5 * time.Minute)},
+		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
+		Proof: &api.Proof{Kind: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
+	}
+	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen.Dump = &Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
+	seen.Left = &Left{Delete: []Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []Attachment{{Name: "v"}}}
+	return f, seen, now
+}
+
+// TestWhatADumpProves: each thing that the proof rests on, alone, decides.
+func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen, time.Time)
+		act    Action
+		phase  api.Phase
+		words  string
+	}{
+		"a dump under way": {func(*api.NodeFence, *Seen, time.Time) {}, DeletePods, api.Releasing, "force-deleting 2 of 2 pods"},
+		"in another phase it does nothing": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Status.Phase, f.Status.Proof = api.Fencing, nil
+		}, Read, api.Fencing, ""},
+		"the policy does not opt in":    {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Kdump.Proof = false }, None, api.Pending, "the machine dumps its memory"},
+		"its messages say another node": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, None, api.Pending, "the dump has ended"},
+		"its messages say another boot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.BootID = "b" }, None, api.Pending, ""},
+		"nobody knows which boot": {func(f *api.NodeFence, s *Seen, _ time.Time) {
+			f.Status.Kdump.BootID, s.Dump.BootID, s.Node.BootID = "", "", ""
+		}, None, api.Pending, ""},
+		"the machine has rebooted":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.BootID = "b" }, None, api.Pending, ""},
+		"it dumps again after a reboot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.BootID, s.Dump.BootID = "b", "b" }, None, api.Pending, ""},
+		"one message came":              {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.Count = 1 }, None, api.Pending, ""},
+		"all messages came at once":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.First = s.Dump.Last.Add(-time.Second) }, None, api.Pending, ""},
+		"the last one is a little old":  {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(-6 * time.Second) }, None, api.Releasing, "the next kdump message is waited for"},
+		"the last one is old":           {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(-9 * time.Second) }, None, api.Pending, "the dump has ended"},
+		"the last one is of the future": {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(time.Minute) }, None, api.Pending, ""},
+		"nothing can be seen":           {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump = nil }, None, api.Pending, "can't see whether messages come"},
+		"the Lease has just moved":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Renewed = "r1" }, None, api.Pending, "not believed"},
+		"the Lease moved a while ago": {func(f *api.NodeFence, _ *Seen, now time.Time) {
+			at := stampOf(now.Add(-10 * time.Second))
+			f.Status.Lease.StillSince = &at
+		}, None, api.Pending, "not believed"},
+		"the Lease moved after the last message": {func(f *api.NodeFence, s *Seen, now time.Time) {
+			still, since := stampOf(now.Add(-3*time.Second)), stampOf(now.Add(-2*time.Second))
+			s.Lease.Renewal, s.Dump.Last, f.Status.Lease.StillSince, f.Status.Kdump.Since = time.Second, now.Add(-4*time.Second), &still, since
+		}, None, api.Pending, ""},
+		"the Lease has missed one renewal": {func(f *api.NodeFence, s *Seen, now time.Time) {
+			s.Lease.Renewal = 4 * time.Minute
+		}, None, api.Pending, ""},
+		"nobody saw the Lease":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }, None, api.Pending, ""},
+		"the node counts as Ready": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, None, api.Recovering, ""},
+		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *Seen, _ time.Time) {
+			f.Spec.Trigger = requestSpec().Trigger
+			s.Node.Conditions[0].Status = "True"
+		}, None, api.Pending, ""},
+		"it is another node":    {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.UID = "uid-2" }, None, api.Recovering, ""},
+		"the node is gone":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node = Node{} }, None, api.Recovering, ""},
+		"there is a storm":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Storm = true }, None, api.Pending, ""},
+		"it is paused":          {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Paused = true }, None, api.Pending, ""},
+		"nobody saw the brakes": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{} }, None, api.Releasing, ""},
+		"a person ends it":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = &api.Request{By: "me"} }, None, api.Recovering, ""},
+		"a person confirms": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me"}}
+		}, None, api.Pending, "me says that the machine is off"},
+		"it was decided long ago": {func(f *api.NodeFence, _ *Seen, now time.Time) {
+			at := stampOf(now.Add(-2 * time.Minute))
+			f.Status.DecidedAt = &at
+		}, None, api.Pending, ""},
+		"its longest time is over": {func(f *api.NodeFence, _ *Seen, now time.Time) {
+			f.Status.Kdump.Since = stampOf(now.Add(-101 * time.Second))
+		}, None, api.Pending, "going on"},
+		"its pods were released":      {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Kdump.DoneAt = &at }, None, api.Pending, ""},
+		"nothing is left but disks":   {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left.Delete = nil }, None, api.Pending, "2 attachments wait until the machine is seen off"},
+		"nobody saw what is left":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left = nil }, None, api.Releasing, ""},
+		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
+		"storage is cut off too":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Isolation = cutSpec().Isolation }, None, api.Pending, ""},
+		"pods are left to the taint":  {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup.Strategy = api.CleanupOutOfService }, None, api.Pending, ""},
+		"nothing is to be released":   {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup.Strategy = api.CleanupNone }, None, api.Pending, ""},
+		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: time.Second}}
+			f.Spec.Policy.Conditions[0].For.Duration = time.Hour
+		}, None, api.Pending, ""},
+		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			one := int32(1)
+			f.Spec.Policy.Cleanup.DeletionsPerMinute = &one
+		}, DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
+		"one a minute, and one is gone": {func(f *api.NodeFence, _ *Seen, now time.Time) {
+			one, at := int32(1), stampOf(now.Add(-10*time.Second))
+			f.Spec.Policy.Cleanup.DeletionsPerMinute = &one
+			f.Status.Release.BatchAt, f.Status.Release.AskedAt, f.Status.Release.InMinute = &at, &at, 1
+		}, None, api.Releasing, "deletionsPerMinute is 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, seen, now := dumps()
+			c.change(f, &seen, now)
+			st, act := Decide(f, seen, now)
+			if act != c.act || st.Phase != c.phase || !strings.Contains(st.Message, c.words) {
+				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
+			}
+			if st.Phase != api.Releasing && st.Proof != nil {
+				t.Errorf("the proof outlives it: %+v", st.Proof)
+			}
+			if st.Placed.OutOfService || st.Release.StartedAt != nil || st.Power.CutByUs {
+				t.Errorf("more than pods: %+v %+v", st.Placed, st.Release)
+			}
+			if until := st.Release.NotAfter; act == DeletePods && (until == nil || until.After(seen.Dump.Last.Add(DumpValidity))) {
+				t.Errorf("it may be begun until %v", until)
+			}
+		})
+	}
+}
+
+// TestTheWayToADumpsRelease: from waiting, through the gate, and only with the taint
+// on the node.
+func TestTheWayToADumpsRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		act    Action
+		phase  api.Phase
+		why    api.Reason
+	}{
+		"it asks for a slot": {func(f *api.NodeFence, s *Seen) { s.Reserved = nil }, Reserve, api.Pending, api.KdumpHold},
+		"it has a slot":      {func(*api.NodeFence, *Seen) {}, None, api.Isolating, api.Admitted},
+		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
+			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
+		}, None, api.Pending, api.StormHold},
+		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Kdump.Proof = false }, None, api.Pending, api.KdumpHold},
+		"a dry run":                         {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, None, api.Pending, api.DryRunHold},
+		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
+		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
+		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},
+		"its power was cut before":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Power.CutByUs = api.Isolating, true }, None, api.Fencing, api.Isolated},
+		"work was released before": {func(f *api.NodeFence, _ *Seen) {
+			f.Status.Phase, f.Status.Release.StartedAt = api.Isolating, f.Status.OpenedAt
+		}, None, api.Fencing, api.Isolated},
+		"its pods were released: it waits on": {func(f *api.NodeFence, _ *Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, None, api.Pending, api.KdumpHold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, seen, now := dumps()
+			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpHold
+			c.change(f, &seen)
+			st, act := Decide(f, seen, now)
+			if act != c.act || st.Phase != c.phase || c.why != "" && st.Reason != c.why {
+				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
+			}
+		})
+	}
+}
+
+// TestNothingLaterReadsWhatADumpLeft: once power has taken over, a fence that released
+// pods during a dump decides as one that did not, in states of each phase that follows.
+func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
+	compared, n := map[api.Phase]int{}, 0
+	both := func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		switch n++; {
+		case n%16 > 0, f.Status.Phase == "", f.Status.Phase == api.Pending, f.Status.Phase == api.Isolating:
+			return Decide(f, s, now)
+		}
+		at := stampOf(walkStart)
+		with := func(proof bool, boot string, done *api.Time) (api.NodeFenceStatus, Action) {
+			g := *f
+			g.Status = *f.Status.DeepCopy()
+			r := *kdumpSpec().Policy.Kdump
+			r.Proof = proof
+			g.Spec.Policy.Kdump = &r
+			if g.Status.Kdump == nil {
+				g.Status.Kdump = &api.KdumpRecord{Since: at, LastSeen: at}
+			}
+			g.Status.Kdump.BootID, g.Status.Kdump.DoneAt = boot, done
+			st, act := Decide(&g, s, now)
+			if st.Kdump != nil {
+				st.Kdump.BootID, st.Kdump.DoneAt = "", nil
+			}
+			return st, act
+		}
+		st, act := with(false, "", nil)
+		for _, boot := range []string{"a", "b"} {
+			if got, does := with(true, boot, &at); does != act || !reflect.DeepEqual(got, st) {
+				t.Errorf("from %s: to %s (%s), action %q; without the dump to %s (%s), action %q", f.Status.Phase, got.Phase, got.Reason, does, st.Phase, st.Reason, act)
+			}
+		}
+		compared[f.Status.Phase]++
+		return Decide(f, s, now)
+	}
+	for _, from := range []struct {
+		spec api.NodeFenceSpec
+		most int
+	}{{kdumpSpec(), 200}, {walkSpec(), 1500}} {
+		w := newWalker(both)
+		w.live, w.levels, w.most = false, false, from.most
+		w.run(from.spec)
+	}
+	for _, p := range []api.Phase{api.Fencing, api.Releasing, api.PoweringOn, api.Recovering} {
+		if compared[p] == 0 {
+			t.Errorf("nothing was compared in %s", p)
+		}
+	}
+	t.Log(compared)
+}

@@ -1,0 +1,218 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What a walk adds for a dump that is a proof: the walk aside from waiting for it,
+// and back. It ends where power takes over: there nothing reads what is kept of it,
+// and such a fence is like any other that waits for a dump
+// (TestNothingLaterReadsWhatADumpLeft).
+
+func dumpProofSpec() api.NodeFenceSpec {
+	s := kdumpSpec()
+	r := *s.Policy.Kdump
+	r.Proof, r.FirstMessage.Duration, r.Longest.Duration = true, 0, 100*time.Second
+	s.Policy.Kdump = &r
+	return s
+}
+
+// mayProve: a dump may be a proof for this fence, as its policy really is.
+func (s state) mayProve() bool { return s.spec.Policy.Kdump != nil && s.spec.Policy.Kdump.Proof }
+
+// byDump: it releases pods for a dump now.
+func (s state) byDump() bool { return ByDump(&api.NodeFence{Spec: s.spec, Status: s.st}) }
+
+// proofKey is what such a fence reads besides.
+func (s state) proofKey(age func(*api.Time, ...time.Duration) string) string {
+	if !s.mayProve() {
+		return ""
+	}
+	moved, k := stampOf(s.sh.moved), api.KdumpRecord{}
+	if s.st.Kdump != nil {
+		k = *s.st.Kdump
+	}
+	key := fmt.Sprint("proof", k.BootID, s.sh.dumpBoot, k.DoneAt != nil, age(s.st.Lease.StillSince, 2*walkRenewal-1), age(&moved, 2*walkRenewal-1))
+	if s.st.Phase == api.Releasing {
+		key += fmt.Sprint(age(s.st.DecidedAt, DecisionValidity), age(s.sh.decided, DecisionValidity), age(s.st.Release.AskedAt, Poll-1))
+	}
+	return key
+}
+
+// proofLooks vary what is heard of a dump that may be a proof, and what is there
+// besides to be minded while it is.
+func proofLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
+	switch s.st.Phase {
+	case "", api.Pending, api.Isolating, api.Releasing:
+	default:
+		return
+	}
+	pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Detach: []Attachment{{Name: "v"}}}
+	dump := func(change func(*Seen, *Dump)) {
+		m := Dump{NodeUID: s.spec.NodeUID, BootID: "a", First: now.Add(-10 * time.Second), Last: now, Source: "10.0.0.1", Count: 2}
+		with(func(y *Seen) { y.Left = pods; change(y, &m); y.Dump = &m })
+	}
+	dump(func(*Seen, *Dump) {})
+	dump(func(_ *Seen, m *Dump) { m.First, m.Count = m.Last, 1 })
+	dump(func(_ *Seen, m *Dump) { m.BootID = "b" })
+	if s.st.Phase != api.Releasing {
+		dump(func(_ *Seen, m *Dump) { m.Last = now.Add(-9 * time.Second) })
+		return
+	}
+	if x.Node.Ready() || x.Lease.Renewed != s.sh.renewed || x.Node.BootID != "a" {
+		return // one of these alone is enough
+	}
+	dump(func(_ *Seen, m *Dump) { m.Last = now.Add(-DumpValidity - time.Second) })
+	dump(func(_ *Seen, m *Dump) { m.Last = now.Add(time.Hour) })
+	dump(func(_ *Seen, m *Dump) { m.NodeUID = "uid-2" })
+	dump(func(y *Seen, _ *Dump) { y.Lease.Exists = false })
+	dump(func(y *Seen, _ *Dump) { y.Node.UID = "uid-2" })
+	dump(func(y *Seen, _ *Dump) { y.Left = &Left{Attachments: 1} })
+	dump(func(y *Seen, _ *Dump) { y.Deleting = true })
+	for _, brake := range []Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+		dump(func(y *Seen, _ *Dump) { y.Brakes = brake })
+	}
+}
+
+// checkDumpProof holds what is released during a dump against S1, and that nothing
+// comes of it but that.
+func checkDumpProof(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if s.spec.Policy.Kdump == nil {
+		return
+	}
+	b, m := s.st, seen.Dump
+	if p := a.Proof; p != nil && p.Kind == api.ProofKdump {
+		say(s.mayProve(), "S1: a dump is a proof only where the policy opts in")
+		say(act != Release && act != Off && act != On && !a.Placed.OutOfService, "S1: for a dump nothing but pods is released")
+		say(a.SchemaVersion == api.Schema, "S21: an older nodefence leaves such a record alone")
+	}
+	if s.byDump() {
+		say(a.Phase == api.Releasing || a.Phase == api.Pending || a.Phase == api.Recovering, "S4: after a dump's release the machine is seen off like any other")
+		say(a.Phase == api.Releasing || a.Proof == nil, "S3: a dump's proof does not outlive its release")
+		say(a.Release.StartedAt == nil && !a.Power.CutByUs, "S25: a dump's release begins nothing that must run to its end")
+	}
+	if b.Phase == api.Releasing && a.Phase == api.Pending && a.Reason == api.KdumpHold {
+		say(a.DecidedAt == nil && a.GivenBack != nil, "kdump: no dump keeps a slot while it is only waited for")
+	}
+	if act != DeletePods {
+		return
+	}
+	until := a.Release.NotAfter
+	say(m != nil && m.NodeUID == f.Spec.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart, "S1: messages of this node's dump arrive")
+	say(m != nil && now.Sub(m.Last) <= DumpValidity && !m.Last.After(now.Add(Settle)) && until != nil && !until.After(m.Last.Add(DumpValidity)), "S3: each batch rests on a message that has just come")
+	say(m != nil && m.BootID == seen.Node.BootID && sh.dumpBoot == seen.Node.BootID, "S4: nothing is released after a reboot")
+	say(seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal, "S1: the Lease has stopped")
+	say(!sh.dumpRefuted(seen), "S3: a Lease that moved during the dump voids it")
+	say(seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID, "S6: the pods are of the node that was fenced")
+	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
+	say(now.Sub(sh.dumpSince) < f.Spec.Policy.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")
+	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
+	say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no release begins on an old decision")
+	say(a.Proof != nil && a.Proof.Kind == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.Generation == f.Spec.Generation &&
+		a.Proof.NodeUID == f.Spec.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
+	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")
+}
+
+// heard changes what a dump's proof rests on.
+func heard(change func(f *api.NodeFence, s *Seen, m *Dump, now time.Time)) decider {
+	return before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if s.Dump != nil {
+			m := *s.Dump
+			change(f, s, &m, now)
+			s.Dump = &m
+		}
+	})
+}
+
+// inDump does so while pods are released for a dump.
+func inDump(change func(f *api.NodeFence, s *Seen, m *Dump, now time.Time)) decider {
+	return heard(func(f *api.NodeFence, s *Seen, m *Dump, now time.Time) {
+		if ByDump(f) {
+			change(f, s, m, now)
+		}
+	})
+}
+
+// brokenOptIn is shown a policy that opts in where none does.
+var brokenOptIn = map[string]decider{
+	"takes a dump for a proof that nobody opted in to": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		r := *f.Spec.Policy.Kdump
+		r.Proof = true
+		f.Spec.Policy.Kdump = &r
+		comes := s.Dump != nil && s.Dump.NodeUID == f.Spec.NodeUID && s.Dump.Last.Equal(now)
+		if k := f.Status.Kdump; k != nil && (comes || f.Status.Phase == api.Isolating) {
+			k.BootID = s.Node.BootID
+			s.Dump = &Dump{NodeUID: f.Spec.NodeUID, BootID: k.BootID, First: now.Add(-dumpApart), Last: now, Count: 2}
+		}
+	}),
+}
+
+// brokenDumpProof are Decides that lack one guard of the proof each.
+var brokenDumpProof = map[string]decider{
+	"believes one message":                 heard(func(_ *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.Count, m.First = 2, m.Last.Add(-dumpApart) }),
+	"believes an old message":              inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
+	"believes a message of the future":     inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
+	"believes a message of another node":   inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.NodeUID = f.Spec.NodeUID }),
+	"does not look at the boot's messages": inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.BootID = f.Status.Kdump.BootID }),
+	"does not see the reboot after a dump": inDump(func(f *api.NodeFence, s *Seen, m *Dump, _ time.Time) { s.Node.BootID = m.BootID }),
+	"takes a later boot's dump for the one that it began with": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
+		f.Status.Kdump.BootID = s.Node.BootID
+	}),
+	"releases pods without a Lease that was seen": inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Lease.Exists = true }),
+	"releases pods against a Lease that moves": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, now time.Time) {
+		at := stampOf(now.Add(-time.Hour))
+		f.Status.Lease = api.LeaseRecord{Renewed: s.Lease.Renewed, StillSince: &at}
+	}),
+	"releases pods of a dumping node that counts as Ready": inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
+		s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+	}),
+	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Spec.NodeUID }),
+	"does not see the brakes during a dump":     inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Brakes = Brakes{Looked: true} }),
+	"does not hear the end during a dump":       inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Deleting = false }),
+	"releases pods on an old decision": inDump(func(f *api.NodeFence, _ *Seen, _ *Dump, now time.Time) {
+		at := stampOf(now)
+		f.Status.DecidedAt = &at
+	}),
+	"releases pods during a dump for ever": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, now time.Time) {
+		if k, l := f.Status.Kdump, f.Status.Lease; s.Lease.Renewed == l.Renewed && !l.StillSince.After(k.Since.Time) {
+			k.Since = stampOf(now.Add(-time.Millisecond))
+		}
+	}),
+	"lets a dump's batch be begun at any time": after(func(st *api.NodeFenceStatus, act Action, now time.Time) {
+		if act == DeletePods {
+			late := stampOf(now.Add(time.Hour))
+			st.Release.NotAfter = &late
+		}
+	}),
+	"sets the taint for a dump": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if act == DeletePods {
+			act = Release
+		}
+		return st, act
+	},
+	"takes a dump's release for one of a machine that is off": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		if ByDump(f) && s.Dump != nil {
+			g := *f
+			p := *f.Status.Proof
+			g.Status = *f.Status.DeepCopy()
+			p.Kind = api.ProofSeenOff
+			g.Status.Proof = &p
+			st, act := Decide(&g, s, now)
+			if st.Proof != nil {
+				st.Proof.Kind = api.ProofKdump
+			}
+			return st, act
+		}
+		return Decide(f, s, now)
+	},
+	"keeps its slot while it waits for a dump": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Phase == api.Pending && st.GivenBack != nil {
+			st.GivenBack = nil
+		}
+	}),
+	"is open to an older nodefence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.SchemaVersion = api.SchemaPlain }),
+}
