@@ -36,21 +36,24 @@ type removal struct {
 func (w *world) startWatched() *removals {
 	w.t.Helper()
 	r := &removals{}
-	w.start(func(o *local.Options) {
-		o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTrip(func(req *http.Request) (*http.Response, error) {
-				at := time.Now()
-				resp, err := next.RoundTrip(req)
-				if err == nil && (req.Method == http.MethodDelete || strings.HasSuffix(req.URL.Path, "/eviction")) {
-					r.mu.Lock()
-					r.all = append(r.all, removal{req.URL.Path, at, resp.StatusCode})
-					r.mu.Unlock()
-				}
-				return resp, err
-			})
+	w.start(r.watch)
+	return r
+}
+
+// watch has what a nodefence asks of the API server pass by.
+func (r *removals) watch(o *local.Options) {
+	o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			at := time.Now()
+			resp, err := next.RoundTrip(req)
+			if err == nil && (req.Method == http.MethodDelete || strings.HasSuffix(req.URL.Path, "/eviction")) {
+				r.mu.Lock()
+				r.all = append(r.all, removal{req.URL.Path, at, resp.StatusCode})
+				r.mu.Unlock()
+			}
+			return resp, err
 		})
 	})
-	return r
 }
 
 // of are the removals that were granted, of objects of this kind.
