@@ -4,28 +4,19 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	"github.com/kelseyhightower/envconfig"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
 
-	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
-	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/apiserver"
+	"github.com/nodefence/nodefence/sources/program"
 )
 
 const usage = `nodefence-source watches a cluster's nodes, their Leases and the NodeFences, and
@@ -74,30 +65,14 @@ type settings struct {
 	Identity   string        `envconfig:"POD_NAME"`
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx, os.Args[1:], os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "nodefence-source: %v\n", err)
-		os.Exit(1)
-	}
-}
+const name = "nodefence-source"
+
+func main() { program.Main(name, start) }
 
 func start(ctx context.Context, args []string, out io.Writer) error {
-	fs := flag.NewFlagSet("nodefence-source", flag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { fmt.Fprint(out, usage) }
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
-	}
 	var s settings
-	if err := envconfig.Process("", &s); err != nil {
-		return fmt.Errorf("read the environment: %w", err)
+	if helped, err := program.Read(name, usage, args, out, &s); helped || err != nil {
+		return err
 	}
 	sender, err := s.sender(ctx)
 	if err != nil {
@@ -115,33 +90,20 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.S
 	if err != nil {
 		return err
 	}
-	if s.Cluster == "" {
-		if s.Cluster, err = client.ClusterID(ctx); err != nil {
-			return err
-		}
+	source, cluster, err := program.Source(ctx, client, s.Cluster)
+	if err != nil {
+		return err
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg := program.Registry()
 	src, err := apiserver.New(apiserver.Options{
-		Config: cfg, Client: client, Sender: sender, Logger: log, Source: events.SourceOf(s.Cluster),
+		Config: cfg, Client: client, Sender: sender, Logger: log, Source: source,
 		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: s.CheckEvery,
 	})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	mux := run.Mux(nil, run.Probes{
-		Ready:   func(context.Context) error { return src.Ready() },
-		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
-	})
-	log.Info("running", "cluster", s.Cluster, "sink", fmt.Sprint(sender), "listen", s.Listen)
-	ended := make(chan error, 2)
-	go func() { ended <- run.Serve(ctx, s.Listen, mux) }()
-	go func() { ended <- src.Run(ctx) }()
-	first := <-ended
-	stop() // one without the other is of no use
-	return errors.Join(unlessCanceled(first), unlessCanceled(<-ended))
+	log.Info("running", "cluster", cluster, "sink", fmt.Sprint(sender), "listen", s.Listen)
+	return program.Serve(ctx, s.Listen, reg, src.Ready, src.Run)
 }
 
 func identity(s settings) string {
@@ -150,14 +112,7 @@ func identity(s settings) string {
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		host = "nodefence-source"
+		host = name
 	}
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
-}
-
-func unlessCanceled(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }

@@ -3,28 +3,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/kelseyhightower/envconfig"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
 
-	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
-	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/kdump"
+	"github.com/nodefence/nodefence/sources/program"
 )
 
 const usage = `nodefence-kdump hears what machines send while they write the memory of their
@@ -60,30 +50,14 @@ type settings struct {
 	Listen     string `envconfig:"LISTEN" default:":8080"`
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx, os.Args[1:], os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "nodefence-kdump: %v\n", err)
-		os.Exit(1)
-	}
-}
+const name = "nodefence-kdump"
+
+func main() { program.Main(name, start) }
 
 func start(ctx context.Context, args []string, out io.Writer) error {
-	fs := flag.NewFlagSet("nodefence-kdump", flag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { fmt.Fprint(out, usage) }
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
-	}
 	var s settings
-	if err := envconfig.Process("", &s); err != nil {
-		return fmt.Errorf("read the environment: %w", err)
+	if helped, err := program.Read(name, usage, args, out, &s); helped || err != nil {
+		return err
 	}
 	o := kdump.Options{Log: slog.New(slog.NewJSONHandler(out, nil))}
 	if s.Sink != "" {
@@ -106,14 +80,12 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, o kdump.Options) e
 	if err != nil {
 		return err
 	}
-	if s.Cluster == "" {
-		if s.Cluster, err = client.ClusterID(ctx); err != nil {
-			return err
-		}
+	source, cluster, err := program.Source(ctx, client, s.Cluster)
+	if err != nil {
+		return err
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	o.Cluster, o.Source, o.Registerer = client, events.SourceOf(s.Cluster), reg
+	reg := program.Registry()
+	o.Cluster, o.Source, o.Registerer = client, source, reg
 	l, err := kdump.New(o)
 	if err != nil {
 		return err
@@ -122,24 +94,6 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, o kdump.Options) e
 	if err != nil {
 		return fmt.Errorf("hear messages at NODEFENCE_KDUMP: %w", err)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	mux := run.Mux(nil, run.Probes{
-		Ready:   func(context.Context) error { return l.Ready() },
-		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
-	})
-	o.Log.Info("running", "cluster", s.Cluster, "kdump", conn.LocalAddr().String(), "listen", s.Listen)
-	ended := make(chan error, 2)
-	go func() { ended <- run.Serve(ctx, s.Listen, mux) }()
-	go func() { ended <- l.Run(ctx, conn) }()
-	first := <-ended
-	stop() // one without the other is of no use
-	return errors.Join(unlessCanceled(first), unlessCanceled(<-ended))
-}
-
-func unlessCanceled(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	o.Log.Info("running", "cluster", cluster, "kdump", conn.LocalAddr().String(), "listen", s.Listen)
+	return program.Serve(ctx, s.Listen, reg, l.Ready, func(ctx context.Context) error { return l.Run(ctx, conn) })
 }

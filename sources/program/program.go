@@ -1,0 +1,94 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kelseyhightower/envconfig"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Main runs a program until it ends or a signal tells it to.
+func Main(name string, start func(ctx context.Context, args []string, out io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := start(ctx, os.Args[1:], os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// Read reads the settings of a program that takes no arguments from its environment.
+// Helped: it was asked for help, and has given it.
+func Read(name, usage string, args []string, out io.Writer, settings any) (helped bool, err error) {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { fmt.Fprint(out, usage) }
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return true, nil
+	case err != nil:
+		return false, err
+	case fs.NArg() > 0:
+		return false, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	}
+	if err := envconfig.Process("", settings); err != nil {
+		return false, fmt.Errorf("read the environment: %w", err)
+	}
+	return false, nil
+}
+
+// Source is in whose name a program's events are sent: of the cluster that it was told
+// of, or of the one that it reaches.
+func Source(ctx context.Context, client *kube.Client, cluster string) (events.Source, string, error) {
+	if cluster == "" {
+		var err error
+		if cluster, err = client.ClusterID(ctx); err != nil {
+			return "", "", err
+		}
+	}
+	return events.SourceOf(cluster), cluster, nil
+}
+
+// Registry is one with what each process tells of itself.
+func Registry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return reg
+}
+
+// Serve runs a source beside its /healthz, /readyz and /metrics, until ctx or one of
+// the two ends.
+func Serve(ctx context.Context, listen string, reg *prometheus.Registry, ready func() error, source func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	mux := run.Mux(nil, run.Probes{
+		Ready:   func(context.Context) error { return ready() },
+		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+	})
+	ended := make(chan error, 2)
+	go func() { ended <- run.Serve(ctx, listen, mux) }()
+	go func() { ended <- source(ctx) }()
+	first := <-ended
+	stop() // one without the other is of no use
+	return errors.Join(unlessCanceled(first), unlessCanceled(<-ended))
+}
+
+func unlessCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
