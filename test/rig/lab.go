@@ -121,6 +121,19 @@ func (l *Lab) Node(node, verb string) error {
 	return err
 }
 
+// Snapshot saves what the cluster holds to a file.
+func (l *Lab) Snapshot(file string) error {
+	_, err := l.run("snapshot", file)
+	return err
+}
+
+// Restore takes the cluster, and nothing else, back to a snapshot, and returns when
+// its API server answers again.
+func (l *Lab) Restore(file string) error {
+	_, err := l.run("restore", file)
+	return err
+}
+
 // Fault spoils a machine's BMC.
 func (l *Lab) Fault(node, fault string) error {
 	_, err := l.run("bmc", node, "fault", fault)

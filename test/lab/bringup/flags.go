@@ -31,11 +31,17 @@ type etcdConfig struct {
 // inheritedFD is the first that a child finds after its standard ones.
 const inheritedFD = 3
 
-func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) (string, error) {
+// controlPlaneFile is that configuration.
+func controlPlaneFile(dir labdir.Dir) string { return dir.File("controlplane.json") }
+
+// etcdFolder is where etcd keeps its data.
+func etcdFolder(dir labdir.Dir) string { return dir.File("etcd") }
+
+func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) error {
 	keys := keyFolder(dir)
 	config := controlPlaneConfig{
 		Etcd: etcdConfig{
-			DataDir:      dir.File("etcd"),
+			DataDir:      etcdFolder(dir),
 			ClientSocket: dir.File("etcd.sock"),
 			PeerSocket:   dir.File("peer.sock"),
 			Fsync:        options.Fsync,
@@ -46,8 +52,7 @@ func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) (string,
 		ControllerManager: controllerManagerFlags(dir, keys, options),
 		Scheduler:         schedulerFlags(keys),
 	}
-	path := dir.File("controlplane.json")
-	return path, writeJSON(path, config)
+	return writeJSON(controlPlaneFile(dir), config)
 }
 
 func apiServerFlags(dir labdir.Dir, keys keys, options Options, port int) []string {

@@ -107,7 +107,7 @@ func summary(record labdir.Record) Status {
 	case !record.Ready && record.Starter.Alive():
 		status.State = StateStarting
 	case !record.Ready:
-		status.problem("\"up\" died before the lab was ready; end it with \"down --name %s\"", record.Name)
+		status.problem("\"up\" or \"restore\" died before the lab was ready; end it with \"down --name %s\"", record.Name)
 	}
 	return status
 }

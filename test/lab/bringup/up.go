@@ -109,11 +109,14 @@ func (s *starting) startControlPlane(kube string) error {
 	if err := pki.Write(keyFolder(s.dir).dir, s.record.Server, users(s.dir)); err != nil {
 		return err
 	}
-	config, err := writeControlPlaneConfig(s.dir, s.options, port)
-	if err != nil {
+	if err := writeControlPlaneConfig(s.dir, s.options, port); err != nil {
 		return err
 	}
-	return s.start(ControlPlane, process.Spec{Path: kube, Args: []string{"all", config}, Inherit: []*os.File{socket}})
+	return s.runControlPlane(kube, socket)
+}
+
+func (s *starting) runControlPlane(kube string, socket *os.File) error {
+	return s.start(ControlPlane, process.Spec{Path: kube, Args: []string{"all", controlPlaneFile(s.dir)}, Inherit: []*os.File{socket}})
 }
 
 func (s *starting) startMachines() error {
@@ -136,7 +139,7 @@ func (s *starting) start(name string, spec process.Spec) error {
 	if err != nil {
 		return err
 	}
-	s.record.Processes = append(s.record.Processes, labdir.Process{Name: name, ID: started.ID, Log: spec.Log})
+	s.record.Set(labdir.Process{Name: name, ID: started.ID, Log: spec.Log})
 	go func() {
 		err := <-started.Ended
 		s.ended <- fmt.Errorf("%s ended early (%v), its log ends with:\n%s", name, err, tail(spec.Log))

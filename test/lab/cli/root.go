@@ -57,7 +57,7 @@ whole; writers: a volume had two); 2 the command failed.`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBuild(), newMachines())
+	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newSnapshot(), newRestore(), newBuild(), newMachines())
 	return root
 }
 

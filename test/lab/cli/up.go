@@ -84,7 +84,7 @@ func lookFor(name string) error {
 		return err
 	}
 	for _, p := range record.Processes {
-		if !p.ID.Alive() {
+		if !p.ID.Alive() && record.Ready { // or it is being restored
 			return fmt.Errorf("%s has ended by itself", p.Name)
 		}
 	}

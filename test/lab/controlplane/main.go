@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,6 +24,8 @@ const usage = `usage: kube COMMAND
 
   all FILE                  the four parts in one process, configured by a JSON file
   etcd FILE                 etcd alone, configured by the same file
+  snapshot FILE TO          save what the running etcd of that configuration holds
+  restore FILE FROM FOLDER  unpack such a snapshot into a new data folder for it
   kube-apiserver            as upstream, with upstream's flags
   kube-controller-manager   as upstream, with upstream's flags
   kube-scheduler            as upstream, with upstream's flags
@@ -41,14 +42,24 @@ var upstream = map[string]func() *cobra.Command{
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 }
 
-var ours = map[string]func(context.Context, Config) error{
-	"all":  runAll,
-	"etcd": runEtcd,
+// ours take the configuration file and so many more arguments.
+var ours = map[string]struct {
+	more int
+	run  func(context.Context, Config, []string) error
+}{
+	"all":  {0, func(ctx context.Context, cfg Config, _ []string) error { return runAll(ctx, cfg) }},
+	"etcd": {0, func(ctx context.Context, cfg Config, _ []string) error { return runEtcd(ctx, cfg) }},
+	"snapshot": {1, func(ctx context.Context, cfg Config, args []string) error {
+		return saveSnapshot(ctx, cfg.Etcd, args[0])
+	}},
+	"restore": {2, func(_ context.Context, cfg Config, args []string) error {
+		return unpackSnapshot(cfg.Etcd, args[0], args[1])
+	}},
 }
 
 func main() {
 	args := os.Args
-	if name := filepath.Base(args[0]); upstream[name] == nil && ours[name] == nil {
+	if name := filepath.Base(args[0]); upstream[name] == nil && ours[name].run == nil {
 		args = args[1:]
 	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || args[0] == "help" {
@@ -77,11 +88,11 @@ func run(name string, args []string) int {
 
 func runOurs(name string, args []string) error {
 	command := ours[name]
-	if command == nil {
+	if command.run == nil {
 		return fmt.Errorf("unknown command\n%s", usage)
 	}
-	if len(args) != 1 {
-		return errors.New("give one argument, the configuration file")
+	if len(args) != 1+command.more {
+		return fmt.Errorf("give %d arguments, the first of them the configuration file\n%s", 1+command.more, usage)
 	}
 	cfg, err := readConfig(args[0])
 	if err != nil {
@@ -89,5 +100,5 @@ func runOurs(name string, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return command(ctx, cfg)
+	return command.run(ctx, cfg, args[1:])
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nodefence/nodefence/test/lab/process"
@@ -25,7 +26,8 @@ type Dir struct{ Path string }
 type Record struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ready is false as long as Starter is at work, or if it died at it.
+	// Ready is false as long as Starter is at work, be it to start the lab or to
+	// restore it, or if it died at it.
 	Ready      bool       `json:"ready"`
 	Starter    process.ID `json:"starter"`
 	Server     string     `json:"server,omitempty"`
@@ -40,6 +42,15 @@ type Process struct {
 	Name string     `json:"name"`
 	ID   process.ID `json:"id"`
 	Log  string     `json:"log"`
+}
+
+// Set records a process, in the place of an earlier one of its name.
+func (r *Record) Set(p Process) {
+	if i := slices.IndexFunc(r.Processes, func(old Process) bool { return old.Name == p.Name }); i >= 0 {
+		r.Processes[i] = p
+		return
+	}
+	r.Processes = append(r.Processes, p)
 }
 
 // InUse says if anything of the lab still runs, or is still being started.

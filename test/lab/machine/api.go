@@ -63,6 +63,13 @@ func (l *lab) handler() http.Handler {
 	mux.HandleFunc("POST /v1/nodes/{node}/{verb}", l.withNode(func(n *node, r *http.Request) (any, error) {
 		return struct{}{}, n.do(r.PathValue("verb"))
 	}))
+	mux.HandleFunc("POST /v1/relist", func(w http.ResponseWriter, _ *http.Request) {
+		if err := l.relist(); err != nil {
+			refuse(w, http.StatusInternalServerError, err)
+			return
+		}
+		answer(w, http.StatusOK, struct{}{})
+	})
 	mux.HandleFunc("POST /v1/bmc/{node}/fault", l.withNode(setFault))
 	mux.HandleFunc("GET /v1/bmc/{node}/log", l.withNode(func(n *node, r *http.Request) (any, error) {
 		return n.controller(r.PathValue("node")).Log(), nil

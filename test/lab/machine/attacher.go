@@ -22,7 +22,7 @@ const (
 // controller manager decides both. Storage does not cut off a machine that
 // still writes: whether that happens is what the writers' record is for.
 func (c *cluster) handleAttachment(ctx context.Context, name string) (time.Duration, error) {
-	attachment, err := c.attach.Get(name)
+	attachment, err := c.see().attach.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && attachment.Spec.Attacher != driver {
 		return 0, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -18,16 +19,22 @@ import (
 
 const userAgent = "kubelet/" + kubeletVersion + " (linux/amd64) nodefence-lab"
 
-// cluster is what all machines share: one connection, and one watch per kind.
+// cluster is what all machines share: one connection, and one view.
 // A machine that is cut off must not look at it, see kernel.online.
 type cluster struct {
-	client  kubernetes.Interface
+	client kubernetes.Interface
+	now    atomic.Pointer[view]
+}
+
+// view is one watch per kind.
+type view struct {
 	shared  informers.SharedInformerFactory
 	pods    cache.SharedIndexInformer
 	nodes   corelisters.NodeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	volumes corelisters.PersistentVolumeLister
 	attach  storagelisters.VolumeAttachmentLister
+	stop    context.CancelFunc
 }
 
 func connect(kubeconfig string) (kubernetes.Interface, error) {
@@ -49,10 +56,30 @@ func connect(kubeconfig string) (kubernetes.Interface, error) {
 
 const podsByNode = "node"
 
-func newCluster(client kubernetes.Interface) (*cluster, error) {
+// see is what is known of the cluster now.
+func (c *cluster) see() *view { return c.now.Load() }
+
+// watch begins to watch, or begins anew: what was known before counts until all is
+// read. Then whoever subscribes is told of all that there is.
+func (c *cluster) watch(ctx context.Context, subscribe func(*view) error) error {
+	v, err := newView(c.client)
+	if err != nil {
+		return err
+	}
+	ctx, v.stop = context.WithCancel(ctx)
+	if err := v.start(ctx); err != nil {
+		v.stop()
+		return err
+	}
+	if old := c.now.Swap(v); old != nil {
+		old.stop()
+	}
+	return subscribe(v)
+}
+
+func newView(client kubernetes.Interface) (*view, error) {
 	shared := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
-	c := &cluster{
-		client:  client,
+	v := &view{
 		shared:  shared,
 		pods:    shared.Core().V1().Pods().Informer(),
 		nodes:   shared.Core().V1().Nodes().Lister(),
@@ -60,13 +87,13 @@ func newCluster(client kubernetes.Interface) (*cluster, error) {
 		volumes: shared.Core().V1().PersistentVolumes().Lister(),
 		attach:  shared.Storage().V1().VolumeAttachments().Lister(),
 	}
-	err := c.pods.AddIndexers(cache.Indexers{podsByNode: func(object any) ([]string, error) {
+	err := v.pods.AddIndexers(cache.Indexers{podsByNode: func(object any) ([]string, error) {
 		return []string{object.(*corev1.Pod).Spec.NodeName}, nil
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("index pods: %w", err)
 	}
-	return c, nil
+	return v, nil
 }
 
 // slim drops what takes most of the memory and is of no use here.
@@ -78,9 +105,9 @@ func slim(object any) (any, error) {
 }
 
 // start returns when all caches are filled.
-func (c *cluster) start(ctx context.Context) error {
-	c.shared.Start(ctx.Done())
-	for kind, synced := range c.shared.WaitForCacheSync(ctx.Done()) {
+func (v *view) start(ctx context.Context) error {
+	v.shared.Start(ctx.Done())
+	for kind, synced := range v.shared.WaitForCacheSync(ctx.Done()) {
 		if !synced {
 			return errors.Join(fmt.Errorf("watch %s: not synced", kind), ctx.Err())
 		}
@@ -90,7 +117,7 @@ func (c *cluster) start(ctx context.Context) error {
 
 // podsOn returns the pods bound to a node. They are shared: copy to change.
 func (c *cluster) podsOn(node string) ([]*corev1.Pod, error) {
-	objects, err := c.pods.GetIndexer().ByIndex(podsByNode, node)
+	objects, err := c.see().pods.GetIndexer().ByIndex(podsByNode, node)
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s: %w", node, err)
 	}
@@ -102,12 +129,12 @@ func (c *cluster) podsOn(node string) ([]*corev1.Pod, error) {
 }
 
 func (c *cluster) ready(node string) bool {
-	n, err := c.nodes.Get(node)
+	n, err := c.see().nodes.Get(node)
 	return err == nil && nodeReady(n)
 }
 
 // onChange has wake called with the name of each node that a change concerns.
-func (c *cluster) onChange(wake func(node string)) error {
+func (v *view) onChange(wake func(node string)) error {
 	handle := func(concerns func(old, new any) string) cache.ResourceEventHandler {
 		call := func(old, new any) {
 			if node := concerns(old, new); node != "" {
@@ -125,11 +152,11 @@ func (c *cluster) onChange(wake func(node string)) error {
 			},
 		}
 	}
-	_, podErr := c.pods.AddEventHandler(handle(func(_, pod any) string { return pod.(*corev1.Pod).Spec.NodeName }))
-	_, attachErr := c.shared.Storage().V1().VolumeAttachments().Informer().AddEventHandler(handle(func(_, attachment any) string {
+	_, podErr := v.pods.AddEventHandler(handle(func(_, pod any) string { return pod.(*corev1.Pod).Spec.NodeName }))
+	_, attachErr := v.shared.Storage().V1().VolumeAttachments().Informer().AddEventHandler(handle(func(_, attachment any) string {
 		return attachment.(*storagev1.VolumeAttachment).Spec.NodeName
 	}))
-	_, nodeErr := c.shared.Core().V1().Nodes().Informer().AddEventHandler(handle(attachedChanged))
+	_, nodeErr := v.shared.Core().V1().Nodes().Informer().AddEventHandler(handle(attachedChanged))
 	if err := errors.Join(podErr, attachErr, nodeErr); err != nil {
 		return fmt.Errorf("watch for changes: %w", err)
 	}

@@ -105,7 +105,7 @@ func (k *kubelet) conditions(ready bool) []corev1.NodeCondition {
 
 // since keeps the time of a transition that the cluster knows already.
 func (k *kubelet) since(kind corev1.NodeConditionType, status corev1.ConditionStatus, now metav1.Time) metav1.Time {
-	if node, err := k.cluster.nodes.Get(k.machine.name); err == nil {
+	if node, err := k.cluster.see().nodes.Get(k.machine.name); err == nil {
 		if c := nodeCondition(node, kind); c != nil && c.Status == status {
 			return c.LastTransitionTime
 		}

@@ -20,7 +20,7 @@ func (c *cluster) handleClaim(ctx context.Context, key string) (time.Duration, e
 	if err != nil {
 		return 0, fmt.Errorf("split key: %w", err)
 	}
-	claim, err := c.claims.PersistentVolumeClaims(namespace).Get(name)
+	claim, err := c.see().claims.PersistentVolumeClaims(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		return 0, nil
 	}
@@ -62,7 +62,7 @@ func volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 
 // handleVolume deletes a volume that its claim has left behind, once detached.
 func (c *cluster) handleVolume(ctx context.Context, name string) (time.Duration, error) {
-	v, err := c.volumes.Get(name)
+	v, err := c.see().volumes.Get(name)
 	if apierrors.IsNotFound(err) {
 		return 0, nil
 	}
@@ -72,7 +72,7 @@ func (c *cluster) handleVolume(ctx context.Context, name string) (time.Duration,
 	if v.Annotations[annotationProvisioner] != driver || v.Status.Phase != corev1.VolumeReleased || v.DeletionTimestamp != nil {
 		return 0, nil
 	}
-	attachments, err := c.attach.List(labels.Everything())
+	attachments, err := c.see().attach.List(labels.Everything())
 	if err != nil {
 		return 0, fmt.Errorf("list attachments: %w", err)
 	}

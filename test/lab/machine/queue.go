@@ -19,11 +19,15 @@ type queue struct {
 	handle func(ctx context.Context, key string) (again time.Duration, err error)
 }
 
-func newQueue(name string, informer cache.SharedIndexInformer, handle func(context.Context, string) (time.Duration, error)) (*queue, error) {
-	q := &queue{
+func newQueue(name string, handle func(context.Context, string) (time.Duration, error)) *queue {
+	return &queue{
 		name: name, handle: handle,
 		keys: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
 	}
+}
+
+// hear takes what an informer tells.
+func (q *queue) hear(informer cache.SharedIndexInformer) error {
 	add := func(object any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
 			q.keys.Add(key)
@@ -34,7 +38,7 @@ func newQueue(name string, informer cache.SharedIndexInformer, handle func(conte
 		UpdateFunc: func(_, object any) { add(object) },
 		DeleteFunc: add,
 	})
-	return q, err
+	return err
 }
 
 // run returns when ctx has ended.

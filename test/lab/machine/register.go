@@ -67,7 +67,7 @@ func (k *kubelet) reportNode(ctx context.Context) error {
 
 // contradicted is whether somebody else has written what isn't so.
 func (k *kubelet) contradicted() bool {
-	node, err := k.cluster.nodes.Get(k.machine.name)
+	node, err := k.cluster.see().nodes.Get(k.machine.name)
 	if err != nil || node.ResourceVersion == k.reported.seen {
 		return false
 	}
@@ -76,7 +76,7 @@ func (k *kubelet) contradicted() bool {
 
 func (k *kubelet) patchNode(ctx context.Context, ready bool, inUse []corev1.UniqueVolumeName) error {
 	seen := ""
-	if node, err := k.cluster.nodes.Get(k.machine.name); err == nil {
+	if node, err := k.cluster.see().nodes.Get(k.machine.name); err == nil {
 		seen = node.ResourceVersion
 	}
 	patch, err := nodePatch(k.nodeStatus(ready, inUse))

@@ -67,6 +67,8 @@ type lab struct {
 	names   []string
 	nodes   map[string]*node
 	wg      sync.WaitGroup
+	// relist has all machines read the cluster anew.
+	relist func() error
 }
 
 // node is a machine with its BMC.
@@ -92,10 +94,7 @@ func Run(ctx context.Context, config Config) error {
 	if err := registerStorage(ctx, client); err != nil {
 		return err
 	}
-	l := &lab{config: config.withDefaults(), ledger: writers.New(journal, time.Now), nodes: map[string]*node{}}
-	if l.cluster, err = newCluster(client); err != nil {
-		return err
-	}
+	l := &lab{config: config.withDefaults(), cluster: &cluster{client: client}, ledger: writers.New(journal, time.Now), nodes: map[string]*node{}}
 	ctx, cancel := context.WithCancel(ctx)
 	err = l.run(ctx)
 	cancel()
@@ -127,24 +126,36 @@ func (l *lab) run(ctx context.Context) error {
 }
 
 func (l *lab) watch(ctx context.Context) error {
-	attachments, err1 := newQueue("attachments", l.cluster.shared.Storage().V1().VolumeAttachments().Informer(), l.cluster.handleAttachment)
-	claims, err2 := newQueue("claims", l.cluster.shared.Core().V1().PersistentVolumeClaims().Informer(), l.cluster.handleClaim)
-	volumes, err3 := newQueue("volumes", l.cluster.shared.Core().V1().PersistentVolumes().Informer(), l.cluster.handleVolume)
-	err4 := l.cluster.onChange(func(name string) {
-		if n := l.nodes[name]; n != nil {
-			n.wake()
-		}
-	})
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return fmt.Errorf("watch cluster: %w", err)
+	c := l.cluster
+	attachments, claims, volumes := newQueue("attachments", c.handleAttachment), newQueue("claims", c.handleClaim), newQueue("volumes", c.handleVolume)
+	subscribe := func(v *view) error {
+		core := v.shared.Core().V1()
+		return errors.Join(
+			attachments.hear(v.shared.Storage().V1().VolumeAttachments().Informer()), claims.hear(core.PersistentVolumeClaims().Informer()),
+			volumes.hear(core.PersistentVolumes().Informer()), v.onChange(l.wake))
 	}
-	if err := l.cluster.start(ctx); err != nil {
+	l.relist = func() error {
+		if err := c.watch(ctx, subscribe); err != nil {
+			return fmt.Errorf("watch cluster: %w", err)
+		}
+		for _, name := range l.names {
+			l.wake(name) // of what is gone nobody tells
+		}
+		return nil
+	}
+	if err := l.relist(); err != nil {
 		return err
 	}
 	for _, q := range []*queue{attachments, claims, volumes} {
 		l.wg.Go(func() { q.run(ctx, l.wg.Go) })
 	}
 	return nil
+}
+
+func (l *lab) wake(name string) {
+	if n := l.nodes[name]; n != nil {
+		n.wake()
+	}
 }
 
 // build makes a machine, switched off.

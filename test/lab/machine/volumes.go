@@ -51,11 +51,11 @@ func claimOf(pod *corev1.Pod, v corev1.Volume) (claim string, readOnly bool) {
 }
 
 func (k *kubelet) volumeOf(namespace, claim string) *corev1.PersistentVolume {
-	c, err := k.cluster.claims.PersistentVolumeClaims(namespace).Get(claim)
+	c, err := k.cluster.see().claims.PersistentVolumeClaims(namespace).Get(claim)
 	if err != nil || c.Spec.VolumeName == "" {
 		return nil
 	}
-	object, err := k.cluster.volumes.Get(c.Spec.VolumeName)
+	object, err := k.cluster.see().volumes.Get(c.Spec.VolumeName)
 	if err != nil {
 		return nil
 	}
@@ -74,11 +74,11 @@ func (k *kubelet) mountable(local *localPod) bool {
 }
 
 func (k *kubelet) attached(v volume) bool {
-	node, err := k.cluster.nodes.Get(k.machine.name)
+	node, err := k.cluster.see().nodes.Get(k.machine.name)
 	if err != nil || !slices.ContainsFunc(node.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == v.uniqueName() }) {
 		return false
 	}
-	attachments, err := k.cluster.attach.List(labels.Everything())
+	attachments, err := k.cluster.see().attach.List(labels.Everything())
 	if err != nil {
 		return false
 	}

@@ -40,6 +40,11 @@ func (c *Client) Do(ctx context.Context, node, verb string) error {
 	return c.do(ctx, http.MethodPost, "/v1/nodes/"+url.PathEscape(node)+"/"+url.PathEscape(verb), nil, nil)
 }
 
+// Relist has all machines read the cluster anew, as if their kubelets were started again.
+func (c *Client) Relist(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/v1/relist", nil, nil)
+}
+
 // SetFault makes a node's BMC misbehave, or stop that.
 func (c *Client) SetFault(ctx context.Context, node, fault string) error {
 	body := map[string]string{"fault": fault}
