@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The API server's etcd is taken back to an older snapshot; machines and BMCs are not.
+// What ran on the nodes before is bound to them again then, by the restore and not by
+// a fence, so that who writes where says nothing here.
+
+// TestARestoreHoldsWhatIsNew: a fence has begun and ended since the snapshot, of which
+// nobody knows any more. A node that dies then is held, everybody is told, and nothing
+// goes on until a person confirms in their own name (S16, S20, S28).
+func TestARestoreHoldsWhatIsNew(t *testing.T) {
+	w := newWorld(t, 4, quick)
+	w.start(nil)
+	first := w.database(1)
+	must(t, w.Apply(w.ctx, confirmers))
+	backup := w.snapshot()
+	w.node(first, "crash")
+	now := w.moved("db-0", first)
+	w.phase(first, api.Finished)
+	w.words(first, "off on")
+	w.oneWriter()
+
+	must(t, w.Lab.Restore(backup))
+	second := w.besides(4, first, now)
+	w.node(second, "crash")
+	says := w.wentBack()
+	w.unready(second)
+	w.held(second, api.WentBackHold)
+	w.event("NodeFence", second, api.WentBackHold, says)
+	w.event("Node", second, api.WentBackHold, says)
+	w.disallowed(api.WentBackHold, says)
+	w.words(second, "")
+	w.unmarked(second)
+	if f, err := w.Fences.Fence(w.ctx, first); err != nil || f != nil {
+		t.Errorf("a fence that nobody knows of: %+v, %v", f, err)
+	}
+
+	w.confirmRestore()
+	w.phase(second, api.Finished)
+	w.words(second, "off on")
+	w.words(first, "off on")
+	w.unmarked(second)
+	must(t, w.Ready(w.ctx, first, corev1.ConditionTrue))
+}
+
+// TestARestoreSendsNoFurtherOff: the snapshot is of the middle of a fence, which has
+// ended since. The machine is on, and its record says that it is about to be off: it
+// is not cut again until a person says that what was restored is right (S16, S25).
+func TestARestoreSendsNoFurtherOff(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	w.start(nil)
+	victim := w.database(1)
+	must(t, w.Apply(w.ctx, confirmers))
+	must(t, w.Lab.Fault(victim, "slow=6s"))
+	w.node(victim, "crash")
+	w.until("the power-off to be accepted", func() (bool, error) {
+		words, err := w.Lab.Words(victim)
+		return words == "off", err
+	})
+	backup := w.snapshot()
+	w.moved("db-0", victim)
+	w.phase(victim, api.Finished)
+	w.words(victim, "off on")
+	w.oneWriter()
+
+	must(t, w.Lab.Restore(backup))
+	w.wentBack()
+	w.held(victim, api.WentBackHold)
+	w.phase(victim, api.Fencing)
+	w.words(victim, "off on")
+	w.confirmRestore()
+	w.phase(victim, api.Finished)
+	w.words(victim, "off on off on")
+	w.unmarked(victim)
+}
+
+// snapshot saves what etcd holds.
+func (w *world) snapshot() string {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "etcd.db")
+	must(w.t, w.Lab.Snapshot(file))
+	return file
+}
+
+// wentBack waits until the ledger tells that the API server's state went back, and
+// returns in which words those are told who wait.
+func (w *world) wentBack() (says string) {
+	w.t.Helper()
+	w.until("the ledger to tell of the restore", func() (bool, error) {
+		l, err := w.as("anna").Ledger(w.ctx) // who has not seen what was before
+		if err != nil || l.Status.Restored == nil {
+			return false, nil
+		}
+		r := l.Status.Restored
+		from, err1 := strconv.Atoi(r.From)
+		to, err2 := strconv.Atoi(r.To)
+		if err1 != nil || err2 != nil || to >= from {
+			w.t.Fatalf("restored from %q to %q", r.From, r.To)
+		}
+		says = "the API server's state went back in time: the ledger's resourceVersion was " + r.From + ", and was " + r.To + " at " +
+			r.SeenAt.UTC().Format("2006-01-02T15:04:05Z07:00") + "; a person must confirm (spec.restoreConfirmed of FenceLedger cluster)"
+		return true, nil
+	})
+	return says
+}
+
+// confirmRestore is anna's word, whoever else writes the ledger meanwhile.
+func (w *world) confirmRestore() {
+	w.t.Helper()
+	anna := w.as("anna")
+	w.until("the restore to be confirmed", func() (bool, error) {
+		l, err := anna.Ledger(w.ctx)
+		if err != nil || l.Status.Restored == nil {
+			return false, nil
+		}
+		l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: l.Status.Restored.SeenAt}
+		_, err = anna.SaveLedger(w.ctx, l)
+		return err == nil, nil
+	})
+}

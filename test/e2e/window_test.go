@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestMaintenanceWindow: a node that dies while a window is open is held, and everybody
+// is told until when; it is fenced once the window is over; and a window that begins
+// in the middle of a fence changes nothing of it, and holds the next one (S25, S27, S28).
+func TestMaintenanceWindow(t *testing.T) {
+	hour := time.Now().UTC().Truncate(time.Hour)
+	open := window(hour.Add(-2*time.Hour), 8*time.Hour)
+	w := newWorld(t, 4, quick+open)
+	p := w.start(nil)
+	server := httptest.NewServer(p.HTTP())
+	defer server.Close()
+	first := w.database(1)
+
+	w.node(first, "crash")
+	w.unready(first)
+	w.held(first, api.WindowHold)
+	says := "maintenance window of policy default (new firmware): no fence begins until " + hour.Add(6*time.Hour).Format(time.RFC3339)
+	if f := w.phase(first, api.Pending); f.Status.Message != says || f.Status.NextCheck == nil {
+		t.Errorf("held: %q, looked at again at %v, want %q", f.Status.Message, f.Status.NextCheck, says)
+	}
+	w.event("NodeFence", first, api.WindowHold, says)
+	w.disallowed(api.WindowHold, says)
+	metric := fmt.Sprintf(`nodefence_decisions_total{function="gate",phase="Pending",reason=%q}`, api.WindowHold)
+	if n := value(string(get(t, server.URL+"/metrics")), metric); n == "" || n == "0" {
+		t.Errorf("%s is %q", metric, n)
+	}
+	w.words(first, "")
+	w.unmarked(first)
+
+	must(t, w.Lab.Fault(first, "slow=6s"))
+	must(t, w.Apply(w.ctx, rig.Policy("default", quick+window(hour.Add(6*time.Hour), time.Hour))))
+	w.until("the power-off to be accepted", func() (bool, error) {
+		words, err := w.Lab.Words(first)
+		return words == "off", err
+	})
+	must(t, w.Apply(w.ctx, rig.Policy("default", quick+open)))
+	now := w.moved("db-0", first)
+	second := w.besides(4, first, now)
+	w.node(second, "power-loss")
+	if f := w.phase(first, api.Finished); f.Status.Outcome != api.Recovered {
+		t.Errorf("outcome %s: %s", f.Status.Outcome, f.Status.Message)
+	}
+	w.words(first, "off on")
+	w.oneWriter()
+	w.unmarked(first)
+
+	w.held(second, api.WindowHold)
+	w.node(second, "power-on")
+	if f := w.phase(second, api.Finished); f.Status.Outcome != api.Healed {
+		t.Errorf("outcome %s: %s", f.Status.Outcome, f.Status.Message)
+	}
+	w.words(second, "")
+	w.unmarked(second)
+}
+
+// window is a policy's maintenance window as text.
+func window(from time.Time, lasts time.Duration) string {
+	return fmt.Sprintf("maintenanceWindows: [{start: %q, duration: %s, reason: new firmware}]\n", from.Format("15:04"), lasts)
+}
+
+// besides is a node of so many that is none of these.
+func (w *world) besides(n int, not ...string) string {
+	w.t.Helper()
+	taken := map[string]bool{}
+	for _, name := range not {
+		taken[name] = true
+	}
+	for i := range n {
+		if !taken[node(i)] {
+			return node(i)
+		}
+	}
+	w.t.Fatalf("no node besides %v", not)
+	return ""
+}
+
+// event waits for an Event on an object.
+func (w *world) event(kind, name string, why api.Reason, says string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("an Event %s on %s %s", why, kind, name), func() (bool, error) {
+		all, err := w.Kube.CoreV1().Events(corev1.NamespaceAll).List(w.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name})
+		if err != nil {
+			return false, nil
+		}
+		for _, e := range all.Items {
+			if e.Reason == string(why) && e.Message == "[fence] "+says {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// disallowed waits for the policy to say why no fence begins.
+func (w *world) disallowed(why api.Reason, says string) {
+	w.t.Helper()
+	w.until("the policy to say "+string(why), func() (bool, error) {
+		p, err := w.Fences.Policy(w.ctx, "default")
+		if err != nil || p == nil {
+			return false, nil
+		}
+		for _, c := range p.Status.Conditions {
+			if c.Type == "RemediationAllowed" && c.Status == metav1.ConditionFalse && c.Reason == string(why) && c.Message == says {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
