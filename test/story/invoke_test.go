@@ -62,6 +62,9 @@ func (w *world) invoke(why string) {
 func (w *world) save(st api.NodeFenceStatus) {
 	w.saves++
 	old := w.record.Status
+	if w.isShut() && st.Power.CutByUs && !old.Power.CutByUs {
+		w.wrong("a first Off in a maintenance window, at +%s", w.now.Sub(start)) // S25
+	}
 	w.record.Status = st
 	if old.Phase != st.Phase || old.Reason != st.Reason || old.Message != st.Message {
 		w.say("%-10s %-18s %s", st.Phase, st.Reason, st.Message)
@@ -76,6 +79,9 @@ func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	}
 	if seen.Brakes.Paused && w.offs == 0 && a == fence.Off {
 		w.wrong("cut while everything is paused, at +%s", w.now.Sub(start)) // S25
+	}
+	if w.isShut() && a == fence.Isolate {
+		w.wrong("isolated in a maintenance window, at +%s", w.now.Sub(start)) // S25
 	}
 	if seen.Brakes.Stopped && a == fence.Off {
 		w.wrong("cut while everything is stopped, at +%s", w.now.Sub(start)) // S16, S25

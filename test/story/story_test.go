@@ -173,6 +173,7 @@ func TestStories(t *testing.T) {
 	maps.Copy(all, early)
 	maps.Copy(all, wide)
 	maps.Copy(all, isolated)
+	maps.Copy(all, windows)
 	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})

@@ -56,6 +56,9 @@ type world struct {
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
+	// windows are the policy's maintenance windows, which shut it until then.
+	windows   []fence.Windows
+	shutUntil time.Time
 	// goes: the story goes on after its fence, while something is still to happen.
 	goes bool
 	// how events are mistreated
@@ -219,7 +222,7 @@ func (w *world) look(me string) fence.Seen {
 			Conditions:   []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
-		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused}, Reserved: &r, Left: w.leftover(),
+		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {
 		seen.Lease.StillSince = start.Add(-12 * time.Second)
