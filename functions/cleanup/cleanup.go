@@ -82,6 +82,10 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 		return c.release(ctx, f, seen)
 	case fence.DeletePods:
 		return c.carryOut(ctx, f.Status.Release.NotAfter, c.deletions(f, seen.Left))
+	case fence.DeleteNode:
+		return c.carryOut(ctx, f.Status.Release.NotAfter, []func(context.Context) error{func(ctx context.Context) error {
+			return c.Client.DeleteNode(ctx, node, uid, seen.Node.Version)
+		}})
 	}
 	return fmt.Errorf("cleanup can't %s", a)
 }

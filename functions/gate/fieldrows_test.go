@@ -139,6 +139,7 @@ var policyRows = map[string]row{
 	"cleanup.deletionsPerMinute":       {with: podByPod, from: `1`, to: `2`, ask: decides(phase(api.Releasing), provenOff)},
 	"cleanup.respectDisruptionBudgets": {with: podByPod, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff)},
 	"cleanup.detachFirst":              {with: podByPod, from: `["pv-2"]`, to: `["pv-1"]`, ask: attached()},
+	"cleanup.deleteNode":               {with: `{"action":"PowerOff"}`, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff, func(w *world) { w.seen.Left = &fence.Left{} })},
 	"cleanup.storageClasses":           {to: `["fast"]`, ask: decides(phase(api.Releasing), provenOff)},
 
 	"timeouts.deviceCall": {from: `"20s"`, to: `"5s"`, ask: decides(phase(api.Fencing))},

@@ -127,6 +127,9 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *eve
 	if err != nil {
 		return nil, false, err
 	}
+	if t := g.machine(n, policies); t != nil {
+		start = startup{trigger: t}
+	}
 	spec, why := opening(n, policies, f, early, start)
 	if spec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
@@ -134,6 +137,10 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *eve
 	}
 	g.resolved(ctx, n, spec)
 	err = g.write(ctx, f, *spec)
+	if err == nil && spec.Trigger.OfMachine() {
+		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
+			Message: spec.Trigger.Reason + "; expected by policy " + spec.Policy.Name}, string(api.MachineFailed))
+	}
 	if errors.Is(err, kube.ErrConflict) {
 		return nil, true, nil
 	}

@@ -35,6 +35,14 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 	return false
 }
 
+// machine is the trigger on account of the node's Machine, as the second waker keeps it
+// in the status of the policy that decides (S18). It comes before any other: no time
+// is waited for.
+func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
+	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	return fence.MachineTrigger(policies, policy.Name, n.Name, n.UID, g.Client.Clock().Now())
+}
+
 // startup looks whether the node was ever Ready: the source enrols each Node object
 // when it first is, in a ConfigMap that the node can't write.
 func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {

@@ -26,7 +26,7 @@ type shown struct {
 }
 
 func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
-	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "u"}}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	return []corev1.Node{n}, nil
 }

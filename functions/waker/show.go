@@ -68,7 +68,7 @@ func (w *Waker) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 			p.Status, p.Status.ObservedAt = st, &at
 			failed = append(failed, unlessLost(w.Objects.SavePolicyStatus(ctx, p)))
 		}
-		failed = append(failed, w.tellMissing(ctx, p, fences, now))
+		failed = append(failed, w.tellMissing(ctx, p, fences, now), w.tellFailed(ctx, p, fences, now))
 	}
 	for i := range budgets {
 		b := &budgets[i]
@@ -97,6 +97,26 @@ func (w *Waker) tellMissing(ctx context.Context, p *api.FencePolicy, fences []ap
 		}, now.Truncate(fence.Resync), now)
 		if err := w.Sender.Send(ctx, e); err != nil {
 			failed = append(failed, fmt.Errorf("tell that node %s is missing: %w", m.Node, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// tellFailed does so for each node that is to be fenced on its Machine's account.
+func (w *Waker) tellFailed(ctx context.Context, p *api.FencePolicy, fences []api.NodeFence, now time.Time) error {
+	var failed []error
+	for i := range p.Status.Failed {
+		node, uid := p.Status.Failed[i].Node, p.Status.Failed[i].NodeUID
+		m := fence.MachineDue(p, node, uid, now)
+		open := slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.Node == node && f.Open() })
+		if m == nil || open {
+			continue
+		}
+		e := w.Source.Condition(events.ConditionChange{
+			Node: node, NodeUID: string(uid), Condition: api.MachineCondition, Status: m.Status, Reason: string(api.MachineFailed), Since: m.Since.Time, Unhealthy: true,
+		}, now.Truncate(fence.Resync), now)
+		if err := w.Sender.Send(ctx, e); err != nil {
+			failed = append(failed, fmt.Errorf("tell that Machine %s of node %s failed: %w", m.Name, node, err))
 		}
 	}
 	return errors.Join(failed...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -27,6 +28,7 @@ type Cluster struct {
 // ClusterNode is what counting needs of a node.
 type ClusterNode struct {
 	Name   string
+	UID    types.UID
 	Labels map[string]string
 	// Unhealthy: Ready is not True.
 	Unhealthy    bool
@@ -60,7 +62,7 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 	}
 	for _, lim := range f.Spec.Policy.Limits {
 		if slices.Contains(c.Uncounted, lim.Policy) {
-			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object: too many to count", maxHeld, lim.Policy), askStorm}
+			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
 		}
 	}
 	if v := calm(f, c, l, now); v != nil {

@@ -3,6 +3,7 @@ package fence
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -146,6 +147,9 @@ func (d *decision) ended() bool {
 		return false // which is why it was opened
 	}
 	why, msg := api.NodeGone, "the Node object was deleted"
+	if d.st.Release.DeleteNodeUntil != nil {
+		why, msg = api.NodeDeleted, "its Node object was deleted, as the policy says (cleanup.deleteNode)"
+	}
 	if d.seen.Node.Exists {
 		if d.seen.Node.UID == d.spec.NodeUID {
 			return false
@@ -259,7 +263,7 @@ func (d *decision) giveBack() {
 func (d *decision) begun() bool { return d.st.Power.CutByUs || d.st.Release.StartedAt != nil }
 
 // unhealthy: some condition of the policy holds now.
-func (d *decision) unhealthy() bool { return len(d.st.Evidence) > 0 }
+func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, d.counts) }
 
 // asked: an event asked for this fence, and it is not served yet. Once power was
 // cut or work released, the node's health alone decides.

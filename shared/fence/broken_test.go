@@ -213,6 +213,9 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenDumpProof, aside{[]api.NodeFenceSpec{dumpProofSpec()}, true})
 	catchEach(t, brokenOptIn, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
 	catchEach(t, brokenKdump, aside{[]api.NodeFenceSpec{kdumpSpec()}, true})
+	catchEach(t, brokenGone, aside{[]api.NodeFenceSpec{goneSpec()}, true})
+	catchEach(t, brokenKept, aside{[]api.NodeFenceSpec{walkSpec()}, true})
+	catchEach(t, brokenMachine, aside{[]api.NodeFenceSpec{machineSpec()}, true})
 	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
 }
 

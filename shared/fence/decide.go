@@ -111,6 +111,9 @@ func (d *decision) open() {
 // why is a trigger in words.
 func why(t api.Trigger) string {
 	r := t.Request
+	if t.OfMachine() {
+		return t.Reason + ", seen since " + t.Since.UTC().Format(time.RFC3339)
+	}
 	if r == nil {
 		return t.Condition + "=" + t.Status + " since " + t.Since.UTC().Format(time.RFC3339)
 	}
@@ -173,7 +176,7 @@ func (d *decision) noteConditions() {
 	if c, holds := d.noNode(); holds {
 		now = append(now, d.spell(c))
 	}
-	d.st.Evidence = now
+	d.st.Evidence = append(now, d.machineTrouble()...)
 }
 
 func (d *decision) spell(c Condition) api.Evidence {

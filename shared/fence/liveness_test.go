@@ -32,7 +32,7 @@ func (w *walker) liveness(s state) {
 func (w *walker) follow(s state, dead bool) api.Phase {
 	st, now := s.st, s.now
 	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
-	access := "On"
+	access, gone := "On", false
 	for range bound {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
 			now = st.NextCheck.Time
@@ -43,7 +43,7 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 		now = now.Add(time.Millisecond)
 		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
 		seen := usual(s, now, "Unknown", false, boot)
-		seen.Me, seen.Deleting = "me", dead
+		seen.Me, seen.Deleting, seen.Node.Exists = "me", dead, !gone
 		seen.Node.Taint, seen.Node.OutOfService = st.Placed.Taint, st.Placed.OutOfService
 		seen.Node.Cordoned, seen.Node.CordonOurs = st.Placed.Cordon, st.Placed.Cordon
 		seen.Lease.Renewed = fmt.Sprint("f", beats)
@@ -90,6 +90,8 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 				seen.Node.OutOfService, seen.Cleared = false, true
 			case act == Isolate:
 				seen.Node.Taint = true
+			case act == DeleteNode:
+				gone, seen.Node.Exists = true, false
 			case act == Release:
 				seen.Node.OutOfService, seen.Cleared = true, false
 			}

@@ -127,6 +127,8 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	kdumpLooks(s, now, x, with)
 	gentleLooks(s, with)
 	cutLooks(s, with)
+	goneLooks(s, with)
+	machineLooks(s, now, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -23,6 +23,12 @@ type Machine struct {
 		NodeRef *struct {
 			Name string `json:"name"`
 		} `json:"nodeRef,omitempty"`
+		Phase string `json:"phase,omitempty"`
+		// OpenShift's words for what is wrong, and Cluster API's.
+		ErrorReason    string `json:"errorReason,omitempty"`
+		ErrorMessage   string `json:"errorMessage,omitempty"`
+		FailureReason  string `json:"failureReason,omitempty"`
+		FailureMessage string `json:"failureMessage,omitempty"`
 	} `json:"status"`
 }
 
@@ -158,6 +164,10 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		for _, m := range p.Status.Missing {
 			under[m.Node] = append(under[m.Node], p.Name)
 		}
+		if n := len(p.Status.Failed); n >= maxHeld && p.Status.Failed[n-1].Node != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		c = c.withFailed(p.Status.Failed)
 	}
 	delete(under, "")
 	for _, n := range c.Nodes {

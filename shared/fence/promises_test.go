@@ -28,6 +28,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	checkReads(s, sh, f, seen, a, act, say)
 	checkGentle(s, sh, seen, a, act, now, say)
 	checkCut(s, sh, f, seen, a, act, now, say)
+	checkGone(s, sh, f, seen, a, act, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
 	}
@@ -123,6 +124,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
 			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= api.RequestValidity+time.Second
+			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
 			}

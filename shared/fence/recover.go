@@ -99,6 +99,7 @@ var outcomes = map[api.Reason]string{
 	api.RequestExpired:  "the request grew old before it could be carried out; nothing of ours is left on the node",
 	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
 	api.NodeGone:        "the Node object is gone",
+	api.NodeDeleted:     "the machine stays off, and its Node object was deleted, as the policy says",
 	api.NodeReplaced:    "another Node object has this name",
 }
 
@@ -155,7 +156,7 @@ func (d *decision) healed() bool {
 		return false
 	}
 	d.st.Power.CutByUs = false
-	if d.spec.Trigger.Request != nil && !d.st.RequestServed {
+	if (d.spec.Trigger.Request != nil || d.spec.Trigger.OfMachine()) && !d.st.RequestServed {
 		d.st.Outcome = api.RequestFailed
 	}
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")

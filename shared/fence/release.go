@@ -139,6 +139,10 @@ func (d *decision) released() Action {
 	if p := d.st.Proof; p != nil && p.Kind == api.ProofStorageCut {
 		return d.cutReleased(reason, msg)
 	}
+	act, left, more := d.nodeGoes(reason)
+	if more {
+		return act
+	}
 	if d.owesPowerOn() {
 		return d.to(api.PoweringOn, reason, msg)
 	}
@@ -150,7 +154,7 @@ func (d *decision) released() Action {
 	if reason == api.ReleaseTimedOut {
 		why += "; " + msg
 	}
-	return d.to(api.Fenced, api.StaysOff, why)
+	return d.to(api.Fenced, api.StaysOff, why+left)
 }
 
 // signOfLife names what contradicts the proof, if anything (S3).

@@ -20,6 +20,10 @@ type Seen struct {
 	Call *CallResult
 	// Brakes say what stops new Offs.
 	Brakes Brakes
+	// Machine is that of this very Node, where the policy has it fenced on its account
+	// now; nil if there is none. MachineLooked: somebody looked.
+	Machine       *api.FailedMachine
+	MachineLooked bool
 	// Reserved is when the ledger's reservation for this fence was made.
 	Reserved *time.Time
 	// Verdict is the gate's no to a reservation asked for in this invocation.
@@ -61,6 +65,8 @@ type Node struct {
 	// Labels are the node's own, which anybody with rights on it may write: they
 	// choose policies and domains, never a machine (S11).
 	Labels map[string]string
+	// Terminating: the object itself is being deleted, and something still holds it.
+	Terminating bool
 	// Taint: our isolation taint of this very fence is on it.
 	Taint bool
 	// Cordoned: spec.unschedulable; CordonOurs: nodefence was the last to set it.
@@ -220,6 +226,8 @@ const (
 	Release Action = "Release"
 	// DeletePods force-deletes pods, and does no more: no taint, no attachment. Owner: cleanup.
 	DeletePods Action = "DeletePods"
+	// DeleteNode deletes the Node object of a machine that stays off. Owner: cleanup.
+	DeleteNode Action = "DeleteNode"
 	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.

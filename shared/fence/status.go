@@ -20,6 +20,8 @@ const maxHeld = 64
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
 	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
+	st.Failed = failedNow(p, c, now)
+	c = c.withFailed(st.Failed)
 	bad := ailing(c, l)
 	st.ObservedGeneration, st.Targets, st.Healthy, st.Unhealthy, st.InRemediation = p.Generation, 0, 0, 0, 0
 	st.Held, st.Domains = nil, nil

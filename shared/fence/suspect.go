@@ -40,8 +40,8 @@ func (d *decision) onlyLease() bool { return onlyLease(d.spec, &d.st, d.now) }
 // long as the policy asks; zero if none holds.
 func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.Time) {
 	for _, e := range st.Evidence {
-		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing {
-			due = sooner(due, e.Since.Time) // its time was over when the fence was opened
+		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing || e.Type == api.MachineCondition {
+			due = sooner(due, e.Since.Time) // its time was over when the fence was opened, or it has none
 		}
 		for _, want := range spec.Policy.Conditions {
 			if want.Type == e.Type && want.Status == e.Status {

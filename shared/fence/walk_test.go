@@ -54,6 +54,8 @@ type shadow struct {
 	dumpSince, dumpLast time.Time
 	// dumpBoot is the boot that the first of them was of.
 	dumpBoot string
+	// machine: its Machine was to be remediated when somebody last looked.
+	machine bool
 	// freed is what the last release rested on, boot the boot that it was about.
 	freed api.ProofKind
 	boot  string
@@ -249,6 +251,7 @@ func climbed(s state) bool {
 func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
 	if !(&decision{spec: &spec, st: st, seen: seen, now: now}).callElsewhere() {
 		sh.sick = sh.sickSince(seen, now)
+		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
 	if seen.Lease.Renewed != sh.renewed {
 		sh.renewed, sh.moved = seen.Lease.Renewed, now
@@ -355,6 +358,8 @@ func key(s state) string {
 		k = append(k, s.earlyKey(age, read)...)
 	}
 	k = append(k, s.readKey(age)...)
+	k = append(k, s.goneKey(age)...)
+	k = append(k, s.machineKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -421,7 +426,8 @@ type aside struct {
 }
 
 func asides() []aside {
-	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true}}
+	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true},
+		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}}
 }
 
 // add takes in what another walk has seen.

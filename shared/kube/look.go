@@ -72,7 +72,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if err != nil {
 		return err
 	}
-	b, err := c.policyBrakes(ctx, f)
+	b, err := c.policyBrakes(ctx, f, seen)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,9 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 // policyBrakes are the pause and the maintenance windows of this fence's policies as
 // they stand now: both are for right now, so the policy as it was when the fence was
 // opened does not count. Each is read by name, because a list of a quiet kind takes
-// the API server a tenth of a second.
-func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence) (fence.Brakes, error) {
+// the API server a tenth of a second. The policy that decides says, too, whether the
+// node is to be fenced on its Machine's account.
+func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) (fence.Brakes, error) {
 	b := fence.Brakes{Looked: true}
 	for _, lim := range f.Spec.Policy.Limits {
 		if lim.SkipFrom > 0 {
@@ -113,6 +114,9 @@ func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence) (fence.Brak
 		}
 		if p == nil {
 			continue
+		}
+		if p.Name == f.Spec.Policy.Name {
+			seen.MachineLooked, seen.Machine = true, fence.MachineDue(p, f.Spec.Node, f.Spec.NodeUID, c.clock.Now())
 		}
 		if len(p.Spec.MaintenanceWindows) > 0 {
 			b.Windows = append(b.Windows, fence.Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})
@@ -155,7 +159,7 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		s.Excluded = "the node has the label " + excludeLabel + "=true"
 	}
 	if n.DeletionTimestamp != nil {
-		s.Deleting = "the Node object is being deleted"
+		s.Deleting, s.Terminating = "the Node object is being deleted", true
 	}
 	for k := range n.Labels {
 		if k == api.ControlPlaneLabel || k == "node-role.kubernetes.io/master" {
@@ -194,7 +198,7 @@ func ClusterNodes(nodes []corev1.Node) []fence.ClusterNode {
 	for i := range nodes {
 		n := NodeSeen(&nodes[i], "")
 		all = append(all, fence.ClusterNode{
-			Name: nodes[i].Name, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
+			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
 			Excluded: n.Excluded, Deleting: n.Deleting,
 		})
 	}

@@ -43,7 +43,7 @@ func TestNodeSeen(t *testing.T) {
 		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),
 			fence.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
 		"a node that is being deleted": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}},
-			fence.Node{Deleting: "the Node object is being deleted"}},
+			fence.Node{Deleting: "the Node object is being deleted", Terminating: true}},
 		"a cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, fence.Node{Cordoned: true}},
 		"our cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
 			{Manager: "nodefence"}, {Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -63,6 +64,25 @@ func (c *Client) Detach(ctx context.Context, a fence.Attachment) error {
 	err := c.rest.Delete().AbsPath("/apis/storage.k8s.io/v1/volumeattachments/" + a.Name).Body(deletion(a.UID, nil)).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
+	}
+	return err
+}
+
+// DeleteNode deletes exactly this Node object, as it was looked at: ErrConflict says
+// that it has changed since, as one does whose machine is there again (S3, S6).
+func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, version string) error {
+	defer func() {
+		c.Forget(ctx)
+		c.forget(nodesPath + "/" + node)
+	}()
+	how := deletion(uid, nil)
+	how.Preconditions.ResourceVersion = &version
+	err := c.rest.Delete().AbsPath(nodesPath + "/" + node).Body(how).Do(ctx).Error()
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("delete node %s: it is not as it was looked at: %w", node, ErrConflict)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package v1alpha1
 
 // Cleanup is how the work of a machine that is proven off is released.
+// +kubebuilder:validation:XValidation:rule="!(has(self.deleteNode) && self.deleteNode) || self.strategy != 'None' && !has(self.storageClasses)",message="deleteNode has Kubernetes delete every pod of the node: it excludes strategy None and storageClasses, which keep some"
 // +kubebuilder:validation:XValidation:rule="self.strategy == 'ResourceDeletion' || !(has(self.deletionsPerMinute) || has(self.storageClasses) || has(self.detachFirst) || (has(self.respectDisruptionBudgets) && self.respectDisruptionBudgets))",message="deletionsPerMinute, respectDisruptionBudgets, storageClasses and detachFirst release pod by pod: they need strategy ResourceDeletion, because the out-of-service taint frees everything at once"
 type Cleanup struct {
 	// Strategy Both sets Kubernetes' out-of-service taint and force-deletes the
@@ -63,6 +64,15 @@ type Cleanup struct {
 	// +listType=set
 	// +optional
 	DetachFirst []string `json:"detachFirst,omitempty"`
+	// DeleteNode deletes the Node object of a machine that stays off, for machines that
+	// never come back: under action PowerOff, or where the node's configuration has no
+	// method that switches it on. It is the last step of the release: the machine is
+	// seen off anew, the pods and attachments are gone, and so is the out-of-service
+	// taint. Kubernetes then deletes what stayed on the node by rule, such as the pods
+	// of DaemonSets. Where something is left after timeouts.release the Node stays. A
+	// machine that is switched on later registers anew, without its old labels.
+	// +optional
+	DeleteNode bool `json:"deleteNode,omitempty"`
 }
 
 // CleanupStrategy is how work is released.

@@ -24,7 +24,11 @@ type ExpectedNodes struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// MachineSelector chooses, by label, Machines of machine.openshift.io or
 	// cluster.x-k8s.io, whose nodes are expected. Empty selects all. A cluster that has
-	// neither kind has no Machines.
+	// neither kind has no Machines. The node of a Machine in phase Failed, or with the
+	// annotation cluster.x-k8s.io/remediate-machine, is unhealthy at once, whatever its
+	// conditions say; a Machine that replaces one that was fenced for that waits, from
+	// ten minutes, doubling, to two hours. One with the annotation
+	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
 	// +optional
 	MachineSelector *metav1.LabelSelector `json:"machineSelector,omitempty"`
 	// MissingFor is how long a Node object may be missing, by looks of half a minute,

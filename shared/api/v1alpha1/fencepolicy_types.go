@@ -31,6 +31,7 @@ type FencePolicy struct {
 // FencePolicySpec is what a person decides.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyEvidence) && has(self.secondEvidence))",message="earlyEvidence and secondEvidence exclude each other: one hurries, the other takes its time"
+// +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !(has(self.expected) && has(self.expected.nodes))",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes expected.nodes: a Node that was deleted would be missing"
 // +kubebuilder:validation:XValidation:rule="!has(self.secondEvidence) || !(self.action in ['Isolate', 'None']) || !self.secondEvidence.checks.exists(c, has(c.device))",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
 type FencePolicySpec struct {
 	// Priority orders policies that select the same node: the lowest number

@@ -83,13 +83,17 @@ type NodeFenceSpec struct {
 type Trigger struct {
 	// Condition, Status: the node condition that held, or Lease and Still for a
 	// Lease that stood still (the policy's earlyEvidence), or Startup and TimedOut for
-	// a node that was never Ready (unhealthy.startupTimeout).
+	// a node that was never Ready (unhealthy.startupTimeout), or Machine and Failed or
+	// Remediate for its Machine (expected.machineSelector).
 	// +optional
 	Condition string `json:"condition,omitempty"`
 	// +optional
 	Status string `json:"status,omitempty"`
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// Machine is the one on whose account it opened, if it did.
+	// +optional
+	Machine *MachineRef `json:"machine,omitempty"`
 	// Request is the event that asked for this fence.
 	// +optional
 	Request *FenceRequest `json:"request,omitempty"`

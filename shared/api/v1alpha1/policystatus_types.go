@@ -40,6 +40,12 @@ type FencePolicyStatus struct {
 	// +listType=atomic
 	// +optional
 	Missing []MissingNode `json:"missing,omitempty"`
+	// Failed are the Machines that expected.machineSelector chooses and that are in
+	// phase Failed, or that somebody wants remediated: at most 64.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Failed []FailedMachine `json:"failed,omitempty"`
 	// +listType=map
 	// +listMapKey=type
 	// +optional

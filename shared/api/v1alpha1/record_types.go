@@ -128,6 +128,10 @@ type ReleaseRecord struct {
 	Deadline *Time `json:"deadline,omitempty"`
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
+	// DeleteNodeUntil is until when the Node object is tried to be deleted; set before
+	// the first try.
+	// +optional
+	DeleteNodeUntil *Time `json:"deleteNodeUntil,omitempty"`
 	// NotAfter is when what the last batch asked for is no longer begun.
 	// +optional
 	NotAfter *Time `json:"notAfter,omitempty"`

@@ -20,6 +20,10 @@ var kinds = [][]string{
 // now, whatever their value.
 var handsOff = []string{"cluster.x-k8s.io/skip-remediation", "cluster.x-k8s.io/paused"}
 
+// byPower is with what OpenShift says that a Machine is remediated by its power, and
+// never by deletion.
+const byPower, external = "machine.openshift.io/remediation-strategy", "external-baremetal"
+
 // object is as much of a Machine as is looked at.
 type object struct {
 	Meta struct {
@@ -99,6 +103,9 @@ func (m *machine) mayGo(o *object) error {
 		if _, is := o.Meta.Annotations[a]; is {
 			return m.errorf(device.ErrConflict, "Machine "+o.name()+" has the annotation "+a)
 		}
+	}
+	if o.Meta.Annotations[byPower] == external {
+		return m.errorf(device.ErrConflict, "Machine "+o.name()+" has the annotation "+byPower+"="+external+": it is switched off by its BMC, and not deleted")
 	}
 	for _, w := range o.Meta.Owners {
 		if w.Controller && w.UID != "" {

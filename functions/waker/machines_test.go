@@ -1,0 +1,62 @@
+package waker
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestFailedMachinesAreTold of the nodes that they have, at each tick with another
+// event, and not while a fence is open.
+func TestFailedMachinesAreTold(t *testing.T) {
+	s := &shown{}
+	s.policy.Spec.Expected = &api.ExpectedNodes{MachineSelector: &metav1.LabelSelector{}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	failed := func(name, node string, change func(*fence.Machine)) {
+		m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
+		m.Status.Phase = "Failed"
+		if node != "" {
+			m.Status.NodeRef = &struct {
+				Name string `json:"name"`
+			}{node}
+		}
+		change(&m)
+		s.machines = append(s.machines, m)
+	}
+	failed("x", "b", func(m *fence.Machine) { m.UID = "x" })
+	failed("y", "", func(*fence.Machine) {})
+	failed("z", "gone", func(*fence.Machine) {})
+	b := &broker{}
+	w := &Waker{Objects: s, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	for name, c := range map[string]struct {
+		fences []api.NodeFence
+		held   bool
+		want   []string
+	}{
+		"of b":             {nil, false, []string{"b " + events.NodeUnhealthy}},
+		"it is fenced":     {[]api.NodeFence{record("b", api.Pending, -time.Hour)}, false, nil},
+		"it was fenced":    {[]api.NodeFence{record("b", api.Finished, never)}, false, []string{"b " + events.NodeUnhealthy}},
+		"it is left alone": {nil, true, nil},
+	} {
+		s.machines[0].Annotations = nil
+		if c.held {
+			s.machines[0].Annotations = map[string]string{"cluster.x-k8s.io/paused": ""}
+		}
+		b.got, w.Fences = nil, records{all: c.fences}
+		if err := w.Wake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, b.got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	if got := s.policy.Status.Failed; len(got) != 3 {
+		t.Errorf("failed: %+v", got)
+	}
+}

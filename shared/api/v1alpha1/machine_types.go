@@ -1,0 +1,49 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/types"
+
+// MachineRef is a Machine, of whatever kind, and who makes another one in its place.
+type MachineRef struct {
+	// Name is namespace/name.
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	// Owner is the UID of the object that controls it.
+	// +optional
+	Owner types.UID `json:"owner,omitempty"`
+}
+
+// FailedMachine is a Machine whose node is to be fenced on its account.
+type FailedMachine struct {
+	MachineRef `json:",inline"`
+	// Node is its node, and NodeUID the Node object of that name; empty if it has none.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// +optional
+	NodeUID types.UID `json:"nodeUID,omitempty"`
+	// Status is Failed, or Remediate where somebody asks for it by annotation.
+	Status string `json:"status"`
+	// Message is why, in the Machine's own words.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Since is when it was first seen so.
+	Since Time `json:"since"`
+	// NotBefore is until when it waits, as one that replaces others that failed.
+	// +optional
+	NotBefore *Time `json:"notBefore,omitempty"`
+	// Held says why it is left alone, if it is.
+	// +optional
+	Held string `json:"held,omitempty"`
+}
+
+// The trigger of a fence on account of the node's Machine. No node condition can have
+// this type with one of these.
+const (
+	MachineCondition = "Machine"
+	MachinePhase     = "Failed"
+	MachineAsked     = "Remediate"
+)
+
+// OfMachine tells whether this fence opened on account of its node's Machine.
+func (t Trigger) OfMachine() bool {
+	return t.Condition == MachineCondition && (t.Status == MachinePhase || t.Status == MachineAsked)
+}

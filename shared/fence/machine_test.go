@@ -1,0 +1,162 @@
+package fence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func failedMachine(m *Machine) {
+	m.UID, m.Status.Phase, m.Status.ErrorReason, m.Status.ErrorMessage = types.UID(m.Name), "Failed", "InsufficientResources", "no\nroom"
+	yes := true
+	m.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineSet", Name: "pool", UID: "pool", Controller: &yes}}
+}
+
+func noted(key, value string) func(*Machine) {
+	return func(m *Machine) { m.UID, m.Annotations = types.UID(m.Name), map[string]string{key: value} }
+}
+
+// machineFence is the record of a fence on account of a Machine.
+func machineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
+	at := stampOf(opened)
+	f := api.NodeFence{Spec: api.NodeFenceSpec{Node: node, Generation: 3, Trigger: api.Trigger{
+		Condition: api.MachineCondition, Status: api.MachineAsked, Machine: &api.MachineRef{Name: "m/" + machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}
+	f.Status = api.NodeFenceStatus{Generation: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
+	for _, p := range past {
+		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
+	}
+	return f
+}
+
+func TestWhichMachinesFail(t *testing.T) {
+	now, hour := walkStart, walkStart.Add(-time.Hour)
+	ago := func(m int) time.Time { return now.Add(-time.Duration(m) * time.Minute) }
+	both := func(a, b func(*Machine)) func(*Machine) { return func(m *Machine) { a(m); b(m) } }
+	asked := noted(askRemediation, "")
+	words := "phase Failed, InsufficientResources, no room"
+	for name, c := range map[string]struct {
+		machine Machine
+		fences  []api.NodeFence
+		want    string
+	}{
+		"healthy":                  {machine("x", "n1", hour), nil, ""},
+		"in phase Failed":          {machine("x", "n1", hour, failedMachine), nil, "m/x n1 u1 Failed " + words + " since 5m, due"},
+		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m"},
+		"whose Node is gone":       {machine("x", "gone", hour, failedMachine), nil, "m/x gone  Failed " + words + " since 5m"},
+		"asked for":                {machine("x", "n1", hour, asked), nil, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, due"},
+		"asked for, and done":      {machine("x", "n1", hour, asked), []api.NodeFence{machineFence("n1", "x", "", api.Finished, ago(600))}, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, held: what its annotation asks for was done (generation 3)"},
+		"somebody else's for now":  {machine("x", "n1", hour, both(noted(skipRemediation, "no"), failedMachine)), nil, "m/x n1 u1 Failed " + words + " since 5m, held: it has the annotation " + skipRemediation},
+		"paused":                   {machine("x", "n1", hour, both(noted(paused, ""), failedMachine)), nil, "m/x n1 u1 Failed " + words + " since 5m, held: it has the annotation " + paused},
+		"being deleted":            {machine("x", "n1", hour, both(func(m *Machine) { at := metav1.NewTime(now); m.DeletionTimestamp = &at }, failedMachine)), nil, ""},
+		"of no pool that is meant": {machine("x", "n1", hour, both(func(m *Machine) { m.Labels = nil }, failedMachine)), nil, ""},
+		"that replaces one": {machine("x", "n1", ago(5), failedMachine), []api.NodeFence{machineFence("old", "o", "pool", api.Finished, ago(6))},
+			"m/x n1 u1 Failed " + words + " since 5m, in 4m"},
+		"that replaces one of another owner": {machine("x", "n1", ago(5), failedMachine), []api.NodeFence{machineFence("old", "o", "other", api.Finished, ago(6))},
+			"m/x n1 u1 Failed " + words + " since 5m, due"},
+		"that fails beside another": {machine("x", "n1", hour, failedMachine), []api.NodeFence{machineFence("old", "o", "pool", api.Fencing, ago(6))},
+			"m/x n1 u1 Failed " + words + " since 5m, due"},
+		"the third in a row": {machine("x", "n1", ago(5), failedMachine),
+			[]api.NodeFence{machineFence("old", "o", "pool", api.Fenced, ago(60)), machineFence("newer", "p", "pool", api.Finished, ago(6))},
+			"m/x n1 u1 Failed " + words + " since 5m, in 14m"},
+		"fenced for it before, often": {machine("x", "n1", hour, failedMachine),
+			[]api.NodeFence{machineFence("n1", "x", "pool", api.Finished, ago(6), ago(300), ago(200), ago(100), ago(2000), ago(60))},
+			"m/x n1 u1 Failed " + words + " since 5m, in 114m"},
+		"being fenced": {machine("x", "n1", hour, failedMachine), []api.NodeFence{machineFence("n1", "x", "pool", api.Fencing, ago(1), ago(30))},
+			"m/x n1 u1 Failed " + words + " since 5m, due"},
+	} {
+		p := expecting()
+		p.Spec.Expected.MachineSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		p.Status.Failed = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, Status: "Failed", Since: stampOf(ago(5))}}
+		var got []string
+		p.Status.Failed = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
+		for _, f := range p.Status.Failed {
+			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.Name, f.Node, f.NodeUID, f.Status, f.Message, now.Sub(f.Since.Time).Minutes())
+			if f.NotBefore != nil && f.NotBefore.After(now) {
+				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
+			}
+			if f.Held != "" {
+				s += ", held: " + f.Held
+			}
+			if MachineDue(&p, f.Node, "u1", now) != nil {
+				s += ", due"
+			}
+			if MachineDue(&p, f.Node, "u2", now) != nil {
+				t.Errorf("%s: due for another Node of the name (S6)", name)
+			}
+			got = append(got, s)
+		}
+		if d := cmp.Diff(c.want, strings.Join(got, "; ")); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestAFailedMachineSpeaksForItsFence from the beginning until power was cut, however
+// healthy the node is (S17).
+func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
+	failed := &api.FailedMachine{Status: api.MachinePhase, Since: stampOf(walkStart)}
+	was := []api.Evidence{{Type: api.MachineCondition, Status: api.MachinePhase, Mark: stampOf(walkStart), Since: stampOf(walkStart)}}
+	for name, c := range map[string]struct {
+		phase  api.Phase
+		was    []api.Evidence
+		looked bool
+		seen   *api.FailedMachine
+		served bool
+		want   string
+	}{
+		"seen Failed":                        {api.Pending, nil, true, failed, false, "Pending, Reserve"},
+		"seen Failed no more":                {api.Pending, was, true, nil, false, "Recovering HealedBeforeFence, "},
+		"nobody looked, and it was":          {api.Isolating, was, false, nil, false, "Isolating, Isolate"},
+		"nobody has ever looked":             {api.Pending, nil, false, nil, false, "Recovering HealedBeforeFence, "},
+		"it was served":                      {api.Pending, was, true, failed, true, "Recovering HealedBeforeFence, "},
+		"the fence failed, the node did not": {api.Failed, was, false, nil, false, "Recovering RequestFailed, "},
+	} {
+		f, _, _ := admitWorld(walkStart)
+		f.Spec.NodeUID, f.Spec.Binding, f.Spec.Trigger = "uid-1", &api.Binding{Driver: "mem"}, machineSpec().Trigger
+		before := stampOf(walkStart.Add(-time.Second))
+		f.Status = api.NodeFenceStatus{Phase: c.phase, Generation: f.Spec.Generation, SchemaVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
+			DecidedAt: &before, Evidence: c.was, RequestServed: c.served}
+		st, act := Decide(f, Seen{Me: "me", Brakes: Brakes{Looked: true}, MachineLooked: c.looked, Machine: c.seen,
+			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
+			Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal}}, walkStart)
+		got := strings.TrimSpace(fmt.Sprintf("%s %s", st.Phase, st.Outcome)) + ", " + string(act)
+		if got != c.want {
+			t.Errorf("%s: %s, want %s (%s: %s)", name, got, c.want, st.Reason, st.Message)
+		}
+	}
+}
+
+// TestFailedMachinesAreCounted: a pool whose Machines all fail is a storm (S14).
+func TestFailedMachinesAreCounted(t *testing.T) {
+	for n, want := range map[int]api.Reason{2: "", 3: api.StormHold} {
+		f, c, l := admitWorld(walkStart)
+		p := expecting()
+		for i := range n {
+			p.Status.Failed = append(p.Status.Failed, api.FailedMachine{Node: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
+		}
+		was := c.Nodes[9].Unhealthy
+		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
+		if v == nil && want != "" || v != nil && v.Reason != want {
+			t.Errorf("%d: %+v", n, v)
+		}
+		if c.Nodes[9].Unhealthy != was {
+			t.Error("the caller's picture was changed")
+		}
+	}
+	f, c, l := admitWorld(walkStart)
+	p := expecting()
+	p.Name = f.Spec.Policy.Limits[0].Policy
+	for i := range maxHeld {
+		p.Status.Failed = append(p.Status.Failed, api.FailedMachine{Node: fmt.Sprintf("m%d", i)})
+	}
+	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.StormHold || !strings.Contains(v.Message, "too many to count") {
+		t.Errorf("more than are kept: %+v", v)
+	}
+}

@@ -1,0 +1,58 @@
+package fence
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence that opened because the node's Machine had failed.
+
+func machineSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/x", UID: "x"}}
+	return s
+}
+
+func (s state) ofMachine() bool { return s.spec.Trigger.OfMachine() }
+
+// machineCounts: its Machine may still speak for it.
+func (s state) machineCounts() bool {
+	return s.ofMachine() && slices.Contains([]api.Phase{"", api.Pending, api.Isolating, api.Fencing, api.Releasing}, s.st.Phase)
+}
+
+func (s state) machineKey() []any {
+	if !s.machineCounts() && !(s.ofMachine() && !(s.st.RequestServed && s.sh.served)) {
+		return nil
+	}
+	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.MachineCondition })
+	return []any{"machine", failed, s.sh.machine, s.st.RequestServed, s.sh.served}
+}
+
+// machineLooks: it is Failed still, or was healed or taken out; the usual look is of
+// somebody who does not look at it.
+func machineLooks(s state, _ time.Time, with func(func(*Seen))) {
+	if !s.machineCounts() {
+		return
+	}
+	with(func(y *Seen) {
+		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: *s.spec.Trigger.Machine, Status: api.MachinePhase, Since: stampOf(walkStart)}
+	})
+	with(func(y *Seen) { y.MachineLooked = true })
+}
+
+// brokenMachine are those that lack a guard of such a fence.
+var brokenMachine = map[string]decider{
+	"does not see that the Machine is Failed no more": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.MachineLooked = false
+	}),
+	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Status.RequestServed = false
+	}),
+	"never comes back as long as the Machine is Failed": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if f.Status.Phase == api.Recovering || f.Status.Phase == api.PoweringOn {
+			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+		}
+	}),
+}

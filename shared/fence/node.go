@@ -1,0 +1,52 @@
+package fence
+
+import (
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Where a policy says so, the Node object of a machine that stays off is deleted when
+// its work is released. Kubernetes deletes every pod of a Node that is gone, so that
+// this is a release itself: it rests on a fresh proof, and on the Node as it was just
+// looked at (S1, S3, S6). Our taint stays on it to the end, so that no work is placed
+// in between, and goes with it; the out-of-service taint is off before (S23).
+
+// forGood: nothing of ours ever switches this machine on again.
+func (d *decision) forGood() bool {
+	p, b := d.spec.Policy, d.spec.Binding
+	return p.Action == api.ActionOff || p.Action == api.ActionReboot && b != nil && b.LeaveOff
+}
+
+// nodeGoes deletes the Node object, where that is to be, or says in words why it
+// stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
+func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more bool) {
+	r, n := &d.st.Release, d.seen.Node
+	switch mine := n.Exists && n.UID == d.spec.NodeUID; {
+	case !d.spec.Policy.Cleanup.DeleteNode || !d.forGood() || d.owesPowerOn() || !mine || d.st.Proof == nil:
+		return None, "", false
+	case n.Terminating:
+		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
+	case released == api.ReleaseTimedOut || r.LeftPods+r.LeftAttachments > 0:
+		return None, "; its Node object stays, as something is left on it", false
+	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
+		return None, "; its Node object could not be deleted within " + d.spec.Policy.Timeouts.Release.Duration.String(), false
+	}
+	if p := d.st.Proof; p.Kind.Ages() && d.since(&p.At) > ProofValidity {
+		d.st.Proof, d.st.Power.FirstOff = nil, nil
+		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), "", true
+	}
+	if r.DeleteNodeUntil == nil {
+		r.DeleteNodeUntil = d.at(d.spec.Policy.Timeouts.Release.Duration)
+		d.tell(api.NodeDeleteSent, "the machine stays off and its work is released: deleting its Node object")
+	}
+	r.NotAfter = d.deletionEnds()
+	return d.do(DeleteNode), "", true
+}
+
+// deletionEnds is until when the deletion may be begun: on this proof, and by this try.
+func (d *decision) deletionEnds() *api.Time {
+	until := sooner(d.now.Add(ActWithin), d.st.Release.DeleteNodeUntil.Time)
+	if p := d.st.Proof; p.Kind.Ages() {
+		until = sooner(until, p.At.Add(ProofValidity))
+	}
+	return d.stamp(until)
+}

@@ -1,0 +1,94 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence whose Node object is deleted at its end.
+
+func goneSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Action, s.Policy.Cleanup.DeleteNode = api.ActionOff, true
+	return s
+}
+
+// goes: its Node object is deleted at the end.
+func (s state) goes() bool { return s.spec.Policy.Cleanup.DeleteNode }
+
+func (s state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
+	if !s.goes() {
+		return nil
+	}
+	return []any{"goes", age(s.st.Release.DeleteNodeUntil, 0)}
+}
+
+// goneLooks vary what only such a fence looks at.
+func goneLooks(s state, with func(func(*Seen))) {
+	if s.goes() && (s.st.Phase == api.Releasing || s.st.Phase == api.Fenced) {
+		with(func(y *Seen) { y.Node.Terminating = true })
+	}
+}
+
+func checkGone(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if a.Outcome == api.NodeDeleted && s.st.Outcome == "" {
+		say(!seen.Node.Exists, "a Node counts as deleted once it is gone")
+	}
+	if act != DeleteNode {
+		return
+	}
+	p, until := a.Proof, a.Release.NotAfter
+	say(s.goes() && f.Spec.Policy.Action == api.ActionOff, "the Node of a machine that comes back is left")
+	say(p != nil, "S1: no Node is deleted without a proof")
+	if p == nil {
+		return
+	}
+	if p.Kind.Ages() {
+		n := len(sh.reads)
+		say(n > 0 && sh.reads[n-1].Power == "Off" && now.Sub(sh.reads[n-1].At.Time) <= ProofValidity, "S3: a Node is deleted on a fresh proof")
+		say(n == 0 || !seen.Lease.Exists || !sh.moved.After(sh.reads[n-1].At.Time), "S3: no Node is deleted whose Lease moves")
+	}
+	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: no Node is deleted after a reboot")
+	say(seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0, "S24: nothing is left on a Node that is deleted")
+	say(!s.st.Placed.OutOfService || seen.Cleared && !seen.Node.OutOfService, "S23: the out-of-service taint is off before its Node goes")
+	say(until != nil && !until.After(now.Add(ActWithin)) && (!p.Kind.Ages() || !until.After(p.At.Add(ProofValidity))), "S3: no deletion of a Node is begun on an old proof")
+	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
+	say(f.Spec.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
+}
+
+// brokenGone are those that lack a guard of the deletion of a Node.
+var brokenGone = map[string]decider{
+	"deletes a Node while its work is left": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			s.Left = &Left{}
+		}
+	}),
+	"deletes a Node on an old proof": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if p := f.Status.Proof; p != nil && f.Status.Release.DoneAt != nil {
+			q := *p
+			q.At = stampOf(now)
+			f.Status.Proof = &q
+		}
+	}),
+	"deletes a Node with the out-of-service taint on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Cleared = s.Cleared || f.Status.Phase == api.Releasing
+	}),
+	"deletes a Node whose machine has rebooted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if p := f.Status.Proof; p != nil {
+			s.Node.BootID = p.BootIDBefore
+		}
+	}),
+	"deletes another Node of the name": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
+	}),
+}
+
+// brokenKept deletes Nodes that are to be kept.
+var brokenKept = map[string]decider{
+	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Phase == api.Releasing {
+			f.Spec.Policy.Action, f.Spec.Policy.Cleanup.DeleteNode = api.ActionOff, true
+		}
+	}),
+}
