@@ -15,6 +15,22 @@ func machineSpec() api.NodeFenceSpec {
 	return s
 }
 
+// servedMachine is such a fence whose power was cut, and which waits once more.
+func servedMachine(s state) state {
+	at := stampOf(walkStart)
+	s.sh.served = true
+	s.st = api.NodeFenceStatus{
+		Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, Restarts: 1,
+		Placed: api.Placed{Taint: true, Cordon: true}, Evidence: []api.Evidence{{Type: api.MachineCondition, Status: api.MachinePhase, Mark: at, Since: at}},
+	}
+	return s
+}
+
+// pastMachine: from here it goes on like any other fence.
+func (s state) pastMachine() bool {
+	return s.ofMachine() && (s.st.Power.CutByUs || !slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing}, s.st.Phase))
+}
+
 func (s state) ofMachine() bool { return s.spec.Trigger.OfMachine() }
 
 // machineCounts: its Machine may still speak for it.
@@ -49,10 +65,5 @@ var brokenMachine = map[string]decider{
 	}),
 	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		f.Status.RequestServed = false
-	}),
-	"never comes back as long as the Machine is Failed": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		if f.Status.Phase == api.Recovering || f.Status.Phase == api.PoweringOn {
-			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
-		}
 	}),
 }

@@ -14,6 +14,28 @@ func goneSpec() api.NodeFenceSpec {
 	return s
 }
 
+// releasedBy is such a fence once its work is to be released.
+func releasedBy(s state, kind api.ProofKind) state {
+	at := stampOf(walkStart)
+	off := api.Read{Power: "Off", At: stampOf(walkStart.Add(-Settle))}
+	last := api.Read{Power: "Off", At: at}
+	s.sh.moved = walkStart.Add(-time.Minute)
+	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
+	still := stampOf(s.sh.moved)
+	s.st = api.NodeFenceStatus{
+		Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still},
+		Power: api.PowerRecord{CutByUs: true, OffAt: &off.At, Cuts: 1},
+		Proof: &api.Proof{Kind: kind, FenceUID: "fence-1", Generation: 1, NodeUID: "uid-1", BootIDBefore: "a", At: at},
+	}
+	return s
+}
+
+// pastGone: from here it goes on like any other fence.
+func (s state) pastGone() bool {
+	return s.goes() && s.st.Phase != api.Releasing && s.st.Phase != api.Fencing && s.st.Phase != api.Fenced
+}
+
 // goes: its Node object is deleted at the end.
 func (s state) goes() bool { return s.spec.Policy.Cleanup.DeleteNode }
 

@@ -139,6 +139,18 @@ func newWalker(d decider) *walker {
 	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true}
 }
 
+// origins are the states in which the walk of a fence begins.
+func origins(spec api.NodeFenceSpec) []state {
+	s := state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}}
+	switch {
+	case s.goes():
+		return []state{releasedBy(s, api.ProofSeenOff), releasedBy(s, api.ProofConfirmed)}
+	case s.ofMachine():
+		return []state{s, servedMachine(s)}
+	}
+	return []state{s}
+}
+
 // starts are where the walk begins. Once a fence was served its states are those
 // of any other, and whoever comes there first stands for all.
 func starts() []api.NodeFenceSpec {
@@ -147,7 +159,9 @@ func starts() []api.NodeFenceSpec {
 
 func (w *walker) run(from ...api.NodeFenceSpec) {
 	for _, spec := range from {
-		w.push(state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}})
+		for _, s := range origins(spec) {
+			w.push(s)
+		}
 	}
 	for _, s := range restoringAfter(from) {
 		w.push(s)
@@ -229,7 +243,7 @@ func (w *walker) step(s state, l look) {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
 	}
 	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
-	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() {
+	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
