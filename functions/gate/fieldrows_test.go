@@ -57,6 +57,7 @@ var policyRows = map[string]row{
 
 	"expected.nodes":           {with: `{"expected":{"missingFor":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
 	"expected.machineSelector": {with: `{"expected":{"missingFor":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
+	"expected.deleteMachines":  {with: `{"expected":{"missingFor":"10m","machineSelector":{}},"action":"Reboot"}`, from: `false`, to: `true`, ask: alone},
 	"expected.missingFor":      {with: `{"expected":{"nodes":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 
 	"earlyEvidence.leaseStillFor": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {

@@ -1,14 +1,19 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -53,15 +58,78 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			if _, _, err := g.open(t.Context(), "a", e); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, written()); d != "" {
+			if d := gocmp.Diff(c.want, written()); d != "" {
 				t.Error(d)
 			}
 			var said []string
 			if c.want != nil {
 				said = []string{"MachineFailed a: MachineFailed: Machine m/x: phase Failed; expected by policy p"}
 			}
-			if d := cmp.Diff(said, w.words); d != "" {
+			if d := gocmp.Diff(said, w.words); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// alone asks which Machine that has no node is deleted, where the one of pool db has had
+// none for an hour.
+func alone(t *testing.T, spec []byte) string {
+	w := newWorld()
+	m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", UID: "x", CreationTimestamp: metav1.NewTime(w.now.Add(-time.Hour))}}
+	yes := true
+	m.OwnerReferences = []metav1.OwnerReference{{UID: "set", Controller: &yes}}
+	w.cluster.Machines = []fence.Machine{m}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
+	p.Status = fence.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
+	_, trigger, ok := fence.ResolveAlone([]api.FencePolicy{p}, "x", w.now)
+	return fmt.Sprint(trigger.Reason, ok)
+}
+
+// TestAMachineWithoutANodeOpensARecord of its own name, which no Node may have.
+func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
+	now := time.Now()
+	since := now.Add(-time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z")
+	listed := `{"name":"m/a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
+	past := func(uid string) string {
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"","generation":4,"trigger":{"condition":"Node","status":"Missing","machine":{"name":"m/a","uid":"` + uid + `"}}},` +
+			`"status":{"generation":4,"phase":"Finished","outcome":"Aborted"}}`
+	}
+	for name, c := range map[string]struct {
+		failed, expected, fence string
+		there                   bool
+		want                    []string
+	}{
+		"listed":                         {failed: listed, want: []string{"POST 1 Node=Missing"}},
+		"not listed":                     {},
+		"of another name":                {failed: strings.Replace(listed, "m/a", "m/b", 1)},
+		"a Node has its name":            {failed: listed, there: true},
+		"only told":                      {failed: listed, expected: "false"},
+		"a person ended it":              {failed: listed, fence: past("x")},
+		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PUT 5 Node=Missing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			if !c.there {
+				delete(answers, "/api/v1/nodes/a")
+			}
+			if c.fence != "" {
+				answers[fencePath] = c.fence
+			}
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","expected":{"machineSelector":{},"missingFor":"10m","deleteMachines":` + cmp.Or(c.expected, "true") +
+				`},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[` + c.failed + `]}}]}`
+			client, written := apiOf(t, answers)
+			w := &told{}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
+			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: "Machine", Status: "NoNode", Unhealthy: true}, now, now)
+			if _, _, err := g.open(t.Context(), "a", e); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(c.want, written()); d != "" {
+				t.Error(d)
+			}
+			if said := len(w.words) == 1 && w.words[0] == "MachineFailed a: MachineFailed: Machine m/a, which has no node: no Node has come of it for 10m0s; expected by policy p"; said != (c.want != nil) {
+				t.Error(w.words)
 			}
 		})
 	}

@@ -20,18 +20,27 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	}
 	policy, trigger, ok := fence.ResolveMissing(policies, node, g.Client.Clock().Now())
 	if !ok {
+		policy, trigger, ok = fence.ResolveAlone(policies, node, g.Client.Clock().Now())
+	}
+	if !ok {
 		g.ignored(e, node, string(api.NoSuchNode))
 		return false, nil
 	}
 	spec := api.NodeFenceSpec{Node: node, Generation: 1, Trigger: trigger, Policy: policy}
 	if last != nil {
-		if last.Status.Outcome == api.AbortedByPerson && sameSpell(last, "", trigger) {
+		was := last.Spec.Trigger.Machine
+		same := sameSpell(last, "", trigger) || trigger.Machine != nil && was != nil && was.UID == trigger.Machine.UID
+		if last.Status.Outcome == api.AbortedByPerson && same {
 			g.ignored(e, node, string(api.AbortedByPerson))
 			return false, nil
 		}
 		spec.Generation = last.Spec.Generation + 1
 	}
-	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: api.NodeMissingTold,
-		Message: trigger.Reason + "; expected by policy " + policy.Name}, string(api.NodeMissingTold))
+	why := api.NodeMissingTold
+	if trigger.OnlyMachine() {
+		why = api.MachineFailed
+	}
+	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
+		Message: trigger.Reason + "; expected by policy " + policy.Name}, string(why))
 	return true, g.write(ctx, last, spec)
 }

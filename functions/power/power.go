@@ -67,8 +67,21 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	return p.Client.LookDump(ctx, f, seen)
 }
 
+// deleteMachine begins nothing whose time is over: the record may stand elsewhere by
+// then.
+func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
+	m, now := f.Status.Machine, p.Client.Clock().Now()
+	if m == nil || f.Spec.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
+		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.Node, kube.ErrConflict)
+	}
+	return p.Client.DeleteMachine(ctx, f.Spec.Trigger.Machine.UID, fence.MayDelete)
+}
+
 // Act makes one call. However it ends, its end is an observation.
 func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+	if a == fence.DeleteMachine {
+		return p.deleteMachine(ctx, f)
+	}
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}

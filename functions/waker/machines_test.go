@@ -2,6 +2,7 @@ package waker
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,10 @@ func TestFailedMachinesAreTold(t *testing.T) {
 		s.machines = append(s.machines, m)
 	}
 	failed("x", "b", func(m *fence.Machine) { m.UID = "x" })
-	failed("y", "", func(*fence.Machine) {})
+	yes := true
+	failed("y", "", func(m *fence.Machine) {
+		m.UID, m.OwnerReferences = "y", []metav1.OwnerReference{{UID: "set", Controller: &yes}}
+	})
 	failed("z", "gone", func(*fence.Machine) {})
 	b := &broker{}
 	w := &Waker{Objects: s, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
@@ -39,15 +43,18 @@ func TestFailedMachinesAreTold(t *testing.T) {
 		held   bool
 		want   []string
 	}{
-		"of b":             {nil, false, []string{"b " + events.NodeUnhealthy}},
-		"it is fenced":     {[]api.NodeFence{record("b", api.Pending, -time.Hour)}, false, nil},
-		"it was fenced":    {[]api.NodeFence{record("b", api.Finished, never)}, false, []string{"b " + events.NodeUnhealthy}},
-		"it is left alone": {nil, true, nil},
+		"of b":                 {nil, false, []string{"b " + events.NodeUnhealthy}},
+		"it is fenced":         {[]api.NodeFence{record("b", api.Pending, -time.Hour)}, false, nil},
+		"it was fenced":        {[]api.NodeFence{record("b", api.Finished, never)}, false, []string{"b " + events.NodeUnhealthy}},
+		"it is left alone":     {nil, true, nil},
+		"of y, deleted for it": {[]api.NodeFence{record("b", api.Pending, -time.Hour)}, false, []string{"y " + events.NodeUnhealthy}},
+		"its record is open":   {[]api.NodeFence{record("b", api.Pending, -time.Hour), record("y", api.Fencing, -time.Hour)}, false, nil},
 	} {
 		s.machines[0].Annotations = nil
 		if c.held {
 			s.machines[0].Annotations = map[string]string{"cluster.x-k8s.io/paused": ""}
 		}
+		s.policy.Spec.Action, s.policy.Spec.Expected.DeleteMachines = api.ActionReboot, strings.Contains(name, "deleted") || strings.Contains(name, "record")
 		b.got, w.Fences = nil, records{all: c.fences}
 		if err := w.Wake(t.Context()); err != nil {
 			t.Fatal(err)

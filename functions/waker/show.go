@@ -106,8 +106,11 @@ func (w *Waker) tellMissing(ctx context.Context, p *api.FencePolicy, fences []ap
 func (w *Waker) tellFailed(ctx context.Context, p *api.FencePolicy, fences []api.NodeFence, now time.Time) error {
 	var failed []error
 	for i := range p.Status.Failed {
-		node, uid := p.Status.Failed[i].Node, p.Status.Failed[i].NodeUID
+		node, uid := p.Status.Failed[i].Record(), p.Status.Failed[i].NodeUID
 		m := fence.MachineDue(p, node, uid, now)
+		if p.Status.Failed[i].Node == "" {
+			m = fence.AloneDue(p, p.Status.Failed[i].UID, now)
+		}
 		open := slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.Node == node && f.Open() })
 		if m == nil || open {
 			continue

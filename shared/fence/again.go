@@ -65,6 +65,10 @@ func (d *decision) lastCut() bool {
 
 func (d *decision) fail(why api.Reason, msg string) Action {
 	d.st.Power.FirstOff, d.st.Proof = nil, nil
+	if d.onlyMachine() {
+		d.st.Outcome = api.MachineStays // there is no node whose health would reset it: tried anew after the back-off
+		return d.to(api.Recovering, why, msg)
+	}
 	d.to(api.Failed, why, msg)
 	d.next(Resync)
 	return None

@@ -35,7 +35,7 @@ func (d *decision) pending() Action {
 		return None
 	case p.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked() && !d.cutOnly():
+	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()
 	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
 		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
@@ -144,7 +144,7 @@ const isolatedOnly = "no new work is placed on this node, and no device is touch
 // What we cut is switched on again all the same; nothing else is done in its name.
 func (d *decision) ended() bool {
 	if d.missing() {
-		return false // which is why it was opened
+		return d.machineGone() // which is why it was opened
 	}
 	why, msg := api.NodeGone, "the Node object was deleted"
 	if d.st.Release.DeleteNodeUntil != nil {
@@ -332,7 +332,7 @@ func (d *decision) nodeLimit() int32 {
 // confirmAsked: a person's word that the machine is off waits for an answer.
 func (d *decision) confirmAsked() bool {
 	c := d.spec.Requests.ConfirmOff
-	return c != nil && !d.st.ConfirmHandled.Equal(&c.At)
+	return c != nil && !d.onlyMachine() && !d.st.ConfirmHandled.Equal(&c.At)
 }
 
 // noteWords answers what people ask for where nothing waits for it: kept, it would be

@@ -216,6 +216,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenGone, aside{[]api.NodeFenceSpec{goneSpec()}, true})
 	catchEach(t, brokenKept, aside{[]api.NodeFenceSpec{walkSpec()}, true})
 	catchEach(t, brokenMachine, aside{[]api.NodeFenceSpec{machineSpec()}, true})
+	catchEach(t, brokenBare, aside{[]api.NodeFenceSpec{bareSpec()}, true})
 	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
 }
 

@@ -43,7 +43,8 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 		now = now.Add(time.Millisecond)
 		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
 		seen := usual(s, now, "Unknown", false, boot)
-		seen.Me, seen.Deleting, seen.Node.Exists = "me", dead, !gone
+		seen.Me, seen.Deleting, seen.Node.Exists = "me", dead, !gone && !s.isBare()
+		seen.MachineLooked, seen.Machine = s.isBare(), bareMachine(s, !gone)
 		seen.Node.Taint, seen.Node.OutOfService = st.Placed.Taint, st.Placed.OutOfService
 		seen.Node.Cordoned, seen.Node.CordonOurs = st.Placed.Cordon, st.Placed.Cordon
 		seen.Lease.Renewed = fmt.Sprint("f", beats)
@@ -90,6 +91,8 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 				seen.Node.OutOfService, seen.Cleared = false, true
 			case act == Isolate:
 				seen.Node.Taint = true
+			case act == DeleteMachine:
+				gone, seen.Machine = true, nil
 			case act == DeleteNode:
 				gone, seen.Node.Exists = true, false
 			case act == Release:

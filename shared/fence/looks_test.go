@@ -64,6 +64,9 @@ func waits(s state) []time.Duration {
 
 // bases vary node, Lease and boot, and what else the phase looks at.
 func bases(s state, now time.Time) []Seen {
+	if s.isBare() {
+		return bareBases(s, now)
+	}
 	var all []Seen
 	boots := []string{"a", "b"}
 	if climbed(s) {
@@ -105,14 +108,17 @@ func usual(s state, now time.Time, ready string, moved bool, boot string) Seen {
 			renewed = "r0"
 		}
 	}
+	n := Node{
+		Exists: true, UID: "uid-1", BootID: boot,
+		Conditions: []Condition{{Type: "Ready", Status: ready, Since: walkStart}},
+		Taint:      s.st.Placed.Taint, Cordoned: s.st.Placed.Cordon, CordonOurs: s.st.Placed.Cordon,
+		OutOfService: s.st.Placed.OutOfService,
+	}
+	if s.isBare() {
+		n = Node{}
+	}
 	return Seen{
-		Me: "me",
-		Node: Node{
-			Exists: true, UID: "uid-1", BootID: boot,
-			Conditions: []Condition{{Type: "Ready", Status: ready, Since: walkStart}},
-			Taint:      s.st.Placed.Taint, Cordoned: s.st.Placed.Cordon, CordonOurs: s.st.Placed.Cordon,
-			OutOfService: s.st.Placed.OutOfService,
-		},
+		Me: "me", Node: n,
 		Lease:  Lease{Exists: true, Renewed: renewed, Renewal: walkRenewal},
 		Brakes: Brakes{Looked: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
 	}
@@ -129,6 +135,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	cutLooks(s, with)
 	goneLooks(s, with)
 	machineLooks(s, now, with)
+	bareLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -70,6 +70,9 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 	for i := range c.Machines {
 		m := &c.Machines[i]
 		status, why := m.trouble()
+		if status == "" && x.DeleteMachines && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= x.MissingFor.Duration {
+			status, why = api.MachineAlone, "no Node has come of it for "+x.MissingFor.Duration.String()
+		}
 		if status == "" || m.DeletionTimestamp != nil || !Selects(x.MachineSelector, m.Labels) {
 			continue
 		}
@@ -82,8 +85,8 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 				f.Since, f.NotBefore = was.Since, was.NotBefore
 			}
 		}
-		f.Held = c.machineHeld(m, f)
-		if last := c.fence(f.Node); last == nil || !last.Open() {
+		f.Held = cmp.Or(c.machineHeld(m, f), c.aloneHeld(p, m, f))
+		if last := c.fence(f.Record()); last == nil || !last.Open() {
 			f.NotBefore = c.backOff(f, m.CreationTimestamp.Time, now)
 		}
 		all = append(all, f)
@@ -102,7 +105,7 @@ func (c Cluster) machineHeld(m *Machine, f api.FailedMachine) string {
 			return "it has the annotation " + a
 		}
 	}
-	last := c.fence(f.Node)
+	last := c.fence(f.Record())
 	if f.Status != api.MachineAsked || last == nil || last.Open() || last.Spec.Trigger.Machine == nil {
 		return ""
 	}

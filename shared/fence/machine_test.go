@@ -48,7 +48,7 @@ func TestWhichMachinesFail(t *testing.T) {
 	}{
 		"healthy":                  {machine("x", "n1", hour), nil, ""},
 		"in phase Failed":          {machine("x", "n1", hour, failedMachine), nil, "m/x n1 u1 Failed " + words + " since 5m, due"},
-		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m"},
+		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m, held: it has no node, and expected.deleteMachines is not set"},
 		"whose Node is gone":       {machine("x", "gone", hour, failedMachine), nil, "m/x gone  Failed " + words + " since 5m"},
 		"asked for":                {machine("x", "n1", hour, asked), nil, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, due"},
 		"asked for, and done":      {machine("x", "n1", hour, asked), []api.NodeFence{machineFence("n1", "x", "", api.Finished, ago(600))}, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, held: what its annotation asks for was done (generation 3)"},

@@ -131,7 +131,15 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			break
 		}
 	}
-	r, ok = ResolvePolicy(mine, node, nil)
+	r, ok = resolveAmong(policies, mine, selectors, node)
+	return r, t, ok
+}
+
+// resolveAmong resolves those of the policies that decide. Their limits count over the
+// nodes that they select, and those of all others that would select a node without
+// labels hold too.
+func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*metav1.LabelSelector, node string) (api.ResolvedPolicy, bool) {
+	r, ok := ResolvePolicy(mine, node, nil)
 	for i := range r.Limits {
 		r.Limits[i].Selector = selectors[r.Limits[i].Policy]
 	}
@@ -141,7 +149,7 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			r.Limits = append(r.Limits, l)
 		}
 	}
-	return r, t, ok
+	return r, ok
 }
 
 // WithMissing adds the nodes that are missing to those that are counted: they are
@@ -166,6 +174,11 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		}
 		if n := len(p.Status.Failed); n >= maxHeld && p.Status.Failed[n-1].Node != "" {
 			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		for _, m := range p.Status.Failed {
+			if x := p.Spec.Expected; m.Node == "" && x != nil && x.DeleteMachines {
+				under[m.Record()] = append(under[m.Record()], p.Name)
+			}
 		}
 		c = c.withFailed(p.Status.Failed)
 	}
@@ -201,7 +214,7 @@ func (d *decision) missing() bool { return d.spec.Trigger.Missing() && !d.seen.N
 // noNode is the evidence of such a fence. It has no UID to be bound to.
 func (d *decision) noNode() (Condition, bool) {
 	t := d.spec.Trigger
-	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && d.spec.NodeUID == ""
+	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.spec.NodeUID == ""
 }
 
 // orphans waits for what ran on the machine to go, by Kubernetes' own hand: pod GC

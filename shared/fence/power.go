@@ -14,6 +14,9 @@ func (d *decision) fencing() Action {
 	if d.ended() {
 		return None
 	}
+	if d.onlyMachine() {
+		return d.machineGoes()
+	}
 	if d.reading() {
 		return d.witness()
 	}

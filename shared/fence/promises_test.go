@@ -29,8 +29,9 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	checkGentle(s, sh, seen, a, act, now, say)
 	checkCut(s, sh, f, seen, a, act, now, say)
 	checkGone(s, sh, f, seen, a, act, now, say)
+	checkBare(s, sh, f, seen, a, act, now, say)
 	if !mine {
-		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve, "S6: nothing is done in the name of another node")
+		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
 	if a.Phase == api.Finished && b.Phase != api.Finished {
 		say(!mine || (!seen.Node.Taint && !(b.Placed.Cordon && seen.Node.Cordoned && seen.Node.CordonOurs)), "S22: nothing of ours is left")

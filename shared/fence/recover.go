@@ -100,6 +100,8 @@ var outcomes = map[api.Reason]string{
 	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
 	api.NodeGone:        "the Node object is gone",
 	api.NodeDeleted:     "the machine stays off, and its Node object was deleted, as the policy says",
+	api.MachineDone:     "its deletion was asked for, and it is listed no more as a Machine that has failed or has no node",
+	api.MachineStays:    "the Machine was not deleted; it is tried anew after the back-off",
 	api.NodeReplaced:    "another Node object has this name",
 }
 

@@ -228,6 +228,8 @@ const (
 	DeletePods Action = "DeletePods"
 	// DeleteNode deletes the Node object of a machine that stays off. Owner: cleanup.
 	DeleteNode Action = "DeleteNode"
+	// DeleteMachine deletes a Machine that has no node. Owner: power.
+	DeleteMachine Action = "DeleteMachine"
 	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.

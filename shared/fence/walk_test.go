@@ -56,6 +56,8 @@ type shadow struct {
 	dumpBoot string
 	// machine: its Machine was to be remediated when somebody last looked.
 	machine bool
+	// asked is how often the deletion of a Machine was asked for.
+	asked int32
 	// freed is what the last release rested on, boot the boot that it was about.
 	freed api.ProofKind
 	boot  string
@@ -147,6 +149,8 @@ func origins(spec api.NodeFenceSpec) []state {
 		return []state{releasedBy(s, api.ProofSeenOff), releasedBy(s, api.ProofConfirmed)}
 	case s.ofMachine():
 		return []state{s, servedMachine(s)}
+	case s.isBare():
+		return []state{bareFound(s)}
 	}
 	return []state{s}
 }
@@ -225,6 +229,9 @@ func (w *walker) step(s state, l look) {
 		sh.cut = sh.cut && after.Power.CutByUs
 	}
 	sh.freedBy(s, after, act)
+	if act == DeleteMachine {
+		sh.asked++
+	}
 	if after.Phase == api.Isolating && s.st.Phase != api.Isolating && l.seen.Reserved != nil {
 		at := stampOf(*l.seen.Reserved)
 		sh.decided = &at
@@ -374,6 +381,7 @@ func key(s state) string {
 	k = append(k, s.readKey(age)...)
 	k = append(k, s.goneKey(age)...)
 	k = append(k, s.machineKey()...)
+	k = append(k, s.bareKey(age)...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -441,7 +449,7 @@ type aside struct {
 
 func asides() []aside {
 	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true},
-		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}}
+		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}}
 }
 
 // add takes in what another walk has seen.

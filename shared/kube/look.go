@@ -116,7 +116,7 @@ func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence
 			continue
 		}
 		if p.Name == f.Spec.Policy.Name {
-			seen.MachineLooked, seen.Machine = true, fence.MachineDue(p, f.Spec.Node, f.Spec.NodeUID, c.clock.Now())
+			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
 		}
 		if len(p.Spec.MaintenanceWindows) > 0 {
 			b.Windows = append(b.Windows, fence.Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})

@@ -2,8 +2,11 @@ package kube
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -35,4 +38,46 @@ func (c *Client) Machines(ctx context.Context) (all []fence.Machine, err error) 
 		}
 	}
 	return all, nil
+}
+
+// DeleteMachine deletes the Machine with this UID, if may has nothing against it as it
+// stands now. One that is gone, or being deleted, is left to whoever does that.
+func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*fence.Machine) error) error {
+	for _, versions := range machineKinds {
+		for _, path := range versions {
+			l, err := list[machineList](ctx, c, path)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			for i := range l.Items {
+				if m := &l.Items[i]; m.UID == uid {
+					return c.deleteMachine(ctx, strings.TrimSuffix(path, "/machines"), m, may)
+				}
+			}
+			break
+		}
+	}
+	return nil
+}
+
+func (c *Client) deleteMachine(ctx context.Context, group string, m *fence.Machine, may func(*fence.Machine) error) error {
+	if m.DeletionTimestamp != nil {
+		return nil
+	}
+	if err := may(m); err != nil {
+		return err
+	}
+	how := deletion(m.UID, nil)
+	how.Preconditions.ResourceVersion = &m.ResourceVersion
+	err := c.rest.Delete().AbsPath(group + "/namespaces/" + m.Namespace + "/machines/" + m.Name).Body(how).Do(ctx).Error()
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("delete Machine %s/%s: it is not as it was looked at: %w", m.Namespace, m.Name, ErrConflict)
+	}
+	return err
 }

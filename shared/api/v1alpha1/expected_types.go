@@ -13,6 +13,7 @@ import (
 // released by it: there is no Node that the pods and volumes could be checked
 // against.
 //
+// +kubebuilder:validation:XValidation:rule="!(has(self.deleteMachines) && self.deleteMachines) || has(self.machineSelector)",message="deleteMachines needs machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.machineSelector)",message="expected needs nodes, machineSelector, or both"
 type ExpectedNodes struct {
 	// Nodes by name.
@@ -31,6 +32,13 @@ type ExpectedNodes struct {
 	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
 	// +optional
 	MachineSelector *metav1.LabelSelector `json:"machineSelector,omitempty"`
+	// DeleteMachines deletes a Machine that has no node, once it is older than
+	// missingFor, or in phase Failed, or asked to be remediated, so that its owner makes
+	// another one. Only one that is controlled by an owner, is not of the control plane
+	// and whose name no Node has; limits, mode and back-off hold as for a node of the
+	// Machine's name. Unless set, it is only told.
+	// +optional
+	DeleteMachines bool `json:"deleteMachines,omitempty"`
 	// MissingFor is how long a Node object may be missing, by looks of half a minute,
 	// and how old a Machine may grow without one.
 	// +kubebuilder:default="10m"

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // MachineRef is a Machine, of whatever kind, and who makes another one in its place.
 type MachineRef struct {
@@ -20,7 +24,8 @@ type FailedMachine struct {
 	Node string `json:"node,omitempty"`
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
-	// Status is Failed, or Remediate where somebody asks for it by annotation.
+	// Status is Failed, Remediate where somebody asks for it by annotation, or NoNode
+	// where none has come of it in time.
 	Status string `json:"status"`
 	// Message is why, in the Machine's own words.
 	// +optional
@@ -35,13 +40,34 @@ type FailedMachine struct {
 	Held string `json:"held,omitempty"`
 }
 
+// Record is the name of the NodeFence: the node's, or the Machine's own if it has none.
+func (m FailedMachine) Record() string {
+	if m.Node != "" {
+		return m.Node
+	}
+	return m.Name[strings.Index(m.Name, "/")+1:]
+}
+
 // The trigger of a fence on account of the node's Machine. No node condition can have
 // this type with one of these.
 const (
 	MachineCondition = "Machine"
 	MachinePhase     = "Failed"
 	MachineAsked     = "Remediate"
+	MachineAlone     = "NoNode"
 )
+
+// OnlyMachine tells whether this fence is of a Machine that has no node: there is
+// nothing to be switched, marked or released, and the Machine is deleted.
+func (t Trigger) OnlyMachine() bool { return t.Missing() && t.Machine != nil }
+
+// MachineRecord is what was asked for of a Machine that has no node.
+type MachineRecord struct {
+	// AskedAt is when its deletion was last asked for, saved before it is.
+	AskedAt Time `json:"askedAt"`
+	// Tries there were.
+	Tries int32 `json:"tries"`
+}
 
 // OfMachine tells whether this fence opened on account of its node's Machine.
 func (t Trigger) OfMachine() bool {

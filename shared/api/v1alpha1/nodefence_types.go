@@ -241,6 +241,9 @@ type NodeFenceStatus struct {
 	// Restore is where the fence goes on once access is given back.
 	// +optional
 	Restore *RestoreRecord `json:"restore,omitempty"`
+	// Machine is what was asked for of a Machine that has no node.
+	// +optional
+	Machine *MachineRecord `json:"machine,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional

@@ -1,0 +1,76 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestDeleteMachine: exactly the one of this UID, as it was just looked at (S6).
+func TestDeleteMachine(t *testing.T) {
+	const openshift, older = "/apis/machine.openshift.io/v1beta1", "/apis/cluster.x-k8s.io/v1beta1"
+	item := func(more string) string {
+		return `{"items":[{"metadata":{"namespace":"m","name":"other","uid":"o","resourceVersion":"1"}},{"metadata":{"namespace":"m","name":"x","uid":"x","resourceVersion":"7"` + more + `}}]}`
+	}
+	for name, c := range map[string]struct {
+		group, list string
+		no          error
+		code        int
+		want        []string
+		fails       bool
+		conflict    bool
+	}{
+		"of OpenShift":          {group: openshift, list: item(""), code: 200, want: []string{openshift + "/namespaces/m/machines/x x 7"}},
+		"of an old Cluster API": {group: older, list: item(""), code: 200, want: []string{older + "/namespaces/m/machines/x x 7"}},
+		"being deleted":         {group: openshift, list: item(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`)},
+		"gone":                  {group: openshift, list: `{"items":[]}`},
+		"no such kind":          {group: "/none"},
+		"something against it":  {group: openshift, list: item(""), no: errors.New("it has a node"), fails: true},
+		"changed since":         {group: openshift, list: item(""), code: 409, want: []string{openshift + "/namespaces/m/machines/x x 7"}, fails: true, conflict: true},
+		"gone meanwhile":        {group: openshift, list: item(""), code: 404, want: []string{openshift + "/namespaces/m/machines/x x 7"}},
+		"without a right":       {group: openshift, list: item(""), code: 403, want: []string{openshift + "/namespaces/m/machines/x x 7"}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				code := c.code
+				switch {
+				case r.Method == http.MethodDelete:
+					var o metav1.DeleteOptions
+					_ = json.NewDecoder(r.Body).Decode(&o)
+					asked = append(asked, fmt.Sprintf("%s %s %s", r.URL.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
+				case r.URL.Path == c.group+"/machines":
+					_, _ = w.Write([]byte(c.list))
+					return
+				default:
+					code = http.StatusNotFound
+				}
+				w.WriteHeader(code)
+				reason := map[int]metav1.StatusReason{403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound, 409: metav1.StatusReasonConflict}[code]
+				_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Code: int32(code), Reason: reason})
+			}))
+			defer server.Close()
+			client, err := New(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = client.DeleteMachine(t.Context(), "x", func(*fence.Machine) error { return c.no })
+			if (err != nil) != c.fails || errors.Is(err, ErrConflict) != c.conflict {
+				t.Error(err)
+			}
+			if d := cmp.Diff(c.want, asked); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
