@@ -77,16 +77,18 @@ func TestRights(t *testing.T) {
 		return f != nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
 	})
 
-	// The machine with the work loses its power, and the work is released pod by pod;
-	// later a Node object of the same name replaces it.
+	// The machine with the work loses its power, the work is released pod by pod, and the
+	// Node object is deleted; later another one of the same name replaces it.
 	third := w.moved("db-0", "")
-	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true, storageClasses: [lab]}\n")))
+	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"action: PowerOff\ncleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true, detachFirst: [lab], deleteNode: true}\n")))
 	o.port(third, "secret=bmc-"+third)
 	w.node(third, "power-loss")
-	w.phase(third, api.Fenced)
+	w.until("its Node object to be deleted", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, third)
+		return f != nil && f.Status.Phase == api.Finished && f.Status.Outcome == api.NodeDeleted, err
+	})
 	o.givenBack(third)
 	w.moved("db-0", third)
-	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, third, metav1.DeleteOptions{}))
 	w.node(third, "power-on")
 	w.until("the new machine to be enrolled", func() (bool, error) {
 		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, third, metav1.GetOptions{})
