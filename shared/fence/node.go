@@ -16,12 +16,15 @@ func (d *decision) forGood() bool {
 	return p.Action == api.ActionOff || p.Action == api.ActionReboot && b != nil && b.LeaveOff
 }
 
+// offBy are the proofs that speak of the machine as a whole.
+var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: true}
+
 // nodeGoes deletes the Node object, where that is to be, or says in words why it
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
 func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more bool) {
 	r, n := &d.st.Release, d.seen.Node
 	switch mine := n.Exists && n.UID == d.spec.NodeUID; {
-	case !d.spec.Policy.Cleanup.DeleteNode || !d.forGood() || d.owesPowerOn() || !mine || d.st.Proof == nil:
+	case !d.spec.Policy.Cleanup.DeleteNode || !d.forGood() || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Kind]:
 		return None, "", false
 	case n.Terminating:
 		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
