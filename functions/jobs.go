@@ -67,10 +67,13 @@ func (j *jobs) Run(ctx context.Context, c job.Call) (job.End, error) {
 		// Left, it goes with its Job.
 		_ = j.client.DeleteSecret(rest, j.namespace, name)
 	}
-	if err == nil {
-		return end, nil // the Job stays a while, for its log to be read
+	if err != nil {
+		end, err = j.stop(rest, name, handed, err)
 	}
-	return j.stop(rest, name, handed, err)
+	if err == nil && j.call.Ended != nil {
+		j.call.Ended(c.Delay)
+	}
+	return end, err // the Job stays a while, for its log to be read
 }
 
 // of names the calls of one node: many names are longer than a label.

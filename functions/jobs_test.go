@@ -206,7 +206,12 @@ func TestACallInAPod(t *testing.T) {
 			j := theJobs(t, y)
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
-			got, err := j.Run(ctx, job.Call{Action: "off"})
+			var late []time.Duration
+			j.call.Ended = func(d time.Duration) { late = append(late, d) }
+			got, err := j.Run(ctx, job.Call{Action: "off", Delay: time.Minute})
+			if seen := slices.Equal(late, []time.Duration{time.Minute}); seen != (err == nil) || len(late) > 1 {
+				t.Errorf("it is told to have ended %v, and gives %v", late, err)
+			}
 			if (err != nil) != (tc.err != "") || err != nil && !strings.HasPrefix(err.Error(), "job "+ours+": "+tc.err) {
 				t.Errorf("%v\nwant %s", err, tc.err)
 			}

@@ -195,7 +195,8 @@ func (d *decision) noteCall() {
 	if c == nil || d.st.Claim == nil || d.st.Claim.Holder != d.seen.Me {
 		return // a late result of a call whose claim is gone counts for nothing
 	}
-	place := d.st.Claim.Isolation
+	claim := d.st.Claim
+	place := claim.Isolation
 	d.st.Claim = nil
 	d.noteJobs(c)
 	if place > 0 {
@@ -210,8 +211,7 @@ func (d *decision) noteCall() {
 		}
 		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
-		// It has come back: from here its effect may be late by the device's own delay.
-		d.st.Power.EffectUntil = d.at(d.effectDelay())
+		d.st.Power.EffectUntil = d.at(d.late(claim, c))
 		d.st.Power.LastRead = nil // S9: read before anything else
 	}
 }

@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,5 +26,97 @@ func TestJobsAreRecorded(t *testing.T) {
 	d.noteCall()
 	if diff := cmp.Diff(want[3:], d.st.Jobs); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// lateCall is an Off that came back.
+type lateCall struct {
+	seen CallResult
+	// earlier is for how long an Off before it may take effect, want for how long the
+	// machine is not switched on.
+	earlier, want time.Duration
+}
+
+func lateCalls() map[string]lateCall {
+	own := 30 * time.Second
+	return map[string]lateCall{
+		"seen to end":                              {CallResult{Late: &own}, 0, own},
+		"not known to have ended":                  {CallResult{}, 0, 55 * time.Second},
+		"ended without having done it":             {CallResult{Late: &own, Err: "its container was killed"}, 0, 55 * time.Second},
+		"one before it is on its way":              {CallResult{Late: &own}, 50 * time.Second, 55 * time.Second},
+		"one before it is over as it is asked for": {CallResult{Late: &own}, time.Nanosecond, own},
+	}
+}
+
+// effectAfter is for how long after its Off came back a decider waits with an On.
+func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
+	s := state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	s.spec.Binding.EffectDelay.Duration = 55 * time.Second
+	f := &api.NodeFence{Spec: s.spec}
+	at, decided := stampOf(walkStart), stampOf(walkStart)
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
+		Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+	}
+	if earlier > 0 {
+		until := stampOf(walkStart.Add(earlier))
+		f.Status.Power.EffectUntil = &until
+	}
+	asked := walkStart.Add(time.Microsecond)
+	seen := usual(s, asked, "Unknown", false, "a")
+	st, act := decide(f, seen, asked)
+	if act != Off {
+		return -1
+	}
+	f.Status = st
+	back := asked.Add(time.Second)
+	seen = usual(s, back, "Unknown", false, "a")
+	c.Call, c.At = api.CallOff, asked
+	seen.Me, seen.Call = st.Claim.Holder, &c
+	st, _ = decide(f, seen, back)
+	return st.Power.EffectUntil.Sub(back)
+}
+
+// TestAnOnWaitsForWhatWasNotSeenToEnd and for no more (S8, S10).
+func TestAnOnWaitsForWhatWasNotSeenToEnd(t *testing.T) {
+	for name, tc := range lateCalls() {
+		if got := effectAfter(Decide, tc.seen, tc.earlier); got != tc.want {
+			t.Errorf("%s: it waits %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestEveryDecideThatSwitchesOnTooSoonIsCaught by the same rows.
+func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
+	own := 30 * time.Second
+	for name, twin := range map[string]decider{
+		"takes every call for one that was seen to end": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+			if s.Call != nil {
+				s.Call.Late = &own
+			}
+		}),
+		"believes a pod that ended without a word": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+			if s.Call != nil && s.Call.Late != nil {
+				s.Call.Err = ""
+			}
+		}),
+		"forgets what is on its way": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			if f.Status.Claim != nil {
+				f.Status.Claim.Alone = true
+			}
+		}),
+		"does not look for what is on its way": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+			if s.Call == nil {
+				f.Status.Power.EffectUntil = nil
+			}
+		}),
+	} {
+		caught := false
+		for _, tc := range lateCalls() {
+			caught = caught || effectAfter(twin, tc.seen, tc.earlier) < tc.want
+		}
+		if !caught {
+			t.Errorf("%s: it survived", name)
+		}
 	}
 }

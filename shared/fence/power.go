@@ -270,8 +270,8 @@ func (d *decision) judgeOn() Action {
 
 // call claims the device for one call and asks for it (S7, S8).
 func (d *decision) call(c api.Call) Action {
-	limit := callLimit(d.spec.Policy)
-	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit)}
+	limit, u := callLimit(d.spec.Policy), d.st.Power.EffectUntil
+	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit), Alone: u == nil || !d.now.Before(u.Time)}
 	if c != api.CallRead {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
 	}

@@ -121,6 +121,10 @@ type CallResult struct {
 	// Blind: the device has no access to tell of, as it has none of a machine that it
 	// never knew. Power is unknown.
 	Blind bool
+	// Late is how late, from when it came back, an Off or On takes effect at most, where
+	// all that carried it out was seen to end and said that it was done; nil where that is
+	// not known, and the device's longest effect delay stands.
+	Late *time.Duration
 }
 
 // Brakes stop new fences and further Offs, never what was begun (S25).

@@ -1,6 +1,8 @@
 package talk
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -15,6 +17,9 @@ type Call struct {
 	Record metav1.OwnerReference
 	// Made is told of each Job in which an agent runs; it may be nil.
 	Made func(job string)
+	// Ended is told of each of them that was seen to end, and how late after that its
+	// device takes effect at most; it may be nil.
+	Ended func(late time.Duration)
 }
 
 // RecordOf is an object of ours that has a claim.

@@ -46,9 +46,10 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
+	var ends ends
 	d, err := t.Open(ctx, bound, Call{
 		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
-		Made: func(job string) { c.Jobs = append(c.Jobs, job) },
+		Made: func(job string) { c.Jobs = append(c.Jobs, job) }, Ended: ends.one,
 	})
 	if err != nil {
 		return err
@@ -57,10 +58,12 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		return errors.New("the time for this call ran out before it was made") // a process that was suspended meanwhile (S8)
 	}
 	switch a {
-	case fence.Off:
-		return d.Off(ctx)
-	case fence.On:
-		return d.On(ctx)
+	case fence.Off, fence.On:
+		err := control(ctx, d, a)
+		if err == nil {
+			c.Late = ends.late(bound, c.Jobs)
+		}
+		return err
 	}
 	r, err := d.State(ctx)
 	if err != nil {
@@ -74,6 +77,30 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	}
 	c.Power = string(r.Power)
 	return nil
+}
+
+func control(ctx context.Context, d device.Driver, a fence.Action) error {
+	if a == fence.Off {
+		return d.Off(ctx)
+	}
+	return d.On(ctx)
+}
+
+// ends are the Jobs of a call that were seen to end.
+type ends struct {
+	n       int
+	longest time.Duration
+}
+
+func (e *ends) one(late time.Duration) { e.n, e.longest = e.n+1, max(e.longest, late) }
+
+// late is how late the call may still take effect, if that was seen of all that
+// carried it out. Of a set, other devices carry out some of it.
+func (e *ends) late(b *api.Binding, jobs []string) *time.Duration {
+	if e.n == 0 || e.n != len(jobs) || len(b.Members) > 0 {
+		return nil
+	}
+	return &e.longest
 }
 
 // Mend says where the address stands that is another machine's.

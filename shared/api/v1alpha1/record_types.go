@@ -12,6 +12,10 @@ type Claim struct {
 	// for; 0 is the machine's own device.
 	// +optional
 	Isolation int32 `json:"isolation,omitempty"`
+	// Alone: when it was claimed, no earlier Off or On of the machine's own device could
+	// still take effect.
+	// +optional
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Read is one power reading.

@@ -46,6 +46,8 @@ type Call struct {
 	Limit time.Duration `json:"limit"`
 	// Left is what of it is of use to whoever waits, from when this was handed over.
 	Left time.Duration `json:"left"`
+	// Delay is how late the device itself takes effect at most, once the pod has ended.
+	Delay time.Duration `json:"-"`
 }
 
 // End is the end of a call's container, as it was seen.
@@ -90,7 +92,7 @@ func Kind(agent device.Kind, images []string, r Runner) device.Kind {
 		if err != nil {
 			return nil, err
 		}
-		d := &driver{call: Call{Image: p[Image], Agent: agent.Name, Params: agents(p)}, at: at, runner: r}
+		d := &driver{call: Call{Image: p[Image], Agent: agent.Name, Params: agents(p), Delay: agent.EffectDelay}, at: at, runner: r}
 		for _, q := range agent.Params {
 			if q.Secret {
 				d.secrets = append(d.secrets, q.Name)
