@@ -162,6 +162,32 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// own is a Runner that keeps how late the device itself may be.
+type own struct{ delay time.Duration }
+
+func (o *own) Run(_ context.Context, c job.Call) (job.End, error) {
+	o.delay = c.Delay
+	return job.End{Said: `{"action":"off"}`}, nil
+}
+
+// TestTheDevicesOwnDelay is what is left of the longest where a pod was seen to end (S8).
+func TestTheDevicesOwnDelay(t *testing.T) {
+	inner, err := agent.Declared("fence_apc", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &own{}
+	k := job.Kind(inner, []string{image}, o)
+	d, err := k.Open(map[string]string{job.AgentName: "fence_apc", job.Image: image, "ip": "10.0.0.9", "plug": "7", "username": "u", "password": "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Off(t.Context()) // what it makes of the end is TestEnds' matter
+	if o.delay != inner.EffectDelay || k.EffectDelay != inner.EffectDelay+job.Late || o.delay == 0 {
+		t.Errorf("the device's own is %s, the agent's %s, the longest %s", o.delay, inner.EffectDelay, k.EffectDelay)
+	}
+}
+
 // TestLate: a call whose time was over before its container started sends nothing (S10).
 func TestLate(t *testing.T) {
 	m := agenttest.New(t, devicetest.None)
