@@ -46,7 +46,7 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 }
 
 // Look sees what is left on the node, the node after it and, as long as nothing was
-// begun, the brakes. Where pods may be deleted, that the node is the one that was
+// begun or it rests on a person's word, the brakes. Where pods may be deleted, that the node is the one that was
 // fenced is seen after they were, and anew: another of its name has other pods (S6).
 func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	var err error
@@ -59,7 +59,8 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err := c.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
-	if f.Status.Release.StartedAt == nil && !f.Status.Power.CutByUs {
+	p := f.Status.Proof
+	if begun := f.Status.Release.StartedAt != nil || f.Status.Power.CutByUs; !begun || p != nil && !p.Kind.Ages() {
 		if err := c.Client.LookBrakes(ctx, f, seen); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (s state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.Cl
 
 // gently is the same state under such a policy, if a release of it may begin.
 func gently(s state) (state, bool) {
-	ok := s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isGentle() && !s.isEarly() && !s.checked() &&
+	ok := s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
 		!climbed(s) && s.spec.Trigger.Request == nil && s.spec.Policy.Action.Device() && s.spec.Policy.Kdump == nil && len(s.spec.Isolation) == 0 && s.st.Restarts == 0
 	s.spec = gentle(s.spec)
 	return s, ok

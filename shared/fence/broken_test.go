@@ -218,6 +218,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenMachine, aside{[]api.NodeFenceSpec{machineSpec()}, true})
 	catchEach(t, brokenBare, aside{[]api.NodeFenceSpec{bareSpec()}, true})
 	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
+	catchEach(t, brokenHeld, aside{[]api.NodeFenceSpec{heldSpec()}, true})
 }
 
 func catchEach(t *testing.T, twins map[string]decider, from aside) {

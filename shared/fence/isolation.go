@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -264,7 +265,7 @@ func (d *decision) sayCut(i int) Action {
 		if d.endBegun() {
 			return None
 		}
-		return d.hold(api.StoppedHold, "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+		return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 	}
 	if d.spareDump() {
 		return None

@@ -16,6 +16,9 @@ const bound = 400
 // it must end or stay fenced; and one in which the device is dead for ever and a
 // person deletes the record, which must end too (S27).
 func (w *walker) liveness(s state) {
+	if s.isHeld() {
+		w.liveHeld(s)
+	}
 	for _, world := range []struct {
 		name string
 		dead bool
@@ -29,11 +32,12 @@ func (w *walker) liveness(s state) {
 	}
 }
 
-func (w *walker) follow(s state, dead bool) api.Phase {
+// follow goes on for so many looks, each of which may be changed.
+func (w *walker) follow(s state, dead bool, change ...func(look int, seen *Seen)) api.Phase {
 	st, now := s.st, s.now
 	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
 	access, gone := "On", false
-	for range bound {
+	for look := range bound {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
 			now = st.NextCheck.Time
 		}
@@ -55,6 +59,9 @@ func (w *walker) follow(s state, dead bool) api.Phase {
 			beats++
 			seen.Node.Conditions[0].Status = "True"
 			seen.Lease.Renewed = fmt.Sprint("f", beats)
+		}
+		for _, do := range change {
+			do(look, &seen)
 		}
 		var act Action
 		st, act = w.decide(f, seen, now)

@@ -31,7 +31,7 @@ func waits(s state) []time.Duration {
 	if n := s.st.NextCheck; n != nil && n.After(s.now) {
 		all = append(all, n.Sub(s.now))
 	}
-	if c := s.st.Claim; c != nil && c.Call != api.CallRead {
+	if c := s.st.Claim; c != nil && c.Call != api.CallRead && (!s.isRestored() || c.NotAfter.After(s.now)) {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	if s.spec.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
@@ -69,8 +69,8 @@ func bases(s state, now time.Time) []Seen {
 	}
 	var all []Seen
 	boots := []string{"a", "b"}
-	if climbed(s) {
-		boots = boots[:1] // varied below it, where the same lines decide
+	if climbed(s) || s.isHeld() && !s.isRestored() {
+		boots = boots[:1] // varied elsewhere, where the same lines decide
 	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
 		boots = boots[:1] // the boot is not read here, or like in any other fence
 	}
@@ -136,6 +136,7 @@ func vary(s state, now time.Time, x Seen) []Seen {
 	goneLooks(s, with)
 	machineLooks(s, now, with)
 	bareLooks(s, with)
+	holdLooks(s, now, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
@@ -203,7 +204,7 @@ func callers(s state, now time.Time) []caller {
 func asking(s state, dt time.Duration, now time.Time) []look {
 	var all []look
 	readies, moves := []string{"True", "Unknown"}, []bool{false, true}
-	if climbed(s) {
+	if climbed(s) || s.isHeld() {
 		readies, moves = readies[1:], moves[:1]
 	}
 	for _, ready := range readies {

@@ -107,6 +107,9 @@ func (d *decision) seenOnInFencing() Action {
 // seenOff makes the proof of two reads (S1, S5).
 func (d *decision) seenOff(r *api.Read) Action {
 	first := d.st.Power.FirstOff
+	if first != nil && r.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settle()) {
+		first = nil // it may have stood in a backup: two reads make a proof, not one and a memory (S1, S16)
+	}
 	if first == nil {
 		if d.st.Power.OffAt == nil {
 			d.st.Power.LeaseFresh = d.leaseFresh()

@@ -25,6 +25,9 @@ func (d *decision) releasing() Action {
 	if d.st.Proof == nil {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
+	if d.pastWord() {
+		return None
+	}
 	if d.spec.Trigger.Missing() {
 		return d.orphans() // S6
 	}
@@ -189,4 +192,22 @@ func (d *decision) void(alive string) Action {
 	d.st.Power.OffAt = nil
 	d.to(api.Fencing, api.SignOfLife, alive)
 	return d.retry(api.SignOfLife, alive)
+}
+
+// pastWord holds a release that rests on a person's word while a restore is not
+// confirmed: what was so then may not be so any more, and nobody can look (S16). What
+// rests on reads is read anew.
+func (d *decision) pastWord() bool {
+	b := d.seen.Brakes
+	switch {
+	case d.st.Proof.Kind.Ages():
+		return false
+	case !b.Looked:
+		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
+		return true
+	case b.Why == api.WentBackHold:
+		d.hold(b.Why, b.Message, Resync)
+		return true
+	}
+	return false
 }

@@ -61,6 +61,8 @@ type shadow struct {
 	// freed is what the last release rested on, boot the boot that it was about.
 	freed api.ProofKind
 	boot  string
+	// restored is when the record was last taken back to what it once was.
+	restored time.Time
 }
 
 type state struct {
@@ -68,6 +70,8 @@ type state struct {
 	now  time.Time
 	spec api.NodeFenceSpec
 	sh   shadow
+	// was are the records of the stages that it came through, where they matter.
+	was []api.NodeFenceStatus
 }
 
 // look is one combination of everything that is outside the record.
@@ -250,7 +254,8 @@ func (w *walker) step(s state, l look) {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
 	}
 	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
-	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() {
+	w.goBack(s, &next, act)
+	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() || next.pastHold() {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
@@ -382,6 +387,7 @@ func key(s state) string {
 	k = append(k, s.goneKey(age)...)
 	k = append(k, s.machineKey()...)
 	k = append(k, s.bareKey(age)...)
+	k = append(k, s.holdKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -449,7 +455,7 @@ type aside struct {
 
 func asides() []aside {
 	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true},
-		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}}
+		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}, {[]api.NodeFenceSpec{heldSpec()}, true}}
 }
 
 // add takes in what another walk has seen.

@@ -111,13 +111,19 @@ func (w *world) remove() {
 // restored takes everything but the machine back to what it was then, once its work
 // has moved, and one of nodefence's processes has seen that it went back.
 func restored(w *world, to time.Duration) *cluster {
-	c := among(w)
 	w.crashed = true
+	return restoredAt(w, to, 13500*time.Millisecond)
+}
+
+func restoredAt(w *world, to, when time.Duration) *cluster {
+	c := among(w)
 	var old api.NodeFence
 	var ledger api.FenceLedger
-	at(w, to, func() { old, ledger = *w.record.DeepCopy(), *c.ledger.DeepCopy() })
-	at(w, 13500*time.Millisecond, func() {
+	var of [2]int
+	at(w, to, func() { old, ledger, of = *w.record.DeepCopy(), *c.ledger.DeepCopy(), [2]int{w.boot, w.beats} })
+	at(w, when, func() {
 		w.record, c.ledger, w.taint, w.oos, w.left = old, ledger, false, false, 2
+		w.of = &of
 		w.ready, w.readySince = "Unknown", start
 		w.say("           everything is as it was at the beginning, but the machine")
 		c.ledger.Status.Restored = &api.Restored{SeenAt: metav1.NewMicroTime(w.now), From: "1000", To: "600"}
@@ -187,6 +193,15 @@ var wide = map[string]incident{
 	"the API server is restored to between Off and proof": {func(w *world) { // S25
 		restored(w, 35*time.Millisecond)
 	}, []api.Phase{api.Pending, api.Fencing, api.Fenced, api.Finished}, 1},
+	// What she said then is not so now, and nothing can be read: it is not released by it.
+	"the API server is restored to where a person has confirmed": {func(w *world) { // S16
+		w.on, w.bmc, w.goes = false, "dead", true
+		w.record.Spec.Policy.Timeouts.Release = metav1.Duration{Duration: 10 * time.Minute}
+		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
+		restoredAt(w, 60500*time.Millisecond, 5*time.Minute)
+		at(w, 2*time.Minute, func() { w.powerOn(); w.say("           somebody switches it on") })
+		at(w, 4*time.Minute, func() { w.cut = true; w.say("           its network is cut") })
+	}, []api.Phase{api.Pending, api.Fencing, api.Releasing, api.Fenced, api.Failed, api.Finished}, 0},
 	"the source begins to watch anew": {func(w *world) { // S15
 		c := among(w)
 		w.crashed, c.since = true, start

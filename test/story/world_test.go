@@ -27,20 +27,23 @@ type world struct {
 
 	on, crashed, cut bool
 	boot, beats      int
-	ready, reason    string
-	readySince       time.Time
-	left             int
-	taint, cordon    bool
-	oos              bool
-	gone, deleting   bool
-	finalizer        bool
-	bmc              string // how the BMC misbehaves
-	dark             bool   // the second level's outlet is off
-	offs, ons        int
-	still            time.Time // since when the source saw the Lease stand still
-	checks           string    // how the checks misbehave
-	storageDown      bool
-	effects          []effect
+	// of is the boot and the renewal that Kubernetes has, where those were restored
+	// and the kubelet has told of no others since.
+	of             *[2]int
+	ready, reason  string
+	readySince     time.Time
+	left           int
+	taint, cordon  bool
+	oos            bool
+	gone, deleting bool
+	finalizer      bool
+	bmc            string // how the BMC misbehaves
+	dark           bool   // the second level's outlet is off
+	offs, ons      int
+	still          time.Time // since when the source saw the Lease stand still
+	checks         string    // how the checks misbehave
+	storageDown    bool
+	effects        []effect
 	// early: only the Lease speaks until the node is lost; stopped: it is not
 	// renewed; storm: a brake is on.
 	early, lost, stopped, storm bool
@@ -56,7 +59,7 @@ type world struct {
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
-	// windows are the policy's maintenance windows, which shut it until then.
+	// windows are the policy's maintenance windows.
 	windows   []fence.Windows
 	shutUntil time.Time
 	// goes: the story goes on after its fence, while something is still to happen.
@@ -212,16 +215,22 @@ func (w *world) look(me string) fence.Seen {
 			w.ready, w.reason, w.readySince = "True", "", w.now
 		}
 	}
-	r := w.now
+	r, boot, beats := w.now, w.boot, w.beats
+	if w.alive() {
+		w.of = nil
+	}
+	if w.of != nil {
+		boot, beats = w.of[0], w.of[1]
+	}
 	seen := fence.Seen{
 		Me: me, Deleting: w.deleting, Finalizer: w.finalizer,
 		Node: fence.Node{
-			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", w.boot), Taint: w.taint,
+			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", boot), Taint: w.taint,
 			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
 			VolumesInUse: slices.Clone(w.inUse),
 			Conditions:   []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
-		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", w.boot, w.beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
+		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", boot, beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
 		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {

@@ -1,0 +1,352 @@
+package fence
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What a walk adds for maintenance windows, and for an API server whose state went
+// back in time: a fence that is held for either begins nothing (S16, S25), what was
+// begun before runs to its end, a healed node returns meanwhile, and whoever waits
+// comes to an end once the window ends or a person confirms (S27). From where the
+// machine is on its way back a fence is like any other: it is left there.
+
+// heldSpec is of a node whose policies have maintenance windows.
+func heldSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Name = "held"
+	s.Policy.Timeouts.Release.Duration = 200 * time.Second // a release may go on after a restore
+	return s
+}
+
+// restoredName marks a fence whose record was taken back by a restore.
+const restoredName = "restored"
+
+func (s state) isHeld() bool { return s.spec.Policy.Name == "held" || s.isRestored() }
+
+func (s state) isRestored() bool { return s.spec.Policy.Name == restoredName }
+
+// pastHold: from here it goes on like any other fence, whose walk is begun elsewhere:
+// no brake is looked at, or it is the same over again, or nothing that is believed is
+// of before the restore.
+func (s state) pastHold() bool {
+	if !s.isHeld() {
+		return false
+	}
+	switch s.st.Phase {
+	case api.PoweringOn, api.Recovering, api.Fenced, api.Failed:
+		return true
+	}
+	return s.st.Restarts > 0 || s.isRestored() && !s.remembers()
+}
+
+// remembers: something of before the restore may still be believed.
+func (s state) remembers() bool {
+	before := func(t *api.Time) bool { return t != nil && t.Time.Before(s.sh.restored) }
+	st, p := s.st, s.st.Power
+	return st.Proof != nil && before(&st.Proof.At) || p.FirstOff != nil && before(&p.FirstOff.At) || p.LastRead != nil && before(&p.LastRead.At) ||
+		st.Claim != nil || before(st.DecidedAt)
+}
+
+// windowOf is one that begins at the minute of a time, and lasts until another.
+func windowOf(policy string, from, until time.Time) Windows {
+	from = from.UTC().Truncate(time.Minute)
+	return Windows{Policy: policy, Windows: []api.MaintenanceWindow{{Start: from.Format("15:04"), Duration: metav1.Duration{Duration: until.Sub(from)}}}}
+}
+
+// What the policies are called tells the checks how their windows stand, which must
+// not be asked of what is checked.
+const (
+	openPolicy, shutPolicy, endsPolicy, unreadPolicy = "open", "shut", "ends", "unreadable"
+	endsSoon                                         = 10 * time.Second
+)
+
+func wentBack() Brakes {
+	return Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "from 1000 to 600"}
+}
+
+func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
+	unread = windowOf(unreadPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour))
+	unread.Windows[0].TimeZone = "Europe/Atlantis"
+	return windowOf(shutPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour)), windowOf(openPolicy, now, now.Add(time.Hour)),
+		windowOf(endsPolicy, now, now.Add(endsSoon)), unread
+}
+
+// holdLooks are what holds, and what looks like it and does not.
+func holdLooks(s state, now time.Time, with func(func(*Seen))) {
+	if !s.isHeld() {
+		return
+	}
+	brakes := func(b Brakes) {
+		with(func(y *Seen) { y.Brakes = b })
+		if s.st.Phase == api.Releasing {
+			with(func(y *Seen) { y.Brakes, y.Left = b, &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1} })
+		}
+	}
+	brakes(wentBack())
+	if s.isRestored() {
+		return // the rest is as in any other
+	}
+	shut, open, ends, unread := windowsAt(now)
+	for _, all := range [][]Windows{{shut}, {shut, open}, {ends}, {unread}} {
+		brakes(Brakes{Looked: true, Windows: all})
+	}
+}
+
+// holding is whether a brake lets nothing new begin. A storm is the gate's to say.
+func holding(b Brakes) bool {
+	return !b.Looked || b.Stopped || b.Paused || slices.ContainsFunc(b.Windows, func(w Windows) bool { return w.Policy != shutPolicy })
+}
+
+// checkHeld holds what is promised of such a fence.
+func (w *walker) checkHeld(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if c := s.st.Claim; !s.isHeld() || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, s.st) {
+		return // S7
+	}
+	b := seen.Brakes
+	cut := sh.cut && !s.isRestored() || s.st.Power.CutByUs // what was begun after the backup nobody knows of
+	if cut || s.st.Release.StartedAt != nil {
+		w.checkBegun(s, sh, f, seen, a, act, now, say)
+		return
+	}
+	if !holding(b) {
+		if len(b.Windows) > 0 {
+			st, same := w.without(f, seen, now)
+			say(same == act && reflect.DeepEqual(st, a), "a window that is not open changes nothing")
+		}
+		return
+	}
+	word := f.Spec.Requests.ConfirmOff != nil // by which a look at the machine is spared, and nothing done
+	back := a.Phase == s.st.Phase || a.Phase == api.Pending || a.Phase == api.Recovering || a.Phase == api.Finished || a.Phase == api.Failed
+	say(back || word, "S16, S25: a fence that is held does not go on")
+	say(act != Reserve && act != Isolate && act != MarkNotReady && act != Release && !act.Device(), "S16, S25: a fence that is held begins nothing")
+	waits := a.Phase == api.Pending && (s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Fencing)
+	if !waits || !b.Looked {
+		return
+	}
+	say((a.Message != "" || b.Message == "" && len(b.Windows) == 0) && a.Reason == whyHeld(b), "S28: a fence that is held says why")
+	until := now.Add(Resync)
+	if len(b.Windows) > 0 && b.Windows[0].Policy == endsPolicy && !b.Stopped && !b.Paused {
+		until = now.Add(endsSoon)
+	}
+	say(a.NextCheck != nil && !a.NextCheck.After(until.Add(time.Microsecond)), "S27: whoever waits for a window is decided anew when it ends")
+}
+
+// checkBegun: of what was begun a window changes nothing, and a brake nothing but the
+// Offs. But a person's word from before a restore is a word about another time.
+func (w *walker) checkBegun(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	b := seen.Brakes
+	if act == Release && s.isRestored() && b.Why == api.WentBackHold {
+		say(a.Proof.At.After(sh.restored), "S16: as long as nobody confirms a restore, nothing is released on a proof from before it")
+	}
+	if b.Looked && !b.Stopped && !b.Paused && !b.Storm && len(b.Windows) == 0 {
+		return
+	}
+	st, same := w.without(f, seen, now)
+	if onlyWindows := b.Looked && !b.Stopped && !b.Paused && !b.Storm; !onlyWindows {
+		if p := s.st.Proof; same == Off || s.st.Phase == api.Releasing && p != nil && p.Kind == api.ProofConfirmed {
+			return
+		}
+	}
+	say(same == act && reflect.DeepEqual(st, a), "S25: what was begun runs to its end, whatever holds what is new")
+}
+
+// without is what is decided where nothing holds.
+func (w *walker) without(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Action) {
+	seen.Brakes = Brakes{Looked: true}
+	return w.decide(f, seen, now)
+}
+
+func whyHeld(b Brakes) api.Reason {
+	switch {
+	case b.Stopped && b.Why != "":
+		return b.Why
+	case b.Stopped:
+		return api.StoppedHold
+	case b.Paused:
+		return api.PausedHold
+	case b.Windows[0].Policy == unreadPolicy:
+		return api.WindowInvalidHold
+	}
+	return api.WindowHold
+}
+
+// olderThan: a backup is older than whatever is still believed of what was read or
+// decided when it was made.
+const olderThan = DecisionValidity + time.Second
+
+// goBack lets the API server be restored from a backup of each stage that this fence
+// has come through: the record is what it was then, and the world is what it is. Of
+// each kind of record, in each kind of world, the first stands for all.
+func (w *walker) goBack(before state, next *state, act Action) {
+	if !next.isHeld() || next.isRestored() {
+		return
+	}
+	next.was = before.was
+	half := next.st.Power.FirstOff != nil && before.st.Power.FirstOff == nil
+	if act != Off && act != On && act != Release && !half && before.st.Phase == next.st.Phase {
+		return
+	}
+	for _, old := range next.was {
+		r := *next
+		r.st, r.now, r.was = old, next.now.Add(olderThan), nil
+		r.spec.Policy.Name = restoredName
+		r.sh.restored = r.now
+		r.sh.cut = r.sh.cut || old.Power.CutByUs // nobody remembers that it was switched on again since
+		if k := kindOf(old) + " in " + kindOf(next.st) + lastRead(next.sh); !w.seen[k] {
+			w.seen[k] = true
+			w.push(r)
+		}
+	}
+	next.was = append(slices.Clip(next.was), next.st)
+}
+
+func kindOf(st api.NodeFenceStatus) string {
+	proof := api.ProofKind("")
+	if st.Proof != nil {
+		proof = st.Proof.Kind
+	}
+	p := st.Power
+	return fmt.Sprint(st.Phase, proof, st.Release.StartedAt != nil, p.CutByUs, p.OffAt != nil, p.FirstOff != nil, p.OnAt != nil)
+}
+
+func lastRead(sh shadow) string {
+	if n := len(sh.reads); n > 0 {
+		return sh.reads[n-1].Power
+	}
+	return "never"
+}
+
+// holdKey is what tells apart two restored records of which one knows less.
+func (s state) holdKey() []any {
+	if !s.isHeld() {
+		return nil
+	}
+	k := []any{s.spec.Policy.Name}
+	if !s.isRestored() {
+		return k
+	}
+	before := func(t *api.Time) bool { return t != nil && t.Time.Before(s.sh.restored) }
+	p := s.st.Power
+	if r := p.FirstOff; r != nil {
+		k = append(k, before(&r.At), len(s.sh.reads) > 0 && r.At.Time.Before(s.sh.reads[0].At.Time))
+	}
+	if r := s.st.Proof; r != nil {
+		k = append(k, before(&r.At))
+	}
+	if n := len(s.sh.reads); n > 0 {
+		k = append(k, s.sh.reads[n-1].Power)
+	}
+	return k
+}
+
+// liveHeld follows a fence into worlds in which everything works but for what holds
+// it: until a window ends, or a person confirms; and for ever, while its node heals.
+func (w *walker) liveHeld(s state) {
+	shut, _, _, unread := windowsAt(s.now)
+	lasting := windowOf(openPolicy, s.now, s.now.Add(20*time.Minute))
+	for name, hold := range map[string]func(look int, seen *Seen){
+		"a window has ended":              func(_ int, seen *Seen) { seen.Brakes.Windows = []Windows{shut, lasting} },
+		"a window was corrected":          until(30, Brakes{Looked: true, Windows: []Windows{unread}}),
+		"a person has confirmed restore":  until(30, wentBack()),
+		"nobody pauses it any more":       until(30, Brakes{Looked: true, Paused: true}),
+		"somebody has looked at a brakes": until(30, Brakes{}),
+	} {
+		w.mustEnd(s, "S27: it ends once "+name, hold, api.Finished, api.Fenced, api.Failed)
+	}
+	if s.sh.cut || s.st.Power.CutByUs || s.st.Release.StartedAt != nil {
+		return
+	}
+	for name, b := range map[string]Brakes{"a window": {Looked: true, Windows: []Windows{unread}}, "a restore": wentBack()} {
+		w.mustEnd(s, "S27: a healed node returns, though "+name+" holds", func(look int, seen *Seen) {
+			seen.Brakes = b
+			seen.Node.Conditions = []Condition{{Type: "Ready", Status: "True", Since: walkStart}}
+			seen.Lease.Renewed = fmt.Sprint("h", look)
+		}, api.Finished)
+	}
+}
+
+// until is a brake that is on for so many looks.
+func until(looks int, b Brakes) func(int, *Seen) {
+	return func(look int, seen *Seen) {
+		if look < looks {
+			seen.Brakes = b
+		}
+	}
+}
+
+func (w *walker) mustEnd(s state, promise string, hold func(int, *Seen), ends ...api.Phase) {
+	if p := w.follow(s, false, hold); !slices.Contains(ends, p) && w.broken[promise] == "" {
+		w.broken[promise] = fmt.Sprintf("from %s (%s) it came to %s", s.st.Phase, key(s), p)
+	}
+}
+
+// brokenHeld lack one guard of what holds each.
+var brokenHeld = map[string]decider{
+	"does not see the windows": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Windows = nil }),
+	"takes a window that it can't read for shut": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Windows = slices.DeleteFunc(slices.Clone(s.Brakes.Windows), func(w Windows) bool { return w.Windows[0].TimeZone != "" })
+	}),
+	"takes any window for open": before(func(_ *api.NodeFence, s *Seen, now time.Time) {
+		for range s.Brakes.Windows {
+			_, open, _, _ := windowsAt(now)
+			s.Brakes.Windows = []Windows{open}
+		}
+	}),
+	"looks at the first policy's windows alone": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Windows = s.Brakes.Windows[:min(1, len(s.Brakes.Windows))]
+	}),
+	"lets a window stop what was begun": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Paused = s.Brakes.Paused || f.Status.Power.CutByUs && len(s.Brakes.Windows) > 0
+	}),
+	"sleeps over the end of a window": after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
+		if st.Reason == api.WindowHold {
+			late := stampOf(now.Add(Resync))
+			st.NextCheck = &late
+		}
+	}),
+	"waits for a window that has ended": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if _, open, _, _ := windowsAt(now); f.Status.Reason == api.WindowHold {
+			s.Brakes.Windows = []Windows{open}
+		}
+	}),
+	"does not say what holds it": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Reason == api.WindowHold || st.Reason == api.WentBackHold {
+			st.Reason = api.Waiting
+		}
+	}),
+	"does not see that the state went back": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.WentBackHold
+	}),
+	"sends a further Off though the state went back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Stopped = s.Brakes.Stopped && !f.Status.Power.CutByUs
+	}),
+	"lets a restore stop what was begun": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if s.Brakes.Why == api.WentBackHold && f.Status.Power.CutByUs && act == Release {
+			return f.Status, None
+		}
+		return st, act
+	},
+	"believes half a proof from before a restore": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if o := f.Status.Power.FirstOff; o != nil && now.Sub(o.At.Time) > ProofValidity {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-ProofValidity))}
+		}
+	}),
+	"releases on a person's word from before a restore": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Release.StartedAt != nil {
+			s.Brakes = Brakes{Looked: true}
+		}
+	}),
+	"keeps a healed node because it is held": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if holding(s.Brakes) && f.Status.Phase == api.Pending {
+			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+		}
+	}),
+}
