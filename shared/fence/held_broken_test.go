@@ -1,0 +1,72 @@
+package fence
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// brokenHeld lack one guard of what holds each.
+var brokenHeld = map[string]decider{
+	"does not see the windows": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Windows = nil }),
+	"takes a window that it can't read for shut": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Windows = slices.DeleteFunc(slices.Clone(s.Brakes.Windows), func(w Windows) bool { return w.Windows[0].TimeZone != "" })
+	}),
+	"takes any window for open": before(func(_ *api.NodeFence, s *Seen, now time.Time) {
+		for range s.Brakes.Windows {
+			_, open, _, _ := windowsAt(now)
+			s.Brakes.Windows = []Windows{open}
+		}
+	}),
+	"looks at the first policy's windows alone": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Windows = s.Brakes.Windows[:min(1, len(s.Brakes.Windows))]
+	}),
+	"lets a window stop what was begun": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Paused = s.Brakes.Paused || f.Status.Power.CutByUs && len(s.Brakes.Windows) > 0
+	}),
+	"sleeps over the end of a window": after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
+		if st.Reason == api.WindowHold {
+			late := stampOf(now.Add(Resync))
+			st.NextCheck = &late
+		}
+	}),
+	"waits for a window that has ended": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if _, open, _, _ := windowsAt(now); f.Status.Reason == api.WindowHold {
+			s.Brakes.Windows = []Windows{open}
+		}
+	}),
+	"does not say what holds it": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Reason == api.WindowHold || st.Reason == api.WentBackHold {
+			st.Reason = api.Waiting
+		}
+	}),
+	"does not see that the state went back": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.WentBackHold
+	}),
+	"sends a further Off though the state went back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Stopped = s.Brakes.Stopped && !f.Status.Power.CutByUs
+	}),
+	"lets a restore stop what was begun": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+		st, act := Decide(f, s, now)
+		if s.Brakes.Why == api.WentBackHold && f.Status.Power.CutByUs && act == Release {
+			return f.Status, None
+		}
+		return st, act
+	},
+	"believes half a proof from before a restore": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		if o := f.Status.Power.FirstOff; o != nil && now.Sub(o.At.Time) > ProofValidity {
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-ProofValidity))}
+		}
+	}),
+	"releases on a person's word from before a restore": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Release.StartedAt != nil {
+			s.Brakes = Brakes{Looked: true}
+		}
+	}),
+	"keeps a healed node because it is held": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if holding(s.Brakes) && f.Status.Phase == api.Pending {
+			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+		}
+	}),
+}
