@@ -46,8 +46,9 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 }
 
 // Look sees what is left on the node, the node after it and, as long as nothing was
-// begun or it rests on a person's word, the brakes. Where pods may be deleted, that the node is the one that was
-// fenced is seen after they were, and anew: another of its name has other pods (S6).
+// begun or it rests on a person's word, the brakes. Where pods may be deleted, that the
+// node is the one that was fenced is seen after they were, and anew: another of its
+// name has other pods (S6).
 func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	var err error
 	if seen.Left, err = c.left(ctx, f); err != nil {
