@@ -216,9 +216,12 @@ func (j *jobs) stop(ctx context.Context, name string, handed bool, why error) (j
 		return job.End{}, fmt.Errorf("job %s: %w", name, why)
 	}
 	asked := false
+	var last *corev1.Pod
 	for {
 		p, err := j.pod(ctx, name)
 		switch {
+		case err != nil && ctx.Err() != nil && last != nil:
+			return job.End{}, notSeen(name, why, last)
 		case err != nil:
 			return job.End{}, fmt.Errorf("job %s: %w; then it was looked for, and not seen to end: %w", name, why, err)
 		case p == nil:
@@ -229,9 +232,14 @@ func (j *jobs) stop(ctx context.Context, name string, handed bool, why error) (j
 			asked = j.client.DeletePod(ctx, p) == nil
 		}
 		if err := sleep(ctx); err != nil {
-			return job.End{}, fmt.Errorf("job %s: %w; its pod on node %s was not seen to end, and may act until %s", name, why, p.Spec.NodeName, p.Annotations[actsUntil])
+			return job.End{}, notSeen(name, why, p)
 		}
+		last = p
 	}
+}
+
+func notSeen(name string, why error, p *corev1.Pod) error {
+	return fmt.Errorf("job %s: %w; its pod on node %s was not seen to end, and may act until %s", name, why, p.Spec.NodeName, p.Annotations[actsUntil])
 }
 
 func sleep(ctx context.Context) error {

@@ -39,12 +39,12 @@ var broken = map[string]decider{
 	}),
 	"believes one read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(c.At.Add(-time.Hour))}
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(c.At.Add(-10 * time.Second))}
 		}
 	}),
 	"does not let it settle": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if o := f.Status.Power.FirstOff; o != nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(o.At.Add(-time.Hour))}
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(o.At.Add(-10 * time.Second))}
 		}
 		f.Status.Power.NotBefore = nil
 	}),

@@ -66,7 +66,7 @@ var brokenReads = map[string]decider{
 	}),
 	"releases on one read of off": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if c := s.Call; f.Status.Phase == api.Fencing && c != nil && c.Power == "Off" && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Hour))}
+			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}
 		}
 	}),
 }

@@ -180,7 +180,11 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // turns to be checked there (nil takes one away), and nothing else: so it needs no
 // turn in the gates' compare-and-swap.
 func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, checks map[string]*api.Time) error {
-	status := map[string]any{"leases": p}
+	// Each field by its name: what a merge patch leaves out stays as it was, and
+	// Leases that move again would stand still for ever.
+	status := map[string]any{"leases": map[string]any{
+		"since": p.Since, "observedAt": p.ObservedAt, "renewal": p.Renewal, "total": p.Total, "still": p.Still,
+	}}
 	if len(checks) > 0 {
 		status["checks"] = checks
 	}

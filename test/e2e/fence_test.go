@@ -31,6 +31,10 @@ func TestCrashedNodeIsFencedAndItsPodMoves(t *testing.T) {
 	}
 	checkProof(t, f)
 	checkAttached(w, victim)
+	w.until("no Lease to stand still in the ledger", func() (bool, error) {
+		l, err := w.Fences.Ledger(w.ctx)
+		return err == nil && len(l.Status.Leases.Still) == 0, nil
+	})
 }
 
 // checkProof: both reads stand in the record, a settle apart, bound to this fence.
