@@ -118,14 +118,8 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 			}
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","expected":{"machineSelector":{},"missingFor":"10m","deleteMachines":` + cmp.Or(c.expected, "true") +
 				`},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[` + c.failed + `]}}]}`
-			client, written := apiOf(t, answers)
-			w := &told{}
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
-			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: "Machine", Status: "NoNode", Unhealthy: true}, now, now)
-			if _, _, err := g.open(t.Context(), "a", e); err != nil {
-				t.Fatal(err)
-			}
-			if d := gocmp.Diff(c.want, written()); d != "" {
+			written, w := opened(t, answers, "Machine", "NoNode", now)
+			if d := gocmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}
 			if said := len(w.words) == 1 && w.words[0] == "MachineFailed a: MachineFailed: Machine m/a, which has no node: no Node has come of it for 10m0s; expected by policy p"; said != (c.want != nil) {

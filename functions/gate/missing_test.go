@@ -28,6 +28,20 @@ func (t *told) Alerted(_ context.Context, r step.Refusal, problem string) {
 	t.words = append(t.words, problem+" "+r.Node+": "+r.Message)
 }
 
+// opened is what the gate writes, and tells, when an event says that this is wrong
+// with node a.
+func opened(t *testing.T, answers map[string]string, condition, status string, now time.Time) ([]string, *told) {
+	t.Helper()
+	client, written := apiOf(t, answers)
+	w := &told{}
+	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
+	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: condition, Status: status, Unhealthy: true}, now, now)
+	if _, _, err := g.open(t.Context(), "a", e); err != nil {
+		t.Fatal(err)
+	}
+	return written(), w
+}
+
 // TestAMissingNodeOpensAFence: the event is a hint, what counts is the Node that is
 // not there and the policy that says since when (S18).
 func TestAMissingNodeOpensAFence(t *testing.T) {
@@ -62,14 +76,8 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			}
 			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"expected":{"nodes":["a"],"missingFor":"10m"},`+
 				`"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"missing":[%s]}}]}`, c.missing)
-			client, written := apiOf(t, answers)
-			w := &told{}
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
-			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: "Node", Status: "Missing", Unhealthy: true}, now, now)
-			if _, _, err := g.open(t.Context(), "a", e); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, written()); d != "" {
+			written, w := opened(t, answers, "Node", "Missing", now)
+			if d := cmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}
 			if d := cmp.Diff(said, w.words); d != "" && c.want != nil || c.want == nil && w.words != nil {

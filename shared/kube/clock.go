@@ -24,6 +24,10 @@ type Clock struct {
 // drift is how far two clocks may run apart: bounds widen by it with time.
 const drift = 200e-6
 
+// Elapsed is the time by this machine's boot clock, for what is compared with itself
+// only: it goes on while the machine sleeps (S8).
+func Elapsed() time.Duration { return sinceBoot() }
+
 // NewClock makes a clock that has not heard of the server yet; until it has, it
 // tells the machine's own time.
 func NewClock() *Clock { return &Clock{elapsed: sinceBoot, fallback: time.Now} }

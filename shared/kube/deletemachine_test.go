@@ -55,9 +55,7 @@ func TestDeleteMachine(t *testing.T) {
 				default:
 					code = http.StatusNotFound
 				}
-				w.WriteHeader(code)
-				reason := map[int]metav1.StatusReason{403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound, 409: metav1.StatusReasonConflict}[code]
-				_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Code: int32(code), Reason: reason})
+				refuse(w, code, map[int]string{403: "Forbidden", 404: "NotFound", 409: "Conflict"}[code])
 			}))
 			defer server.Close()
 			client, err := New(&rest.Config{Host: server.URL})

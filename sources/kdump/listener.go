@@ -41,6 +41,9 @@ type Options struct {
 	Source     events.Source
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+	// Elapsed is the time of a clock that goes on while the machine sleeps: by another
+	// one a message would be younger than it is (S8).
+	Elapsed func() time.Duration
 }
 
 const (
@@ -64,7 +67,7 @@ type Listener struct {
 
 	mu sync.Mutex
 	// taken is when a message of a node was last taken.
-	taken map[string]time.Time
+	taken map[string]time.Duration
 }
 
 // heard is one message.
@@ -73,13 +76,13 @@ type heard struct {
 	from netip.Addr
 	// at is when it came: writing it down may take a while, and it does not get
 	// younger by that.
-	at time.Time
+	at time.Duration
 }
 
 // New makes a listener.
 func New(o Options) (*Listener, error) {
 	l := &Listener{
-		o: o, addresses: newAddresses(), queue: make(chan heard, waiting), taken: map[string]time.Time{},
+		o: o, addresses: newAddresses(), queue: make(chan heard, waiting), taken: map[string]time.Duration{},
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_kdump_messages_total", Help: "Datagrams by what became of them.",
 		}, []string{"result"}),
@@ -142,8 +145,8 @@ func (l *Listener) take(b []byte, addr net.Addr) string {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	if now.Sub(l.taken[node]) < apart {
+	now := l.o.Elapsed()
+	if last, ok := l.taken[node]; ok && now-last < apart {
 		return "close"
 	}
 	select {
@@ -182,7 +185,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
 		return nil
 	}
-	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), time.Since(h.at))
+	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), l.o.Elapsed()-h.at)
 	if err != nil {
 		return err
 	}

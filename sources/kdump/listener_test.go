@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // message is one, in the order of most machines.
@@ -38,7 +39,7 @@ func node(name string, addresses ...string) corev1.Node {
 // start runs a listener on loopback and gives its address.
 func start(t *testing.T, c *cluster, s Sender) (*Listener, *net.UDPAddr) {
 	t.Helper()
-	l, err := New(Options{Cluster: c, Sender: s, Source: events.SourceOf("test"), Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	l, err := New(Options{Cluster: c, Sender: s, Source: events.SourceOf("test"), Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestWhatIsTaken(t *testing.T) {
 		"nothing":                                    {"10.0.0.7", nil, "malformed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+			l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +100,7 @@ func TestWhatIsTaken(t *testing.T) {
 }
 
 func TestManyMessagesAreOne(t *testing.T) {
-	l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestAnAddressThatMovedIsNobodys(t *testing.T) {
 	c := newCluster(node("a", "127.0.0.1"))
 	l, _ := start(t, c, nil)
 	c.set(node("a", "10.0.0.7"), node("b", "127.0.0.1"))
-	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), time.Now()}); err != nil || len(c.dumps) > 0 {
+	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), kube.Elapsed()}); err != nil || len(c.dumps) > 0 {
 		t.Errorf("%v; written down for the node that had it: %v", err, c.dumps)
 	}
 }
@@ -151,7 +152,7 @@ func TestAnAddressThatMovedIsNobodys(t *testing.T) {
 func TestAMessageGetsNoYounger(t *testing.T) {
 	c := newCluster(node("a", "127.0.0.1"))
 	l, _ := start(t, c, nil)
-	at := time.Now().Add(-time.Hour)
+	at := kube.Elapsed() - time.Hour
 	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), at}); err != nil {
 		t.Fatal(err)
 	}

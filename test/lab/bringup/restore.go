@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -93,11 +92,7 @@ func (s *starting) restore(ctx context.Context, kube, next string) error {
 	if err := s.startAgain(kube); err != nil {
 		return err
 	}
-	client, err := newClient(s.record.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	if err := s.wait(ctx, "API server", apiLimit, apiReady(client)); err != nil {
+	if _, err := s.answers(ctx); err != nil {
 		return err
 	}
 	if s.record.Nodes > 0 {
@@ -115,14 +110,9 @@ func (s *starting) startAgain(kube string) error {
 	if err != nil {
 		return fmt.Errorf("find the API server's port: %w", err)
 	}
-	listener, err := net.Listen("tcp", server.Host)
+	socket, _, err := listen(server.Host)
 	if err != nil {
 		return fmt.Errorf("take the API server's port again: %w", err)
-	}
-	defer listener.Close()
-	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		return fmt.Errorf("pass on port: %w", err)
 	}
 	defer socket.Close()
 	return s.runControlPlane(kube, socket)

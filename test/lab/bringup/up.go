@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/nodefence/nodefence/test/lab/kubebuild"
 	"github.com/nodefence/nodefence/test/lab/labdir"
 	"github.com/nodefence/nodefence/test/lab/pki"
@@ -60,11 +62,8 @@ func (s *starting) up(ctx context.Context, kube string) error {
 	if err := s.startControlPlane(kube); err != nil {
 		return err
 	}
-	client, err := newClient(s.record.Kubeconfig)
+	client, err := s.answers(ctx)
 	if err != nil {
-		return err
-	}
-	if err := s.wait(ctx, "API server", apiLimit, apiReady(client)); err != nil {
 		return err
 	}
 	if s.options.Nodes > 0 {
@@ -89,20 +88,12 @@ func (s *starting) up(ctx context.Context, kube string) error {
 }
 
 func (s *starting) startControlPlane(kube string) error {
-	// The control plane inherits the open socket, so that the port stays ours
-	// from the moment that it was found free.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	socket, port, err := listen("127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("find free port: %w", err)
 	}
-	defer listener.Close()
-	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		return fmt.Errorf("pass on port: %w", err)
-	}
 	defer socket.Close()
 
-	port := listener.Addr().(*net.TCPAddr).Port
 	s.record.Server = fmt.Sprintf("https://127.0.0.1:%d", port)
 	s.record.Kubeconfig = adminKubeconfig(s.dir)
 	s.record.Nodes = s.options.Nodes
@@ -113,6 +104,27 @@ func (s *starting) startControlPlane(kube string) error {
 		return err
 	}
 	return s.runControlPlane(kube, socket)
+}
+
+// listen takes a port for the control plane, which inherits the open socket: so the
+// port stays ours from the moment that it was found free.
+func listen(addr string) (socket *os.File, port int, err error) {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer listener.Close()
+	socket, err = listener.(*net.TCPListener).File()
+	return socket, listener.Addr().(*net.TCPAddr).Port, err
+}
+
+// answers waits for the API server.
+func (s *starting) answers(ctx context.Context) (kubernetes.Interface, error) {
+	client, err := newClient(s.record.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return client, s.wait(ctx, "API server", apiLimit, apiReady(client))
 }
 
 func (s *starting) runControlPlane(kube string, socket *os.File) error {

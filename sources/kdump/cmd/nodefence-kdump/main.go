@@ -59,7 +59,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if helped, err := program.Read(name, usage, args, out, &s); helped || err != nil {
 		return err
 	}
-	o := kdump.Options{Log: slog.New(slog.NewJSONHandler(out, nil))}
+	o := kdump.Options{Log: slog.New(slog.NewJSONHandler(out, nil)), Elapsed: kube.Elapsed}
 	if s.Sink != "" {
 		s.TrustBundles = sink.TrustBundles
 		to, err := sink.New(s.Options)
