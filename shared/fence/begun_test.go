@@ -256,3 +256,18 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 		t.Errorf("%s: %+v", st.Reason, st.Past)
 	}
 }
+
+// TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal: a Node that turns Ready wakes its
+// record, its Lease does not.
+func TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for status, want := range map[string]time.Duration{"True": walkRenewal, "False": Resync} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase = api.Recovering
+			s.Node.BootID, s.Node.Conditions[0].Status = "b", status
+		})
+		if st, _ := Decide(f, s, now); st.Phase != api.Recovering || st.NextCheck == nil || st.NextCheck.Sub(now) != want {
+			t.Errorf("Ready=%s: %s, looked at again at %v, want in %s", status, st.Phase, st.NextCheck, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"time"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -42,10 +44,19 @@ func (d *decision) awaitHealth() (Action, bool) {
 	d.st.ReadySince = nil
 	left := d.spec.Policy.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
-		d.next(min(left, Resync))
+		d.next(min(left, d.lifeShows()))
 		return None, false
 	}
 	return d.bootFailed()
+}
+
+// lifeShows is when to look for health again. Where only the Lease has yet to move,
+// that is its next renewal: a Node that turns Ready wakes this record, a Lease does not.
+func (d *decision) lifeShows() time.Duration {
+	if r := d.seen.Lease.Renewal; d.seen.Node.Ready() && !d.unhealthy() && r > 0 {
+		return min(r, Resync)
+	}
+	return Resync
 }
 
 func (d *decision) bootFailed() (Action, bool) {

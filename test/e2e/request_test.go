@@ -165,14 +165,13 @@ func (a asking) refused(name, node, source, id, token string, why api.Reason) {
 	a.said(name, node, id, why)
 }
 
-// said: an Event on the Node and the log name the reason.
+// said: an Event on the Node and the log name the reason. The Event is posted last.
 func (a asking) said(name, node, id string, why api.Reason) {
 	a.t.Helper()
-	list, err := a.Kube.CoreV1().Events(metav1.NamespaceDefault).List(a.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Node,involvedObject.name=" + node})
-	must(a.t, err)
-	if !hasEvent(list.Items, string(why), id) {
-		a.t.Errorf("%s: no Event on %s says %s", name, node, why)
-	}
+	a.until("an Event on "+node+" that says "+string(why)+" of the request "+name, func() (bool, error) {
+		list, err := a.Kube.CoreV1().Events(metav1.NamespaceDefault).List(a.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Node,involvedObject.name=" + node})
+		return err == nil && hasEvent(list.Items, string(why), id), err
+	})
 	for l := range bytes.Lines(a.log.Bytes()) {
 		if bytes.Contains(l, []byte(`"msg":"refused"`)) && bytes.Contains(l, []byte(`"event":"`+id+`"`)) && bytes.Contains(l, []byte(why)) {
 			return
