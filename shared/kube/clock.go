@@ -39,8 +39,23 @@ func (c *Clock) Now() time.Time {
 	if c.low.IsZero() {
 		return c.fallback().UTC()
 	}
+	return c.at(c.elapsed())
+}
+
+// At is the API server's time at a time of this machine's boot clock (Elapsed).
+func (c *Clock) At(elapsed time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.low.IsZero() {
+		now := c.fallback() // before the other clock: a halt between the two makes it no later
+		return now.Add(elapsed - c.elapsed()).UTC()
+	}
+	return c.at(elapsed)
+}
+
+func (c *Clock) at(elapsed time.Duration) time.Time {
 	mid := c.low.Add(c.hi.Sub(c.low) / 2)
-	return mid.Add(c.elapsed()).UTC().Truncate(time.Microsecond)
+	return mid.Add(elapsed).UTC().Truncate(time.Microsecond)
 }
 
 // Sample learns from every answer that passes.

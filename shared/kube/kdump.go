@@ -63,17 +63,14 @@ func dumpOf(l *coordinationv1.Lease) *fence.Dump {
 }
 
 // HeardDump writes down, by compare-and-swap, that a kdump message of a node's machine
-// came so long ago, and gives what stands there after it.
-func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error) {
-	began := c.clock.elapsed()
+// came at a time of the boot clock (Elapsed), and gives what stands there after it.
+func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
 	for range tries {
 		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
 		if err != nil {
 			return nil, err
 		}
-		ago += c.clock.elapsed() - began
-		began = c.clock.elapsed()
-		l := dumpLease(was, n, source, c.clock.Now().Add(-ago))
+		l := dumpLease(was, n, source, c.clock.At(at))
 		if was == nil {
 			l, err = post(ctx, c, dumpsPath, l)
 		} else {

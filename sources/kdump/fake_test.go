@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // cluster is what the listener sees of the API server.
@@ -44,11 +45,11 @@ func (c *cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, nil
 }
 
-func (c *cluster) HeardDump(_ context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error) {
+func (c *cluster) HeardDump(_ context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.dumps[n.Name]
-	d.NodeUID, d.Source, d.Last = n.UID, source, time.Now().Add(-ago)
+	d.NodeUID, d.Source, d.Last = n.UID, source, time.Now().Add(at-kube.Elapsed())
 	if d.Count++; d.Count == 1 {
 		d.First = d.Last
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -23,9 +24,9 @@ import (
 type Cluster interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
-	// HeardDump writes down that a message of a node came so long ago, and gives what
-	// stands there after it.
-	HeardDump(ctx context.Context, n *corev1.Node, source string, ago time.Duration) (*fence.Dump, error)
+	// HeardDump writes down that a message of a node came at a time of the machine's boot
+	// clock, and gives what stands there after it.
+	HeardDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error)
 }
 
 // Sender hands an event to a broker.
@@ -56,6 +57,8 @@ const (
 	waiting = 256
 	// within bounds the writing down of one message.
 	within = 15 * time.Second
+	// fresh: a message that may have waited longer in the socket counts for nothing.
+	fresh = time.Second
 )
 
 // Listener is the program.
@@ -64,18 +67,22 @@ type Listener struct {
 	addresses *addresses
 	queue     chan heard
 	messages  *prometheus.CounterVec
+	// looked: the socket was seen empty, so that what comes can be told from what waited.
+	looked atomic.Bool
 
 	mu sync.Mutex
-	// taken is when a message of a node was last taken.
+	// taken is when the message of a node came that was taken last.
 	taken map[string]time.Duration
+	// behind: messages that count for nothing are being read, and that was told.
+	behind bool
 }
 
 // heard is one message.
 type heard struct {
 	node string
 	from netip.Addr
-	// at is when it came: writing it down may take a while, and it does not get
-	// younger by that.
+	// at is when it came, at the earliest: writing it down may take a while, and it does
+	// not get younger by that.
 	at time.Duration
 }
 
@@ -95,14 +102,17 @@ func New(o Options) (*Listener, error) {
 
 // Ready says what is missing until messages can be told apart.
 func (l *Listener) Ready() error {
-	if l.addresses.of.Load() == nil {
+	switch {
+	case l.addresses.of.Load() == nil:
 		return errors.New("the nodes' addresses are not known yet")
+	case !l.looked.Load():
+		return errors.New("what waited in the socket is not read yet")
 	}
 	return nil
 }
 
 // Run hears what comes in at conn until ctx ends, and closes it.
-func (l *Listener) Run(ctx context.Context, conn net.PacketConn) error {
+func (l *Listener) Run(ctx context.Context, conn *net.UDPConn) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -113,31 +123,27 @@ func (l *Listener) Run(ctx context.Context, conn net.PacketConn) error {
 	for range writers {
 		wg.Go(func() { l.write(ctx) })
 	}
-	buf := make([]byte, size+1)
+	buf, in := make([]byte, size+1), &socket{conn: conn, elapsed: l.o.Elapsed, looked: &l.looked}
 	for {
-		n, addr, err := conn.ReadFrom(buf)
+		n, from, err := in.read(buf)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
 			return fmt.Errorf("read from %s: %w", conn.LocalAddr(), err)
 		}
-		l.messages.WithLabelValues(l.take(buf[:n], addr)).Inc()
+		l.messages.WithLabelValues(l.take(buf[:n], from, in.empty)).Inc()
 	}
 }
 
-// take puts one datagram in the queue, or says in a word why not. It must cost
-// little: anybody may send.
-func (l *Listener) take(b []byte, addr net.Addr) string {
-	udp, ok := addr.(*net.UDPAddr)
-	if !ok {
-		return "malformed"
-	}
+// take puts one datagram in the queue that came after a time, or says in a word why
+// not. It must cost little: anybody may send.
+func (l *Listener) take(b []byte, from netip.Addr, after time.Duration) string {
 	if err := check(b); err != nil {
-		l.o.Log.Debug("not a kdump message", "from", addr.String(), "error", err.Error())
+		l.o.Log.Debug("not a kdump message", "from", from.String(), "error", err.Error())
 		return "malformed"
 	}
-	from := udp.AddrPort().Addr().Unmap().WithZone("")
+	from = from.Unmap()
 	node, ok := l.addresses.node(from)
 	if !ok {
 		l.o.Log.Debug("a kdump message from an address that no node has, or more than one", "from", from.String())
@@ -145,17 +151,30 @@ func (l *Listener) take(b []byte, addr net.Addr) string {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.o.Elapsed()
-	if last, ok := l.taken[node]; ok && now-last < apart {
+	if waited := l.o.Elapsed() - after; waited >= fresh {
+		l.late(node, waited)
+		return "late"
+	}
+	l.behind = false
+	if last, ok := l.taken[node]; ok && after-last < apart {
 		return "close"
 	}
 	select {
-	case l.queue <- heard{node, from, now}:
-		l.taken[node] = now
+	case l.queue <- heard{node, from, after}:
+		l.taken[node] = after
 		return "taken"
 	default:
 		return "dropped"
 	}
+}
+
+// late tells once of messages that may come from a machine that dumps no more (S2).
+func (l *Listener) late(node string, waited time.Duration) {
+	if !l.behind {
+		l.o.Log.Warn("kdump messages may have waited in the socket and count for nothing: nodefence-kdump stood still, or more comes in than it can read",
+			"node", node, "longest", waited.String())
+	}
+	l.behind = true
 }
 
 func (l *Listener) write(ctx context.Context) {
@@ -185,7 +204,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
 		return nil
 	}
-	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), l.o.Elapsed()-h.at)
+	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), h.at)
 	if err != nil {
 		return err
 	}

@@ -36,14 +36,26 @@ func node(name string, addresses ...string) corev1.Node {
 	return n
 }
 
-// start runs a listener on loopback and gives its address.
-func start(t *testing.T, c *cluster, s Sender) (*Listener, *net.UDPAddr) {
+func newListener(t *testing.T, c *cluster, s Sender, elapsed func() time.Duration) *Listener {
 	t.Helper()
-	l, err := New(Options{Cluster: c, Sender: s, Source: events.SourceOf("test"), Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
+	l, err := New(Options{Cluster: c, Sender: s, Source: events.SourceOf("test"), Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: elapsed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	return l
+}
+
+// start runs a listener on loopback and gives its address.
+func start(t *testing.T, c *cluster, s Sender) (*Listener, *net.UDPAddr) {
+	t.Helper()
+	return startBy(t, c, s, kube.Elapsed)
+}
+
+// startBy runs one by a clock of the test's.
+func startBy(t *testing.T, c *cluster, s Sender, elapsed func() time.Duration) (*Listener, *net.UDPAddr) {
+	t.Helper()
+	l := newListener(t, c, s, elapsed)
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +98,9 @@ func TestWhatIsTaken(t *testing.T) {
 		"nothing":                                    {"10.0.0.7", nil, "malformed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := newListener(t, nil, nil, kube.Elapsed)
 			l.addresses.learn([]corev1.Node{node("a", "10.0.0.7", "fd00::7", "10.0.0.1"), node("b", "10.0.0.1"), node("c", "10.0.0.1")})
-			got := l.take(tc.b, net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(tc.from), 7410)))
+			got := l.take(tc.b, netip.MustParseAddr(tc.from), kube.Elapsed())
 			if got != tc.want || (len(l.queue) == 1) != (got == "taken") {
 				t.Errorf("%s, want %s; %d wait", got, tc.want, len(l.queue))
 			}
@@ -100,15 +109,12 @@ func TestWhatIsTaken(t *testing.T) {
 }
 
 func TestManyMessagesAreOne(t *testing.T) {
-	l, err := New(Options{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newListener(t, nil, nil, kube.Elapsed)
 	l.addresses.learn([]corev1.Node{node("a", "10.0.0.7"), node("b", "10.0.0.8")})
 	got := map[string]int{}
 	for range 1000 {
 		for _, ip := range []string{"10.0.0.7", "10.0.0.8", "10.0.0.9"} {
-			got[l.take(message(binary.LittleEndian, magic, version), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(ip+":1")))]++
+			got[l.take(message(binary.LittleEndian, magic, version), netip.MustParseAddr(ip), kube.Elapsed())]++
 		}
 	}
 	if d := cmp.Diff(map[string]int{"taken": 2, "close": 1998, "unknown": 1000}, got); d != "" {

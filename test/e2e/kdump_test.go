@@ -49,10 +49,10 @@ func (w *world) listens(p *rig.InProcess) *crashKernels {
 	must(w.t, w.Apply(w.ctx, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+kube.DumpsNamespace+"}\n"))
 	l, err := kdump.New(kdump.Options{
 		Cluster: w.Fences, Sender: publish(p.Broker.Publish), Source: events.SourceOf("lab"),
-		Log: slog.New(slog.NewJSONHandler(w.log, nil)), Registerer: prometheus.NewRegistry(),
+		Log: slog.New(slog.NewJSONHandler(w.log, nil)), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed,
 	})
 	must(w.t, err)
-	conn, err := new(net.ListenConfig).ListenPacket(w.ctx, "udp4", "127.0.0.1:0")
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	must(w.t, err)
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)

@@ -90,7 +90,11 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, o kdump.Options) e
 	if err != nil {
 		return err
 	}
-	conn, err := new(net.ListenConfig).ListenPacket(ctx, "udp", s.Kdump)
+	at, err := net.ResolveUDPAddr("udp", s.Kdump)
+	if err != nil {
+		return fmt.Errorf("read NODEFENCE_KDUMP: %w", err)
+	}
+	conn, err := net.ListenUDP("udp", at)
 	if err != nil {
 		return fmt.Errorf("hear messages at NODEFENCE_KDUMP: %w", err)
 	}

@@ -1,0 +1,68 @@
+package kdump
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// peek is how long the socket is waited at before it is looked into again.
+const peek = 250 * time.Millisecond
+
+// socket reads datagrams, and knows of each since when it may have waited. The kernel
+// keeps what comes in while this process stands still, and tells when it came by the
+// wall clock only, which jumps (S30).
+type socket struct {
+	conn    *net.UDPConn
+	elapsed func() time.Duration
+	// empty is when it was last seen empty: what is read later came after that.
+	empty time.Duration
+	// looked: it was, once.
+	looked *atomic.Bool
+}
+
+// read waits for a datagram.
+func (s *socket) read(buf []byte) (n int, from netip.Addr, err error) {
+	raw, err := s.conn.SyscallConn()
+	if err != nil {
+		return 0, from, err
+	}
+	for {
+		if err := s.conn.SetReadDeadline(time.Now().Add(peek)); err != nil {
+			return 0, from, err
+		}
+		var sender syscall.Sockaddr
+		var failed error
+		err := raw.Read(func(fd uintptr) bool {
+			now := s.elapsed() // before the look: this process may be stopped after it
+			n, sender, failed = syscall.Recvfrom(int(fd), buf, syscall.MSG_DONTWAIT)
+			if errors.Is(failed, syscall.EAGAIN) {
+				s.empty = now
+				s.looked.Store(true)
+				return false
+			}
+			return true
+		})
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(failed, syscall.EINTR):
+			continue // that the time is over does not say that nothing waits
+		case err == nil:
+			err = failed
+		}
+		return n, addressOf(sender), err
+	}
+}
+
+func addressOf(a syscall.Sockaddr) netip.Addr {
+	switch a := a.(type) {
+	case *syscall.SockaddrInet4:
+		return netip.AddrFrom4(a.Addr)
+	case *syscall.SockaddrInet6:
+		return netip.AddrFrom16(a.Addr)
+	}
+	return netip.Addr{}
+}

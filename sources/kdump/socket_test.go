@@ -1,0 +1,197 @@
+package kdump
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// halt is a boot clock at which its readers can be stood still.
+type halt struct {
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+func (h *halt) elapsed() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return kube.Elapsed() + h.ahead
+}
+
+// TestWhatWaitedIsNotNew: messages that the kernel kept while the listener stood still
+// may be those of a machine that runs again. They count for nothing, and the next does.
+func TestWhatWaitedIsNotNew(t *testing.T) { // S1, S2
+	var h halt
+	c := newCluster(node("a", "127.0.0.1"))
+	l, at := startBy(t, c, nil, h.elapsed)
+	h.mu.Lock() // its next look at the socket waits for this
+	send(t, at, message(binary.LittleEndian, magic, version))
+	send(t, at, message(binary.LittleEndian, magic, version))
+	h.ahead = time.Minute
+	h.mu.Unlock()
+	until(t, "what waited to be read", func() bool { return l.count("late")+l.count("taken")+l.count("close") == 2 })
+	if l.count("late") != 2 || len(c.wrote) > 0 {
+		t.Errorf("%v of 2 are late; written down: %d", l.count("late"), len(c.wrote))
+	}
+	send(t, at, message(binary.LittleEndian, magic, version))
+	if got := await(t, c.wrote); got != "a 127.0.0.1" {
+		t.Error("written down:", got)
+	}
+}
+
+// TestWhatNeverEndsProvesNothing: in a socket that is never seen empty anything may
+// have waited.
+func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	l := newListener(t, nil, nil, kube.Elapsed)
+	in := &socket{conn: conn, elapsed: func() time.Duration { return time.Hour }, looked: &l.looked}
+	buf := make([]byte, size+1)
+	for range 3 {
+		send(t, conn.LocalAddr().(*net.UDPAddr), message(binary.LittleEndian, magic, version))
+	}
+	for range 3 {
+		if n, from, err := in.read(buf); err != nil || n != size || from != netip.MustParseAddr("127.0.0.1") {
+			t.Fatal(n, from, err)
+		}
+		if in.empty != 0 || l.looked.Load() {
+			t.Errorf("more waited, and it was seen empty at %s", in.empty)
+		}
+	}
+	if l.addresses.learn(nil); l.Ready() == nil {
+		t.Error("it is ready before it has seen the socket empty")
+	}
+}
+
+// child is set where this program is to listen, and to be stopped.
+const child = "NODEFENCE_KDUMP_TEST_CHILD"
+
+// TestStoppedProcess: a process that is stopped by the kernel, as one that gets no time
+// is, takes nothing of what came meanwhile for new.
+func TestStoppedProcess(t *testing.T) { // S1, S2
+	if os.Getenv(child) != "" {
+		listenAndTell()
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestStoppedProcess$")
+	cmd.Env = append(os.Environ(), child+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close(); _ = cmd.Wait() }()
+	said := make(chan string, 10)
+	go func() {
+		for s := bufio.NewScanner(out); s.Scan(); {
+			said <- s.Text()
+		}
+	}()
+	at, err := net.ResolveUDPAddr("udp4", await(t, said))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it to stand still", func() bool { return stopped(cmd.Process.Pid) })
+	send(t, at, message(binary.LittleEndian, magic, version))
+	since := kube.Elapsed()
+	until(t, "its message to be old", func() bool { return kube.Elapsed()-since > fresh })
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if got := await(t, said); got != "late" {
+		t.Errorf("a message that waited while it stood still is %q", got)
+	}
+	send(t, at, message(binary.LittleEndian, magic, version))
+	if got := await(t, said); got != "a 127.0.0.1" {
+		t.Errorf("then a new one is %q", got)
+	}
+}
+
+// listenAndTell says on standard output what it hears, until its input ends.
+func listenAndTell() {
+	c := newCluster(node("a", "127.0.0.1"))
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		panic(err)
+	}
+	l, err := New(Options{Cluster: c, Source: events.SourceOf("test"), Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Elapsed: kube.Elapsed})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); stop() }()
+	go func() {
+		for l.Ready() != nil {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println(conn.LocalAddr())
+		for l.count("late") == 0 && l.count("written") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if l.count("late") > 0 {
+			fmt.Println("late")
+		}
+		for w := range c.wrote {
+			fmt.Println(w)
+		}
+	}()
+	_ = l.Run(ctx, conn)
+}
+
+// stopped tells whether the kernel has stopped a process.
+func stopped(pid int) bool {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return strings.HasPrefix(rest, "T")
+}
+
+// count is how many datagrams became this.
+func (l *Listener) count(result string) (n int) {
+	families, _ := l.o.Registerer.(*prometheus.Registry).Gather()
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if m.GetLabel()[0].GetValue() == result {
+				n += int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return n
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain for " + what)
+		}
+	}
+}
