@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,7 +195,22 @@ func decode[T any](r rest.Result, path string) (*T, error) {
 	}
 	out := new(T)
 	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", path, err)
+		return nil, fmt.Errorf("decode %s%s: %w", path, unreadable[T](raw), err)
 	}
 	return out, nil
+}
+
+// unreadable is the rest of the path of the one in a list that can't be decoded: one is
+// enough that none of its kind is read, and only its name says which to mend.
+func unreadable[T any](raw []byte) string {
+	var list struct{ Items []json.RawMessage }
+	_ = json.Unmarshal(raw, &list)
+	for _, item := range list.Items {
+		if json.Unmarshal(slices.Concat([]byte(`{"items":[`), item, []byte(`]}`)), new(T)) != nil {
+			var o metav1.PartialObjectMetadata
+			_ = json.Unmarshal(item, &o)
+			return "/" + o.Name
+		}
+	}
+	return ""
 }

@@ -39,6 +39,7 @@ func TestBadInput(t *testing.T) {
 	defer server.Close()
 	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
 	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
+	t.Run("times", func(t *testing.T) { badTimes(t, w) })
 	t.Run("bindings", func(t *testing.T) { badBinding(t, w) })
 	t.Run("examples", func(t *testing.T) {
 		for _, name := range []string{"policies", "budgets"} {
@@ -110,10 +111,35 @@ func badPolicies(t *testing.T, w *world) {
 		"a window of a whole week":    {`maintenanceWindows: [{days: [Monday], start: "22:00", duration: 168h}]`, "duration must be between 1m and 144h"},
 		"a window that never ends":    {`maintenanceWindows: [{start: "22:00", duration: 24h}]`, "never ends"},
 		"no time of day":              {`maintenanceWindows: [{start: "24:00", duration: 1h}]`, "maintenanceWindows[0].start"},
+		"days as a unit":              {`limits: {rate: {fences: 1, within: 1d}}`, "spec.limits.rate.within"},
+		"minutes in words":            {`unhealthy: {conditions: [{type: Ready, status: Unknown, for: 5 minutes}]}`, "conditions[0].for"},
+		"more than a number holds":    {`limits: {maxUnhealthy: 99999999999}`, "from 0 to 1000000"},
 		"no day of the week":          {`maintenanceWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
 	} {
 		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// badTimes: a word of one person's that nobody could read would keep all of its kind from
+// being read.
+func badTimes(t *testing.T, w *world) {
+	for name, o := range map[string]string{
+		"requests.abort.at": `
+kind: NodeFence
+metadata: {name: node-0}
+spec:
+  node: node-0
+  requests: {abort: {by: "system:admin", at: "2026-11-21T22:48:34"}}`,
+		"restoreConfirmed.seenAt": `
+kind: FenceLedger
+metadata: {name: cluster}
+spec: {restoreConfirmed: {by: "system:admin", seenAt: "2026-11-21T22:48:34Z"}}`,
+	} {
+		err := w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1"+o)
+		if err == nil || !strings.Contains(err.Error(), name+" in body should match") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

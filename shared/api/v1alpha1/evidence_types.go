@@ -41,6 +41,7 @@ type SecondEvidence struct {
 	// Interval lies between two rounds.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -48,6 +49,7 @@ type SecondEvidence struct {
 	// Timeout bounds one check; what has not answered by then went wrong.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="timeout must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -57,6 +59,7 @@ type SecondEvidence struct {
 	// was held for longer asks once more.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="recheck must be between 1s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -65,6 +68,7 @@ type SecondEvidence struct {
 	// decides: Approve holds for a person, Fence goes on without one.
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="maxDegraded must be between 1s and 168h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -186,6 +190,7 @@ type StorageHold struct {
 	// Timeout bounds one probe.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="timeout must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -193,6 +198,7 @@ type StorageHold struct {
 	// Interval is how long an answer counts.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional

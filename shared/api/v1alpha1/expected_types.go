@@ -43,6 +43,7 @@ type ExpectedNodes struct {
 	// and how old a Machine may grow without one.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('24h')",message="missingFor must be between 1m and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional

@@ -41,14 +41,14 @@ type FenceBudgetSpec struct {
 	// below one), that may be unavailable.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 1 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 1 or more, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 1 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 1 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// MinAvailable is the fewest nodes, number or percent (rounded up), that must
 	// stay available.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MinAvailable *intstr.IntOrString `json:"minAvailable,omitempty"`
 }

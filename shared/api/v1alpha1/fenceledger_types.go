@@ -45,6 +45,9 @@ type RestoreConfirmed struct {
 	// +kubebuilder:validation:MinLength=1
 	By string `json:"by"`
 	// SeenAt is status.restored.seenAt of the restore that is meant.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Type=string
 	SeenAt Time `json:"seenAt"`
 }
 

@@ -142,6 +142,7 @@ type FencePolicySpec struct {
 	// fence is given up, visibly; a retry asks again.
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="approveWithin must be between 1s and 168h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -177,6 +178,7 @@ type PowerLevel struct {
 	// PowerOff is how long after an accepted Off the machine may still read on.
 	// Unless set: timeouts.powerOff.
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -236,6 +238,7 @@ type TrustedSource struct {
 	Count int32 `json:"count,omitempty"`
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional

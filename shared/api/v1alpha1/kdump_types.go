@@ -17,6 +17,7 @@ type KdumpRule struct {
 	// dump that is already heard of counts.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('1h')",message="firstMessage must be between 0s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -25,6 +26,7 @@ type KdumpRule struct {
 	// fence_kdump_send sends one each 10s unless told otherwise.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="quiet must be between 5s and 10m"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -33,6 +35,7 @@ type KdumpRule struct {
 	// whatever is heard.
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('24h')",message="longest must be between 5s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional

@@ -14,14 +14,14 @@ type Limits struct {
 	// maxUnhealthy. Unless maxUnhealthy or minHealthy is set: 40%.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 	// MinHealthy is the fewest healthy nodes, number or percent (rounded up),
 	// with which a fence may still begin.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes, 0 or more, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MinHealthy *intstr.IntOrString `json:"minHealthy,omitempty"`
 	// UnhealthyRange "[a-b]": a fence may begin only while at least a and at most
@@ -54,6 +54,7 @@ type Limits struct {
 	// nodes than allowed) has ended.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -71,6 +72,7 @@ type Rate struct {
 	// +kubebuilder:validation:Maximum=1000
 	Fences int32 `json:"fences"`
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="within must be between 1s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	Within metav1.Duration `json:"within"`
@@ -81,6 +83,7 @@ type Timeouts struct {
 	// DeviceCall is the longest that one call to a device may take.
 	// +kubebuilder:default="20s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('20s')",message="deviceCall must be between 1s and 20s"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -88,6 +91,7 @@ type Timeouts struct {
 	// PowerOff is how long after an accepted Off the machine may still read on.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -96,6 +100,7 @@ type Timeouts struct {
 	// to be gone.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="release must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -103,6 +108,7 @@ type Timeouts struct {
 	// Boot is how long a machine may take from power-on to Ready.
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="boot must be between 1s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -110,6 +116,7 @@ type Timeouts struct {
 	// HealthyFor is how long a node must be Ready before it is given work again.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="healthyFor must be between 0s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -127,6 +134,7 @@ type Retries struct {
 	// Interval lies between two tries.
 	// +kubebuilder:default="5s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional

@@ -20,6 +20,7 @@ type MaintenanceWindow struct {
 	// Duration is how long the window lasts: time that passes, whatever the clocks
 	// are set to meanwhile. It may reach into the next days.
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('144h')",message="duration must be between 1m and 144h (six days)"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	Duration metav1.Duration `json:"duration"`

@@ -138,6 +138,9 @@ type Request struct {
 	// +kubebuilder:validation:MinLength=1
 	By string `json:"by"`
 	// At tells one request from the next.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Type=string
 	At metav1.Time `json:"at"`
 	// +optional
 	Reason string `json:"reason,omitempty"`

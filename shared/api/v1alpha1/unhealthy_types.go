@@ -21,6 +21,7 @@ type Unhealthy struct {
 	// node that was never Ready is unhealthy, whatever its conditions. Unless set,
 	// only conditions count, from the start.
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('24h')",message="startupTimeout must be between 1m and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -83,6 +84,7 @@ type NodeProblem struct {
 	Count int32 `json:"count,omitempty"`
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -112,6 +114,7 @@ type Eviction struct {
 	// was first reported is deleted, with its own time to end. Unless set, the
 	// budget has the last word. It is looked at again with each further report.
 	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="deleteAfter must be between 1s and 1h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -165,6 +168,7 @@ type EarlyEvidence struct {
 	// is 23 s where Leases are renewed each 10 s.
 	// +kubebuilder:default="12s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillFor must be between 5s and 10m"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
@@ -193,6 +197,7 @@ type UnhealthyCondition struct {
 	// For is how long the condition must have held, by the API server's clock.
 	// +kubebuilder:default="0s"
 	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="for must be between 0s and 24h"
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
