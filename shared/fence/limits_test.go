@@ -2,9 +2,11 @@ package fence
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -224,5 +226,41 @@ func TestExcludedByThePolicy(t *testing.T) {
 		if (r.Excluded != "") != c.want {
 			t.Errorf("%s: %q", name, r.Excluded)
 		}
+	}
+}
+
+// TestASelectorThatCannotBeRead fences nothing: nobody knows which nodes it means, and
+// the API server takes labels that are none. Its limits hold for all.
+func TestASelectorThatCannotBeRead(t *testing.T) {
+	no := &metav1.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
+	policy := func(name string, priority int32, spec api.FencePolicySpec) api.FencePolicy {
+		spec.Priority = priority
+		return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	}
+	all := policy("all", 100, api.FencePolicySpec{})
+	for name, c := range map[string]struct {
+		policy   api.FencePolicy
+		excluded string
+	}{
+		"of the nodes, where it decides":  {policy("p", 1, api.FencePolicySpec{Selector: no}), "policy p, spec.selector: "},
+		"of the nodes, where another one": {policy("p", 200, api.FencePolicySpec{Selector: no}), ""},
+		"of those that it leaves alone":   {policy("p", 1, api.FencePolicySpec{Exclude: &api.ExcludedNodes{Selector: no}}), "policy p, spec.exclude.selector: "},
+	} {
+		r, ok := ResolvePolicy([]api.FencePolicy{all, c.policy}, "n", nil)
+		if !ok || len(r.Limits) != 2 || (r.Excluded == "") != (c.excluded == "") || !strings.HasPrefix(r.Excluded, c.excluded) {
+			t.Errorf("%s: %v %q, %d limits", name, ok, r.Excluded, len(r.Limits))
+		}
+	}
+	p := expecting()
+	p.Spec.Expected.MachineSelector, p.Spec.Expected.DeleteMachines = no, true
+	c := Cluster{Machines: []Machine{machine("x", "", walkStart.Add(-time.Hour), failedMachine)}}
+	if failed, missing := failedNow(&p, c, walkStart), missingNow(&p, c, walkStart); len(failed) > 0 || len(missing) > 0 {
+		t.Errorf("of Machines: %v %v", failed, missing)
+	}
+	_, cl, l := admitWorld(walkStart)
+	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
+	if v := meta.FindStatusCondition(st.Conditions, "Valid"); v.Reason != string(api.SelectorInvalid) ||
+		!strings.HasPrefix(v.Message, "policy p, spec.expected.machineSelector: ") {
+		t.Errorf("of Machines: %+v", v)
 	}
 }

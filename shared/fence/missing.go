@@ -58,7 +58,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 	}
 	for _, m := range c.Machines {
-		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Selects(x.MachineSelector, m.Labels) {
+		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector, m.Labels) {
 			continue
 		}
 		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}

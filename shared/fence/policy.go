@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -13,14 +14,42 @@ import (
 )
 
 // Selects tells whether a selector chooses a node with these labels. None
-// chooses all. A selector that can't be read chooses all too: for limits that
-// is the stricter reading, and the API server refuses such a policy anyway.
+// chooses all. A selector that can't be read (the API server takes labels that are
+// none) chooses all too, which is the stricter reading of limits and of what is excluded.
+// What something is done to is asked of Chooses.
 func Selects(s *metav1.LabelSelector, nodeLabels map[string]string) bool {
 	if s == nil {
 		return true
 	}
 	sel, err := metav1.LabelSelectorAsSelector(s)
 	return err != nil || sel.Matches(labels.Set(nodeLabels))
+}
+
+// Chooses is Selects, and a selector that can't be read chooses nothing.
+func Chooses(s *metav1.LabelSelector, with map[string]string) bool {
+	sel, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && (s == nil || sel.Matches(labels.Set(with)))
+}
+
+// unreadable says why a selector of a policy can't be read; empty if it can.
+func unreadable(policy, field string, s *metav1.LabelSelector) string {
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		return fmt.Sprintf("policy %s, %s: %s", policy, field, err)
+	}
+	return ""
+}
+
+// unclear says why nobody can tell which nodes a policy means, or which of them it
+// leaves alone; empty if it is clear.
+func unclear(p *api.FencePolicy) string {
+	why := unreadable(p.Name, "spec.selector", p.Spec.Selector)
+	if x := p.Spec.Exclude; x != nil && why == "" {
+		why = unreadable(p.Name, "spec.exclude.selector", x.Selector)
+	}
+	if why != "" {
+		why += "; no fence begins under it until that is corrected"
+	}
+	return why
 }
 
 // ResolvePolicy makes one policy out of all that select the node: the lowest
@@ -55,6 +84,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	if x := first.Spec.Exclude; x != nil && (slices.Contains(x.Nodes, node) || x.Selector != nil && Selects(x.Selector, nodeLabels)) {
 		r.Excluded = "policy " + first.Name + " excludes this node"
 	}
+	r.Excluded = cmp.Or(unclear(&first), r.Excluded)
 	if len(mine) > 1 && mine[1].Spec.Priority == first.Spec.Priority {
 		r.Conflict = mine[1].Name
 	}

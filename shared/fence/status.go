@@ -82,6 +82,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		})
 	}
 	why := api.Admitted
+	wrong := unclear(p)
 	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.MaintenanceWindows}}, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
@@ -90,6 +91,8 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 	case p.Spec.Paused:
 		allowed, why, words = false, api.PausedHold, "spec.paused is set"
+	case wrong != "":
+		allowed, why, words = false, api.SelectorInvalid, wrong
 	case shut != nil:
 		allowed, why, words = false, shut.why, shut.message
 	case !allowed:
@@ -102,9 +105,17 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		}
 	}
 	set("RemediationAllowed", allowed, why, words)
-	if shut != nil && shut.why == api.WindowInvalidHold {
+	if x := p.Spec.Expected; x != nil && wrong == "" {
+		if wrong = unreadable(p.Name, "spec.expected.machineSelector", x.MachineSelector); wrong != "" {
+			wrong += "; it chooses no Machine until that is corrected"
+		}
+	}
+	switch {
+	case wrong != "":
+		set("Valid", false, api.SelectorInvalid, wrong)
+	case shut != nil && shut.why == api.WindowInvalidHold:
 		set("Valid", false, shut.why, shut.message)
-	} else {
+	default:
 		set("Valid", true, "Read", "every field was understood")
 	}
 	meta.RemoveStatusCondition(&st.Conditions, expectedPresent)

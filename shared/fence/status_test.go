@@ -31,6 +31,11 @@ func TestPolicyStatus(t *testing.T) {
 		"a window in a zone that is not known": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
 		}, nil, api.WindowInvalidHold},
+		"a selector that can't be read": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			p.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
+			c.Nodes = c.Nodes[:1:1]
+		}, []api.HeldNode{{Node: "n0", Reason: api.ExcludedHold,
+			Message: `policy p, spec.selector: "in" is not a valid label selector operator; no fence begins under it until that is corrected`}}, api.SelectorInvalid},
 		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
 		"a restore":       {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, nil, api.WentBackHold},
 		"a cool-down": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
@@ -66,10 +71,10 @@ func TestPolicyStatus(t *testing.T) {
 			t.Errorf("%s: %+v", name, cond)
 		}
 		valid := meta.IsStatusConditionTrue(st.Conditions, "Valid")
-		if valid == (c.allowed == api.WindowInvalidHold) {
+		if valid == (c.allowed == api.WindowInvalidHold || c.allowed == api.SelectorInvalid) {
 			t.Errorf("%s: Valid=%v", name, valid)
 		}
-		if st.Targets != 10 || st.Healthy+st.Unhealthy != 10 || st.ObservedGeneration != 3 {
+		if st.Targets != int32(len(cl.Nodes)) || st.Healthy+st.Unhealthy != st.Targets || st.ObservedGeneration != 3 {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}

@@ -67,6 +67,10 @@ var noes = []struct {
 	{"the policy excludes the node", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Policy.Excluded = "policy p excludes this node"
 	}},
+	{"its policy's selector can't be read", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Spec.Policy.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
+			Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
+	}},
 	{"the node is in maintenance", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Node.Excluded = "the node is in maintenance (taint medik8s.io/drain)"
 	}},

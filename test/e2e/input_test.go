@@ -114,6 +114,9 @@ func badPolicies(t *testing.T, w *world) {
 		"days as a unit":              {`limits: {rate: {fences: 1, within: 1d}}`, "spec.limits.rate.within"},
 		"minutes in words":            {`unhealthy: {conditions: [{type: Ready, status: Unknown, for: 5 minutes}]}`, "conditions[0].for"},
 		"more than a number holds":    {`limits: {maxUnhealthy: 99999999999}`, "from 0 to 1000000"},
+		"an operator that is none":    {`selector: {matchExpressions: [{key: pool, operator: in, values: [a]}]}`, "In or NotIn, with values"},
+		"nodes in no set":             {`exclude: {selector: {matchExpressions: [{key: pool, operator: In}]}}`, "In or NotIn, with values"},
+		"Machines in a set, or not":   {`expected: {machineSelector: {matchExpressions: [{key: pool, operator: Exists, values: [a]}]}}`, "In or NotIn, with values"},
 		"no day of the week":          {`maintenanceWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
 	} {
 		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))

@@ -30,6 +30,7 @@ type ExpectedNodes struct {
 	// conditions say; a Machine that replaces one that was fenced for that waits, from
 	// ten minutes, doubling, to two hours. One with the annotation
 	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
 	MachineSelector *metav1.LabelSelector `json:"machineSelector,omitempty"`
 	// DeleteMachines deletes a Machine that has no node, once it is older than

@@ -42,6 +42,7 @@ type FencePolicySpec struct {
 	// +optional
 	Priority int32 `json:"priority"`
 	// Selector chooses nodes by label. Empty selects all.
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// Exclude names nodes that are selected and must not be fenced all the same.
@@ -191,6 +192,7 @@ type ExcludedNodes struct {
 	// +listType=set
 	// +optional
 	Nodes []string `json:"nodes,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }

@@ -75,6 +75,7 @@ const (
 	KdumpHold          Reason = "KdumpUnderWay"
 	WindowHold         Reason = "MaintenanceWindow"
 	WindowInvalidHold  Reason = "MaintenanceWindowInvalid"
+	SelectorInvalid    Reason = "SelectorInvalid"
 	CheckHold          Reason = "DeviceBeingRead"
 
 	// Things that went wrong, or turned.
