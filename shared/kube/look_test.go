@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"math"
 	"net/http"
 	"testing"
 	"time"
@@ -63,21 +64,28 @@ func TestNodeSeen(t *testing.T) {
 }
 
 func TestALeaseIsAMarkAndAPace(t *testing.T) {
-	forty, none := int32(40), int32(0)
+	forty, none, slow, never := int32(40), int32(0), int32(100), int32(math.MaxInt32)
 	at := metav1.NewMicroTime(noon.In(time.FixedZone("x", 3600)))
 	for name, c := range map[string]struct {
 		spec    coordinationv1.LeaseSpec
 		mark    string
 		renewal time.Duration
+		tooSlow time.Duration
 	}{
-		"the kubelet's":         {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &forty}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
-		"one without duration":  {coordinationv1.LeaseSpec{RenewTime: &at}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
-		"a duration of nothing": {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &none}, "2026-05-01T12:00:00.123456Z", 10 * time.Second},
-		"never renewed":         {coordinationv1.LeaseSpec{LeaseDurationSeconds: &forty}, "", 10 * time.Second},
+		"the kubelet's":         {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &forty}, "2026-05-01T12:00:00.123456Z", 10 * time.Second, 0},
+		"one without duration":  {coordinationv1.LeaseSpec{RenewTime: &at}, "2026-05-01T12:00:00.123456Z", 10 * time.Second, 0},
+		"a duration of nothing": {coordinationv1.LeaseSpec{RenewTime: &at, LeaseDurationSeconds: &none}, "2026-05-01T12:00:00.123456Z", 10 * time.Second, 0},
+		"never renewed":         {coordinationv1.LeaseSpec{LeaseDurationSeconds: &forty}, "", 10 * time.Second, 0},
+		"a slow one":            {coordinationv1.LeaseSpec{LeaseDurationSeconds: &slow}, "", 25 * time.Second, 0},
+		// Its node writes it: what it says of itself may hold nobody else (S14, S15).
+		"one for half a life": {coordinationv1.LeaseSpec{LeaseDurationSeconds: &never}, "", 25 * time.Second, math.MaxInt32 * time.Second / 4},
 	} {
 		l := &coordinationv1.Lease{Spec: c.spec}
 		if mark, renewal := LeaseMark(l), LeaseRenewal(l); mark != c.mark || renewal != c.renewal {
 			t.Errorf("%s: %q, %s", name, mark, renewal)
+		}
+		if said, too := LeaseTooSlow(l); said != c.tooSlow || too != (c.tooSlow > 0) {
+			t.Errorf("%s: says %s, too slow: %t", name, said, too)
 		}
 	}
 }

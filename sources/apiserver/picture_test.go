@@ -1,6 +1,10 @@
 package apiserver
 
 import (
+	"bytes"
+	"log/slog"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -109,5 +114,28 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 		if got := same(c.b, a); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestALeaseThatClaimsHalfALife: a node writes its own Lease, and what it writes there
+// must not hold the fences of all others (S14, S15). It is told, and once.
+func TestALeaseThatClaimsHalfALife(t *testing.T) {
+	var log bytes.Buffer
+	s := &Source{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, now: time.Now, picture: newPicture(t0)}
+	h := s.leaseHandler()
+	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
+	h.OnAdd(one, true)
+	h.OnUpdate(one, two)
+	h.OnUpdate(two, leaseIn("a", 3, 40))
+	if n := strings.Count(log.String(), "leaseDurationSeconds"); n != 1 {
+		t.Errorf("told %d times: %s", n, log.String())
+	}
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(leasesURL, leaseIn("a", 1, math.MaxInt32))
+	start(t, f, time.Hour)
+	p := f.picture(t, func(p api.LeasePicture) bool { return p.Total == 1 })
+	if p.Renewal.Duration != kube.SlowestRenewal {
+		t.Errorf("all fences wait for %s", p.Renewal.Duration)
 	}
 }

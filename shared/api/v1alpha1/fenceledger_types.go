@@ -111,7 +111,8 @@ type LeasePicture struct {
 	Since *Time `json:"since,omitempty"`
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
-	// Renewal is the longest time between two renewals of any Lease watched.
+	// Renewal is the longest time between two renewals of any Lease watched, 25
+	// seconds at most, whatever a node writes into its own.
 	// +optional
 	Renewal metav1.Duration `json:"renewal,omitempty"`
 	// Total Leases watched.
