@@ -16,7 +16,7 @@ import (
 // one on, and never two writers.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*rig.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	defer cancel()
 	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("kill-%d", os.Getpid()), Nodes: 6})
 	must(t, err)

@@ -56,7 +56,7 @@ type point struct {
 // seen one off and one on.
 func TestCutAtEveryCall(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*rig.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*rig.Timeout)
 	defer cancel()
 	s := newSweep(t, ctx)
 	points := s.measure()

@@ -67,15 +67,7 @@ func TestStorm(t *testing.T) {
 
 func (w *world) allAtOnce(nodes []string, verb string) {
 	w.t.Helper()
-	var wg sync.WaitGroup
-	errs := make([]error, len(nodes))
-	for i, n := range nodes {
-		wg.Go(func() { errs[i] = w.Lab.Node(n, verb) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		must(w.t, err)
-	}
+	must(w.t, w.Lab.AtOnce(nodes, verb))
 }
 
 // fourGates hands each node's fence to four gates at the same moment, again and

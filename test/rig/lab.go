@@ -116,8 +116,11 @@ func (l *Lab) Down() error {
 }
 
 // Node has something happen to a machine: crash, power-loss, partition and so on.
-func (l *Lab) Node(node, verb string) error {
-	_, err := l.run("node", node, verb)
+func (l *Lab) Node(node, verb string) error { return l.AtOnce([]string{node}, verb) }
+
+// AtOnce has something happen to several machines at the same moment.
+func (l *Lab) AtOnce(nodes []string, verb string) error {
+	_, err := l.run("node", strings.Join(nodes, ","), verb)
 	return err
 }
 

@@ -52,7 +52,7 @@ type world struct {
 func newWorld(t *testing.T, nodes int) *world {
 	t.Helper()
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*rig.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	t.Cleanup(cancel)
 	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("lambda-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes})
 	must(t, err)

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,7 +46,7 @@ func privateRoot(t *testing.T) string {
 
 // serveMachines plays the machines of lab "default" with canned answers, and
 // keeps what it was asked.
-func serveMachines(t *testing.T, answers map[string]string) *[]string {
+func serveMachines(t *testing.T, answers map[string]string) *questions {
 	t.Helper()
 	privateRoot(t)
 	dir, _, err := labdir.Claim(t.Context(), "default")
@@ -55,11 +57,11 @@ func serveMachines(t *testing.T, answers map[string]string) *[]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := new([]string)
+	asked := new(questions)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		request := r.Method + " " + r.URL.Path
-		*asked = append(*asked, strings.TrimSpace(request+" "+string(body)))
+		asked.add(strings.TrimSpace(request + " " + string(body)))
 		answer, ok := answers[request]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
@@ -70,6 +72,24 @@ func serveMachines(t *testing.T, answers map[string]string) *[]string {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return asked
+}
+
+// questions are what machines were asked, some of it at the same moment.
+type questions struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (q *questions) add(request string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.all = append(q.all, request)
+}
+
+func (q *questions) sorted() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Sorted(slices.Values(q.all))
 }
 
 const (
@@ -91,6 +111,13 @@ func TestCommandsToMachines(t *testing.T) {
 			answers: map[string]string{"POST /v1/nodes/node-1/power-loss": "{}"},
 			args:    []string{"node", "node-1", "power-loss"},
 			asked:   []string{"POST /v1/nodes/node-1/power-loss"},
+		},
+		"two at once, of which one is unknown": {
+			answers: map[string]string{"POST /v1/nodes/node-1/crash": "{}"},
+			args:    []string{"node", "node-1,node-9", "crash"},
+			asked:   []string{"POST /v1/nodes/node-1/crash", "POST /v1/nodes/node-9/crash"},
+			code:    exitFail,
+			stderr:  "no such node",
 		},
 		"an unknown node": {
 			args:   []string{"node", "node-9", "crash"},
@@ -149,7 +176,7 @@ func TestCommandsToMachines(t *testing.T) {
 			if got.code != tc.code || !strings.Contains(got.stdout, tc.stdout) || !strings.Contains(got.stderr, tc.stderr) {
 				t.Errorf("got %+v", got)
 			}
-			if diff := cmp.Diff(tc.asked, *asked); diff != "" {
+			if diff := cmp.Diff(tc.asked, asked.sorted()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,9 +20,9 @@ var verbs = []string{"crash", "power-loss", "power-on", "partition", "heal", "le
 
 func newNode() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "node NODE VERB",
-		Short: "Have something happen to a machine",
-		Long: `Has something happen to a machine:
+		Use:   "node NODE[,NODE]... VERB",
+		Short: "Have something happen to a machine, or to several at once",
+		Long: `Has something happen to a machine, or to several at once:
 
   crash         the kernel stops; the power stays on
   power-loss    the power goes, as if the plug was pulled
@@ -33,7 +36,7 @@ func newNode() *cobra.Command {
 	}
 	name := nameFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		node, verb := args[0], args[1]
+		nodes, verb := strings.Split(args[0], ","), args[1]
 		if !slices.Contains(verbs, verb) {
 			return fmt.Errorf("unknown verb %q: use one of %s", verb, oneOf(verbs))
 		}
@@ -41,9 +44,19 @@ func newNode() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return client.Do(cmd.Context(), node, verb)
+		return atOnce(cmd.Context(), client, nodes, verb)
 	}
 	return cmd
+}
+
+func atOnce(ctx context.Context, client *simclient.Client, nodes []string, verb string) error {
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, node := range nodes {
+		wg.Go(func() { errs[i] = client.Do(ctx, node, verb) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 func newBMC() *cobra.Command {

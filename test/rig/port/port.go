@@ -21,7 +21,7 @@ const (
 // Free is a TCP address of this machine on which nobody listens.
 func Free() (addr string, err error) {
 	for range tries {
-		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count)))
+		addr = candidate()
 		var l net.Listener
 		if l, err = net.Listen("tcp", addr); err == nil {
 			return addr, l.Close()
@@ -29,3 +29,16 @@ func Free() (addr string, err error) {
 	}
 	return "", fmt.Errorf("find a free port: %w", err)
 }
+
+// FreeUDP is a UDP port of this machine that nobody has.
+func FreeUDP() (number int, err error) {
+	for range tries {
+		var c net.PacketConn
+		if c, err = net.ListenPacket("udp4", candidate()); err == nil {
+			return c.LocalAddr().(*net.UDPAddr).Port, c.Close()
+		}
+	}
+	return 0, fmt.Errorf("find a free UDP port: %w", err)
+}
+
+func candidate() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count))) }
