@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // open answers; silent accepts nobody, and its queue is full; closed is refused.
@@ -47,12 +48,12 @@ func silent(t *testing.T) string {
 
 func closed(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	c, err := port.NewClosed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	t.Cleanup(func() { _ = c.Close() })
+	return c.Addr
 }
 
 func TestMachine(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // debianSend is where Debian's package fence-agents has its sender.
@@ -108,10 +110,9 @@ func offered(t *testing.T, hear, wait string, b []byte) (out string, err error) 
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	number, err := port.FreeUDP()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
-	return c.LocalAddr().(*net.UDPAddr).Port
+	return number
 }

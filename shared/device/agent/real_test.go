@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // installed is where Debian has the agents.
@@ -45,12 +45,11 @@ func begin(t testing.TB, name string, args ...string) int {
 
 func freeUDP(t testing.TB) int {
 	t.Helper()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	number, err := port.FreeUDP()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = udp.Close() }()
-	return udp.LocalAddr().(*net.UDPAddr).Port
+	return number
 }
 
 func open(t testing.TB, agent string, params map[string]string) device.Driver {

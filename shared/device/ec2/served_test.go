@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -176,7 +177,10 @@ func dial(t testing.TB, url string, more map[string]string) device.Driver {
 // nobody is a URL at which nobody listens.
 func nobody(t testing.TB) string {
 	t.Helper()
-	srv := httptest.NewServer(nil)
-	srv.Close()
-	return srv.URL
+	c, err := port.NewClosed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return "http://" + c.Addr
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -176,12 +177,11 @@ func TestOpen(t *testing.T) {
 // nobody is a port of the loopback on which nobody listens.
 func nobody(t testing.TB) int {
 	t.Helper()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	number, err := port.FreeUDP()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = udp.Close() }()
-	return udp.LocalAddr().(*net.UDPAddr).Port
+	return number
 }
 
 func dial(t testing.TB, port int, password string, more map[string]string) device.Driver {

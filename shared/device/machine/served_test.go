@@ -22,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/machine"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -223,7 +224,10 @@ func open(t testing.TB, url, endpoint string, more map[string]string) (device.Dr
 // nobody is a URL at which nobody listens.
 func nobody(t testing.TB) string {
 	t.Helper()
-	srv := httptest.NewServer(nil)
-	srv.Close()
-	return srv.URL
+	c, err := port.NewClosed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return "http://" + c.Addr
 }

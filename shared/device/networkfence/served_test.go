@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/networkfence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -191,7 +192,10 @@ func dial(t testing.TB, url string) device.Driver {
 // nobody is a URL at which nobody listens.
 func nobody(t testing.TB) string {
 	t.Helper()
-	srv := httptest.NewServer(nil)
-	srv.Close()
-	return srv.URL
+	c, err := port.NewClosed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return "http://" + c.Addr
 }

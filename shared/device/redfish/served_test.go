@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -163,16 +164,16 @@ func (s *served) dial(t testing.TB, more map[string]string) device.Driver {
 // nobody is a port of the loopback on which nobody listens.
 func nobody(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	c, err := port.NewClosed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	t.Cleanup(func() { _ = c.Close() })
+	_, number, err := net.SplitHostPort(c.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return port
+	return number
 }
 
 func message(err error) string {
