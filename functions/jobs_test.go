@@ -294,13 +294,16 @@ func TestTheJob(t *testing.T) {
 	j := theJobs(t, y)
 	var names []string
 	j.call.Made = func(name string) { names = append(names, name) }
+	var took time.Duration
 	for range 2 {
+		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		_, err := j.Run(ctx, job.Call{Action: "off", Image: "registry.example/agents:1", Params: map[string]string{"password": secret}})
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
+		took = max(took, time.Since(began))
 	}
 	if d := cmp.Diff([]string{ours, strings.TrimSuffix(ours, "1") + "2"}, names); d != "" {
 		t.Error(d)
@@ -312,13 +315,18 @@ func TestTheJob(t *testing.T) {
 	}
 	s, p := made.Spec, made.Spec.Template.Spec
 	c := p.Containers[0]
+	for limit, got := range map[time.Duration]int64{8 * time.Second: *s.ActiveDeadlineSeconds, 6 * time.Second: *p.ActiveDeadlineSeconds} {
+		if got > seconds(limit) || got < seconds(limit-took) {
+			t.Errorf("a deadline of %d s, %s after there were %s", got, took, limit)
+		}
+	}
 	got := []any{
-		*s.BackoffLimit, *s.Completions, *s.ActiveDeadlineSeconds, *p.ActiveDeadlineSeconds, *p.TerminationGracePeriodSeconds, p.RestartPolicy,
+		*s.BackoffLimit, *s.Completions, *p.TerminationGracePeriodSeconds, p.RestartPolicy,
 		*p.AutomountServiceAccountToken, p.ServiceAccountName, len(p.Tolerations), *p.SecurityContext.RunAsNonRoot, *c.SecurityContext.AllowPrivilegeEscalation,
 		c.Args, len(c.Env) + len(c.EnvFrom), made.OwnerReferences[0].Name,
 	}
 	want := []any{
-		int32(0), int32(1), int64(8), int64(6), int64(1), corev1.RestartPolicyNever, false, "", 0, true, false, []string{"agent"}, 0, "node-7",
+		int32(0), int32(1), int64(1), corev1.RestartPolicyNever, false, "", 0, true, false, []string{"agent"}, 0, "node-7",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -108,7 +108,7 @@ func TestAfterAKillWhateverWasNotAcknowledgedComesAgain(t *testing.T) {
 
 	var j journal
 	b := start(t, Options{
-		Dir: dir, Triggers: parse(t, one("gate", "retry: 3")+one("power", "retry: 3")), AckWait: time.Second,
+		Dir: dir, Triggers: parse(t, one("gate", "retry: 3")+one("power", "retry: 3")), AckWait: 5 * time.Second,
 		Handlers: map[string]run.Handler{
 			"gate": func(_ context.Context, e event.Event) (*event.Event, error) {
 				j.note("gate", e.ID())
@@ -240,10 +240,10 @@ func TestAnInterruptedEventComesAgainAndIsNotDead(t *testing.T) {
 
 func TestALongHandlerKeepsItsEvent(t *testing.T) {
 	var calls atomic.Int32
-	b := start(t, Options{Triggers: parse(t, one("gate", "")), AckWait: time.Second, Handlers: map[string]run.Handler{
+	b := start(t, Options{Triggers: parse(t, one("gate", "")), AckWait: 3 * time.Second, Handlers: map[string]run.Handler{
 		"gate": func(ctx context.Context, _ event.Event) (*event.Event, error) {
 			calls.Add(1)
-			pause(ctx, 3*time.Second) // three times as long as an event may lie about
+			pause(ctx, 7*time.Second) // more than twice as long as an event may lie about
 			return nil, nil
 		}}})
 	publish(t, b, makeEvent("test.gate", "1"))

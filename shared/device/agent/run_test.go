@@ -121,16 +121,16 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// late are agents that would switch something a second after they are told to
+// late are agents that would switch something some seconds after they are told to
 // end, or after they seem to have ended. What they have open tells when the last
 // of them is gone.
 var late = map[string][]string{
-	"it hangs":            {"sleep 1", "echo off >&9"},
-	"it ignores requests": {"trap '' TERM INT HUP", "sleep 1", "echo off >&9"},
+	"it hangs":            {"sleep 9", "echo off >&9"},
+	"it ignores requests": {"trap '' TERM INT HUP", "sleep 9", "echo off >&9"},
 	"its child is in a session of its own, and its parent gone": {
-		"setsid sh -c 'trap \"\" TERM; (sleep 1; echo off >&9) & echo $! >/dev/null' &", "sleep 60"},
+		"setsid sh -c 'trap \"\" TERM; (sleep 9; echo off >&9) & echo $! >/dev/null' &", "sleep 60"},
 	"it starts one after the other": {
-		"(while true; do setsid sh -c 'sleep 1; echo off >&9' & sleep 0.01; done) &", "sleep 60"},
+		"(while true; do setsid sh -c 'sleep 9; echo off >&9' & sleep 0.01; done) &", "sleep 60"},
 }
 
 // device is a FIFO that the agent writes its commands to.
@@ -160,7 +160,7 @@ func (f fifo) open() []string { return []string{"exec 9>>" + f.path, "echo on >&
 func (f fifo) begin(t *testing.T) {
 	t.Helper()
 	b := make([]byte, len("on\n"))
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		n, err := f.Read(b)
 		if string(b[:n]) == "on\n" {
 			return
@@ -174,7 +174,7 @@ func (f fifo) begin(t *testing.T) {
 // rest is what comes until nobody is there any more who could send something.
 func (f fifo) rest(t *testing.T) string {
 	t.Helper()
-	if err := f.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := f.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	all, err := io.ReadAll(f)
@@ -222,7 +222,7 @@ func TestNothingIsSentAfterACancel(t *testing.T) {
 // TestNothingIsSentAfterAnEnd: an agent that has ended has nobody left who acts.
 func TestNothingIsSentAfterAnEnd(t *testing.T) {
 	device := newFIFO(t)
-	path := program(t, append(device.open(), "setsid sh -c 'sleep 1; echo off >&9' & exit 0")...)
+	path := program(t, append(device.open(), "setsid sh -c 'sleep 9; echo off >&9' & exit 0")...)
 	o, err := run(t.Context(), job{Path: path})
 	if err != nil || !cmp.Equal(o, outcome{}, cmpopts.EquateEmpty()) {
 		t.Errorf("%+v, %v", o, err)
@@ -257,7 +257,7 @@ func TestNothingIsSentAfterAKill(t *testing.T) {
 func TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps(t *testing.T) {
 	device := newFIFO(t)
 	path := program(t, append(device.open(), late["it ignores requests"]...)...)
-	cmd := fencerProcess(t, fencer+"="+path, fencerLimit+"=600ms")
+	cmd := fencerProcess(t, fencer+"="+path, fencerLimit+"=3s")
 	device.begin(t)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

@@ -63,5 +63,5 @@ func (o Options) monitorPeriod() time.Duration {
 
 // readyLimit is how long all nodes together may take to become Ready.
 func (o Options) readyLimit() time.Duration {
-	return time.Minute + time.Duration(o.Nodes)*100*time.Millisecond
+	return 3*time.Minute + time.Duration(o.Nodes)*100*time.Millisecond
 }

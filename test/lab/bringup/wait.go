@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	apiLimit = time.Minute
+	apiLimit = 3 * time.Minute
 	poll     = 50 * time.Millisecond
 	// requestLimit is short because the socket is open before anyone serves it.
 	requestLimit = 2 * time.Second

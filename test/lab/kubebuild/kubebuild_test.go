@@ -127,7 +127,7 @@ func waitFor(t *testing.T, what string, met func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !met() {
 		select {
 		case <-tick.C:

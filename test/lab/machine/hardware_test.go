@@ -52,14 +52,14 @@ func (r *rig) await(t *testing.T, state string) {
 
 func await(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !met() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("no %s within 10s", what)
+			t.Fatalf("no %s within a minute", what)
 		}
 	}
 }
