@@ -107,8 +107,6 @@ func TestControl(t *testing.T) {
 
 // TestInput: what an agent is told, to the letter.
 func TestInput(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second)
-	defer cancel()
 	for name, tc := range map[string]struct {
 		params map[string]string
 		more   string
@@ -120,9 +118,11 @@ func TestInput(t *testing.T) {
 	} {
 		d := scripted(t, "fence_ours", tc.params, "exit")
 		want := "ip=pdu.example\n" + tc.more + "delay=0\nretry_on=0\npower_timeout=5\naction=off\n"
+		ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second) // of which the agent's own time is a part
 		if d := cmp.Diff(want, string(d.input(ctx, "off"))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+		cancel()
 	}
 }
 
