@@ -132,25 +132,41 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	if len(c.Etcd) == 0 {
 		return no("etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd")
 	}
-	healthy, others := 0, []string{}
-	for node, ok := range c.Etcd {
-		switch {
-		case node == f.Spec.Node:
-		case ok:
-			healthy++
-		default:
-			others = append(others, node)
-		}
-	}
+	healthy, lost := wellWithout(f.Spec.Node, c, l)
 	if need := len(c.Etcd)/2 + 1; isMember && healthy < need {
 		down := ""
-		if len(others) > 0 {
-			slices.Sort(others)
-			down = " (not " + strings.Join(others, ", ") + ")"
+		if len(lost) > 0 {
+			down = " (not " + strings.Join(lost, ", ") + ")"
 		}
 		return no("etcd has %d members, %d of them healthy without this one%s, and needs %d", len(c.Etcd), healthy, down, need)
 	}
 	return nil
+}
+
+// wellWithout counts etcd's members without one of them. A node shows as Ready until
+// its grace period is over: one whose Lease stands still, or that is to be fenced
+// itself, may be lost by now, and is not relied on (S13, S15).
+func wellWithout(node string, c Cluster, l *api.FenceLedger) (healthy int, lost []string) {
+	still := map[string]bool{}
+	for _, s := range l.Status.Leases.Still {
+		still[s.Node] = true
+	}
+	bad := ailing(c, l)
+	for m, ok := range c.Etcd {
+		switch {
+		case m == node:
+		case !ok:
+			lost = append(lost, m)
+		case still[m]:
+			lost = append(lost, m+": its Lease stands still")
+		case bad[m]:
+			lost = append(lost, m+": its own fence is open")
+		default:
+			healthy++
+		}
+	}
+	slices.Sort(lost)
+	return healthy, lost
 }
 
 func has(m map[string]bool, k string) bool { _, ok := m[k]; return ok }

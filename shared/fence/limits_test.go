@@ -142,9 +142,29 @@ func TestLimits(t *testing.T) {
 			plane(f, c, true, true, true)
 			f.Spec.Policy.ControlPlane = api.Never
 		}, api.ControlPlaneHold},
-		"one of three may go":                        {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
-		"not if another is down":                     {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
-		"two of five may be lost, one more may go":   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, false, true, true, true) }, ""},
+		"one of three may go":                      {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
+		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
+		"two of five may be lost, one more may go": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, false, true, true, true) }, ""},
+		"not if another's Lease stands still, Ready as it is (S13, S15)": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			plane(f, c, false, true, true)
+			l.Status.Leases.Still = []api.StillLease{{Node: "n1", Stale: true}}
+		}, api.QuorumHold},
+		"nor if it has missed one renewal": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			plane(f, c, false, true, true)
+			l.Status.Leases.Still = []api.StillLease{{Node: "n2"}}
+		}, api.QuorumHold},
+		"its own Lease says nothing of the others": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			plane(f, c, false, true, true)
+			l.Status.Leases.Still = []api.StillLease{{Node: "n0", Stale: true}, {Node: "n7"}}
+		}, ""},
+		"not if another is to be fenced itself": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, false, true, true)
+			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
+		}, api.QuorumHold},
+		"of five one that waits leaves enough": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			plane(f, c, false, true, true, true, true)
+			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
+		}, ""},
 		"the only one may not":                       {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, true) }, api.QuorumHold},
 		"members that can't be learnt mean no (S13)": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true); c.Etcd = nil }, api.QuorumHold},
 		"one at a time, in recovery too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {

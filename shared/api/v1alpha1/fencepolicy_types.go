@@ -84,7 +84,8 @@ type FencePolicySpec struct {
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
 	// ControlPlane says whether a control-plane node may be fenced: Never, or
-	// Quorum: one at a time, and only while etcd keeps its quorum without it.
+	// Quorum: one at a time, and only while etcd keeps its quorum without it. Members
+	// whose Lease stands still or whose own fence is open are not counted on.
 	// +kubebuilder:default=Never
 	// +optional
 	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
