@@ -31,7 +31,7 @@ type Function struct {
 func New() *Function {
 	agent.Supervise() // the main that calls this is not ours
 	f := &Function{}
-	f.err = f.connect(context.Background(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	f.err = f.connect(context.Background(), run.NewLog(os.Stderr, slog.LevelInfo))
 	return f
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -99,8 +100,7 @@ func main() {
 		os.Exit(job.Command(job.Paths{Given: at[0], Accepted: at[1], Said: at[2], Agents: in.AgentsDir}))
 	}
 	if len(os.Args) > 1 {
-		fmt.Print(usage)
-		return
+		os.Exit(other(os.Args[1], os.Stdout, os.Stderr))
 	}
 	var s settings
 	err := envconfig.Process("", &s)
@@ -116,6 +116,18 @@ func main() {
 		fmt.Fprintf(os.Stderr, "nodefence: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+// other is an argument that starts nothing: somebody asks for help, or is mistaken and
+// would else take what ends at once for what has done its work.
+func other(arg string, out, problems io.Writer) int {
+	switch arg {
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(out, usage)
+		return 0
+	}
+	fmt.Fprintf(problems, "nodefence: unexpected argument %q; see --help\n", arg)
+	return 2
 }
 
 func serveHTTP(s settings) error {
@@ -145,4 +157,4 @@ func serveHTTP(s settings) error {
 	}))
 }
 
-func newLog() *slog.Logger { return slog.New(slog.NewJSONHandler(os.Stderr, nil)) }
+func newLog() *slog.Logger { return run.NewLog(os.Stderr, slog.LevelInfo) }

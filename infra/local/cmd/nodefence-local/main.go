@@ -74,7 +74,7 @@ func start(args []string, out io.Writer) error {
 	if *verbose {
 		level = slog.LevelDebug
 	}
-	log := slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+	log := run.NewLog(out, level)
 	return serve(s, log, *dir, *listen, *triggers)
 }
 

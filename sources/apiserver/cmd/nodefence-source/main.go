@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
+	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
@@ -82,7 +83,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
 	}
-	return serve(ctx, s, cfg, sender, slog.New(slog.NewJSONHandler(out, nil)))
+	return serve(ctx, s, cfg, sender, run.NewLog(out, slog.LevelInfo))
 }
 
 func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.Sender, log *slog.Logger) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
+	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/kdump"
 	"github.com/nodefence/nodefence/sources/program"
@@ -59,7 +60,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if helped, err := program.Read(name, usage, args, out, &s); helped || err != nil {
 		return err
 	}
-	o := kdump.Options{Log: slog.New(slog.NewJSONHandler(out, nil)), Elapsed: kube.Elapsed}
+	o := kdump.Options{Log: run.NewLog(out, slog.LevelInfo), Elapsed: kube.Elapsed}
 	if s.Sink != "" {
 		s.TrustBundles = sink.TrustBundles
 		to, err := sink.New(s.Options)
