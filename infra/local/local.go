@@ -150,7 +150,7 @@ func loadTriggers(path string) ([]broker.Trigger, error) {
 // at the first fence.
 func installed(ctx context.Context, c *kube.Client) error {
 	if _, err := c.Policies(ctx); err != nil {
-		return fmt.Errorf("nodefence's kinds can't be read; are they installed (kubectl apply -k infra/crd)? %w", err)
+		return fmt.Errorf("read nodefence's kinds: %w", err)
 	}
 	return nil
 }

@@ -113,7 +113,10 @@ func list[T any](ctx context.Context, c *Client, path string, query ...string) (
 		req = req.Param(query[i], query[i+1])
 	}
 	r := req.Do(ctx)
-	if err := r.Error(); err != nil {
+	switch err := r.Error(); {
+	case apierrors.IsNotFound(err) && strings.HasPrefix(path, group):
+		return nil, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply -k infra/crd): %w", path, err)
+	case err != nil:
 		return nil, fmt.Errorf("list %s: %w", path, err)
 	}
 	return decode[T](r, path)

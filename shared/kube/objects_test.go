@@ -215,3 +215,14 @@ func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 		t.Errorf("alone: %v", err)
 	}
 }
+
+// TestKindsThatAreMissing: whoever is told that there is no such resource is told of which
+// file it comes.
+func TestKindsThatAreMissing(t *testing.T) {
+	f := newFakeAPI(t)
+	f.answer[policiesPath] = func(w http.ResponseWriter, _ request) { w.WriteHeader(http.StatusNotFound) }
+	const want = "list /apis/nodefence.io/v1alpha1/fencepolicies: nodefence's kinds are not installed (kubectl apply -k infra/crd): "
+	if _, err := f.Policies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Error(err)
+	}
+}

@@ -30,8 +30,8 @@ import (
 const usage = `nodefence-plan says how a node would be fenced, or why it is refused. It reads
 from the API server, speaks with no device, and changes nothing.
 
-  nodefence-plan [flags] NODE
-  nodefence-plan [flags] --all
+  nodefence-plan NODE [flags]
+  nodefence-plan --all [flags]
 
 It exits with 1 if a node is refused, and with 2 if it could not be found out.
 
@@ -98,16 +98,23 @@ func read(args []string, problems io.Writer) (options, error) {
 	})
 	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
 	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
-	if err := fs.Parse(args); err != nil {
-		return o, err
+	var nodes []string
+	for rest := args; ; {
+		if err := fs.Parse(rest); err != nil {
+			return o, err
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		nodes, rest = append(nodes, fs.Arg(0)), fs.Args()[1:] // flags may come after it, as kubectl has them
 	}
 	switch {
-	case o.all && fs.NArg() > 0, !o.all && fs.NArg() != 1:
-		return o, errors.New("name one node, or --all, after all flags")
+	case o.all == (len(nodes) > 0) || len(nodes) > 1:
+		return o, errors.New("name one node, or --all; see --help")
 	case o.output != "text" && o.output != "yaml" && o.output != "json":
 		return o, fmt.Errorf("-o %s: it takes text, yaml or json", o.output)
 	}
-	o.node = fs.Arg(0)
+	o.node = strings.Join(nodes, "")
 	return o, nil
 }
 

@@ -218,7 +218,7 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" || code != refused {
 		t.Errorf("exit code %d: %s", code, d)
 	}
-	_, out, _ = running(own(bmc)).plan(t, "-o", "yaml", "--all")
+	_, out, _ = running(own(bmc)).plan(t, "--all", "-o", "yaml")
 	var all []Report
 	if err := yaml.Unmarshal([]byte(out), &all); err != nil || len(all) != 3 {
 		t.Error(err, out)
@@ -232,9 +232,10 @@ func TestNotFoundOut(t *testing.T) {
 		want string
 	}{
 		"no such node":    {[]string{"x"}, "node x does not exist"},
-		"no node":         {nil, "name one node, or --all, after all flags"},
-		"a node and all":  {[]string{"--all", "a"}, "name one node, or --all, after all flags"},
-		"no such form":    {[]string{"-o", "xml", "a"}, "-o xml: it takes text, yaml or json"},
+		"no node":         {nil, "name one node, or --all; see --help"},
+		"a node and all":  {[]string{"--all", "a"}, "name one node, or --all; see --help"},
+		"two nodes":       {[]string{"a", "-o", "json", "b"}, "name one node, or --all; see --help"},
+		"no such form":    {[]string{"a", "-o", "xml"}, "-o xml: it takes text, yaml or json"},
 		"no such context": {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,3 +74,20 @@ func TestUsageNamesEachFunction(t *testing.T) {
 
 // ca is a self-signed certificate as EKS gives it: PEM in base64.
 const ca = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJkVENDQVJ1Z0F3SUJBZ0lVVDJiMUViU0NQZWo3UUpVV2l5SjBJQmhGUFlrd0NnWUlLb1pJemowRUF3SXcKRHpFTk1Bc0dBMVVFQXd3RWRHVnpkREFnRncweU5qRXhNakV3TnpNM01qQmFHQTh5TVRJMk1UQXlPREEzTXpjeQpNRm93RHpFTk1Bc0dBMVVFQXd3RWRHVnpkREJaTUJNR0J5cUdTTTQ5QWdFR0NDcUdTTTQ5QXdFSEEwSUFCT0l4CmtrYnQxdlNUNDRFc3hGR0RraUxjVjQ0QU9FY2ZINk9PQjVhRmlFSUtSUjlORmlFUjlqT1I5SU56WHkzWk10c2wKTTBwbzJnaGxVcFgyUXpGZ1ovMmpVekJSTUIwR0ExVWREZ1FXQkJTZmtQOHM3VS81WlBNbGhZWS9ocXo2aHlCTApiakFmQmdOVkhTTUVHREFXZ0JTZmtQOHM3VS81WlBNbGhZWS9ocXo2aHlCTGJqQVBCZ05WSFJNQkFmOEVCVEFECkFRSC9NQW9HQ0NxR1NNNDlCQU1DQTBnQU1FVUNJUUR6R21lVVhhaW5LQTZPK3k1UGF4MjNpNWFpNU5sYVFENDgKVDBETys2QUhSd0lnVStPaEpkeGg3UEdQR3RWdE1UNGlqYWdCS0swR0REMHhUWllnOW85SE5rWT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
+
+// TestAnArgumentThatStartsNothing is not taken for work that is done.
+func TestAnArgumentThatStartsNothing(t *testing.T) {
+	for arg, c := range map[string]struct {
+		code           int
+		out, complaint string
+	}{
+		"--help":  {0, usage, ""},
+		"serve":   {2, "", "nodefence: unexpected argument \"serve\"; see --help\n"},
+		"--port=": {2, "", "nodefence: unexpected argument \"--port=\"; see --help\n"},
+	} {
+		var out, problems strings.Builder
+		if code := other(arg, &out, &problems); code != c.code || out.String() != c.out || problems.String() != c.complaint {
+			t.Errorf("%s: %d, %q, %q", arg, code, out.String(), problems.String())
+		}
+	}
+}
