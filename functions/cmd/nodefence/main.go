@@ -136,7 +136,7 @@ func serveHTTP(s settings) error {
 	log, reg := newLog(), prometheus.NewRegistry()
 	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
-		return fmt.Errorf("find the cluster: %w", err)
+		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
 	}
 	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, reg)
 	if err != nil {
