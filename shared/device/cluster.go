@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Cluster is as much of this cluster's API as a driver needs that acts by an
@@ -10,11 +11,11 @@ import (
 // and a path is the object's own, such as /apis/<group>/<version>/<resource>/<name>.
 //
 // Its errors wrap one of the words in which devices say no: ErrConflict for an object that somebody
-// else wrote, or that is there already, ErrUnsupported for a kind that the cluster
-// does not have.
+// else wrote, or that is there already, ErrNotServed for a kind that the cluster does
+// not have.
 type Cluster interface {
-	// Get reads an object or a list; nil if there is none. The API server can't
-	// tell apart a kind that it does not have.
+	// Get reads an object or a list; nil if the API server says that there is no such
+	// object. Of a kind that the cluster does not have nobody knows (S2).
 	Get(ctx context.Context, path string) ([]byte, error)
 	// Create posts to the path of the objects' kind.
 	Create(ctx context.Context, path string, doc []byte) error
@@ -24,6 +25,9 @@ type Cluster interface {
 	// One that is gone is no error.
 	Delete(ctx context.Context, path, uid, version string) error
 }
+
+// ErrNotServed is that the cluster does not have a kind.
+var ErrNotServed = fmt.Errorf("%w: the cluster does not serve", ErrUnsupported)
 
 // ErrNoCluster is for a driver that acts by objects of a cluster, and was made
 // without one.

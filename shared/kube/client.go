@@ -94,12 +94,20 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 
 // get reads one object; nil when there is none.
 func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
+	out, err := read[T](ctx, c, path)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// read reads one object, and says in the API server's words that there is none.
+func read[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	at := c.clock.elapsed()
 	r := c.rest.Get().AbsPath(path).Do(ctx)
 	if err := r.Error(); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.forget(path)
-			return nil, nil
 		}
 		return nil, fmt.Errorf("get %s: %w", path, err)
 	}

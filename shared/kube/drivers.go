@@ -23,9 +23,12 @@ type forDrivers struct{ *Client }
 
 // Get reads a document as it stands.
 func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
-	doc, err := get[json.RawMessage](ctx, c.Client, path)
-	if err != nil || doc == nil {
-		return nil, inWords(err)
+	doc, err := read[json.RawMessage](ctx, c.Client, path)
+	switch {
+	case isAbsent(err, path):
+		return nil, nil
+	case err != nil:
+		return nil, inWords(path, err)
 	}
 	return *doc, nil
 }
@@ -34,20 +37,17 @@ func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
 func (c forDrivers) Create(ctx context.Context, path string, doc []byte) error {
 	raw := json.RawMessage(doc)
 	_, err := post(ctx, c.Client, path, &raw)
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: the cluster does not serve %s", device.ErrUnsupported, path)
-	}
-	return inWords(err)
+	return inWords(path, err)
 }
 
 // Update is a compare-and-swap, by the resourceVersion in the document.
 func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
 	raw := json.RawMessage(doc)
 	_, err := put(ctx, c.Client, path, &raw)
-	if apierrors.IsNotFound(err) {
+	if isAbsent(err, path) {
 		return fmt.Errorf("%w: it is gone meanwhile", device.ErrConflict)
 	}
-	return inWords(err)
+	return inWords(path, err)
 }
 
 // Delete is of the object with this UID and version, and of no other (S6).
@@ -57,16 +57,34 @@ func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
 		Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version},
 	}).Do(ctx).Error()
-	if apierrors.IsNotFound(err) {
+	if isAbsent(err, path) {
 		return nil
 	}
-	return inWords(err)
+	return inWords(path, err)
 }
 
+// isAbsent: the API server knows the kind, and says by its name that this object is not
+// there. To what it does not serve it answers 404 too, without a name.
+func isAbsent(err error, path string) bool { return err != nil && absentName(err) == lastOf(path) }
+
+// absentName is what the API server says is not there; empty if it names nothing.
+func absentName(err error) string {
+	var said apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &said) || said.Status().Details == nil {
+		return ""
+	}
+	return said.Status().Details.Name
+}
+
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
 // inWords sorts what the API server says into the words of devices, in one line.
-func inWords(err error) error {
+func inWords(path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if apierrors.IsNotFound(err) && absentName(err) == "" {
+		return fmt.Errorf("%w %s", device.ErrNotServed, path)
 	}
 	word := device.ErrUnreachable
 	var said apierrors.APIStatus

@@ -20,25 +20,33 @@ func TestForDrivers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code                        int
 		reason                      metav1.StatusReason
+		details                     *metav1.StatusDetails
 		get, create, update, remove error
 	}{
-		"nobody":    {http.StatusUnauthorized, metav1.StatusReasonUnauthorized, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
-		"forbidden": {http.StatusForbidden, metav1.StatusReasonForbidden, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
-		"none":      {http.StatusNotFound, metav1.StatusReasonNotFound, nil, device.ErrUnsupported, device.ErrConflict, nil},
-		"written":   {http.StatusConflict, metav1.StatusReasonConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
-		"there":     {http.StatusConflict, metav1.StatusReasonAlreadyExists, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
-		"invalid":   {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported},
-		"broken":    {http.StatusInternalServerError, metav1.StatusReasonInternalError, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable},
+		"nobody":    {http.StatusUnauthorized, metav1.StatusReasonUnauthorized, nil, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
+		"forbidden": {http.StatusForbidden, metav1.StatusReasonForbidden, nil, device.ErrDenied, device.ErrDenied, device.ErrDenied, device.ErrDenied},
+		"none":      {http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "things"}, nil, device.ErrUnsupported, device.ErrConflict, nil},
+		"nameless":  {http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{}, device.ErrNotServed, device.ErrNotServed, device.ErrNotServed, device.ErrNotServed},
+		"another":   {http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "b", Kind: "things"}, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported},
+		"no path":   {http.StatusNotFound, "", nil, device.ErrNotServed, device.ErrNotServed, device.ErrNotServed, device.ErrNotServed},
+		"written":   {http.StatusConflict, metav1.StatusReasonConflict, nil, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
+		"there":     {http.StatusConflict, metav1.StatusReasonAlreadyExists, nil, device.ErrConflict, device.ErrConflict, device.ErrConflict, device.ErrConflict},
+		"invalid":   {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, nil, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported, device.ErrUnsupported},
+		"broken":    {http.StatusInternalServerError, metav1.StatusReasonInternalError, nil, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable, device.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
 			for _, p := range []string{kind, path} {
 				f.answer[p] = func(w http.ResponseWriter, _ request) {
+					if tc.reason == "" { // as an API server that does not serve a path
+						http.Error(w, "404 page not found", tc.code)
+						return
+					}
 					w.Header().Set("Content-Type", "application/json")
 					w.WriteHeader(tc.code)
 					_ = json.NewEncoder(w).Encode(metav1.Status{
 						TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure",
-						Message: "words of\n the API server", Reason: tc.reason, Code: int32(tc.code),
+						Message: "words of\n the API server", Reason: tc.reason, Details: tc.details, Code: int32(tc.code),
 					})
 				}
 			}

@@ -111,14 +111,14 @@ func (c *cloudNetwork) bind(i int, change ...string) {
 	must(c.t, err)
 	method := "agent_name=ec2-network\naction=off\nmust_success=yes\ninstance=" + cloudID(i) + "\nregion=eu-west-1\nendpoint=" + c.url +
 		"\ngroup=" + sealed + "\nsecret=" + secret.Name + "\n"
-	c.cutBy(i, "net", strings.NewReplacer(change...).Replace(method))
+	c.cutBy(node(i), "net", strings.NewReplacer(change...).Replace(method))
 }
 
 // cutBy adds a method to a node's isolation, or writes it anew.
-func (w *world) cutBy(i int, name, method string) {
+func (w *world) cutBy(node, name, method string) {
 	w.t.Helper()
 	all := w.Kube.CoreV1().ConfigMaps("nodefence-system")
-	own, err := all.Get(w.ctx, "fence-config-node-"+node(i), metav1.GetOptions{})
+	own, err := all.Get(w.ctx, "fence-config-node-"+node, metav1.GetOptions{})
 	must(w.t, err)
 	if _, there := own.Data["fence-method-"+name]; !there {
 		own.Data["config.properties"] = strings.Replace(own.Data["config.properties"], "isolation=", "isolation="+name+" ", 1)
@@ -229,9 +229,9 @@ func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	}
 	w.columns("node-5", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-5", "node-5", "networkfence "+w.storageOf("node-5"), nil, "True", api.DeviceAnswers)
 
-	c.cutBy(1, "net", c.method(0, cloudID(0), cloudID(1), "cloud-node-0", "cloud-node-1"))
+	c.cutBy(node(1), "net", c.method(0, cloudID(0), cloudID(1), "cloud-node-0", "cloud-node-1"))
 	c.password(2, cloudSecret)
-	c.cutBy(3, "net", c.method(0, cloudID(0), cloudID(3), "cloud-node-0", "cloud-node-3"))
+	c.cutBy(node(3), "net", c.method(0, cloudID(0), cloudID(3), "cloud-node-0", "cloud-node-3"))
 	c.Put(c.asUsersMadeIt(4))
 	for i := range 6 {
 		w.target(node(i), "True", api.DeviceAnswers, "")

@@ -118,11 +118,36 @@ func (c *csiAddons) holds(t *testing.T, want ...string) {
 	}
 }
 
+// notServed checks that all that the driver does is refused, and not read as anything.
+func (w *world) notServed(d device.Driver) { // S2
+	w.t.Helper()
+	r, err := d.State(w.ctx)
+	if r != (device.Reading{}) {
+		w.t.Errorf("without csi-addons it reads %+v", r)
+	}
+	for call, err := range map[string]error{"state": err, "off": d.Off(w.ctx), "on": d.On(w.ctx)} {
+		if !errors.Is(err, device.ErrNotServed) || !strings.Contains(err.Error(), "the CRD of csi-addons is not installed") {
+			w.t.Errorf("%s without csi-addons: %v", call, err)
+		}
+	}
+}
+
+// siblingOfNetworkFence has another kind of csi-addons' group served.
+func (w *world) siblingOfNetworkFence() {
+	w.t.Helper()
+	crd, err := os.ReadFile("testdata/networkfence.yaml")
+	must(w.t, err)
+	must(w.t, w.Apply(w.ctx, strings.NewReplacer("networkfence", "storagefence", "NetworkFence", "StorageFence").Replace(string(crd))))
+	w.until("the other kind to be served", func() (bool, error) {
+		_, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/csiaddons.openshift.io/v1alpha1/storagefences").DoRaw(w.ctx)
+		return err == nil, nil
+	})
+}
+
 // TestNetworkFence: the driver on a real API server, with the rights of the
 // component and no more.
 func TestNetworkFence(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	storage := w.csiAddons()
 	root, err := rig.Root()
 	must(t, err)
 	must(t, w.ApplyFile(w.ctx, root+"/infra/knative/components/networkfence/rights.yaml"))
@@ -136,8 +161,14 @@ func TestNetworkFence(t *testing.T) {
 	must(t, err)
 	w.until("the rights to be known", func() (bool, error) {
 		_, err := d.State(w.ctx)
-		return err == nil, nil
+		return !errors.Is(err, device.ErrDenied), nil
 	})
+	w.notServed(d) // its group is not
+	w.siblingOfNetworkFence()
+	w.notServed(d) // its group is, by another kind
+	storage := w.csiAddons()
+	_, err = d.State(w.ctx)
+	must(t, err)
 
 	within := func(do func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
@@ -190,6 +221,9 @@ func TestNetworkFence(t *testing.T) {
 	storage.holds(t, "10.0.0.7/32", "fd00::7/128")
 }
 
+// networkFence is a method that cuts a machine off from Ceph.
+const networkFence = "agent_name=networkfence\naction=off\nmust_success=yes\ndriver=rbd.csi.example\ncidrs=10.0.0.7\ncluster_id=rook\n"
+
 // TestFenceCutsStorage: a node hangs; it is cut off from Ceph before its power is,
 // and let in again when it is back.
 func TestFenceCutsStorage(t *testing.T) {
@@ -197,12 +231,7 @@ func TestFenceCutsStorage(t *testing.T) {
 	storage := w.csiAddons()
 	storage.start(w)
 	db := w.database(1)
-	own, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, "fence-config-node-"+db, metav1.GetOptions{})
-	must(t, err)
-	own.Data["config.properties"] = strings.Replace(own.Data["config.properties"], "isolation=", "isolation=ceph ", 1)
-	own.Data["fence-method-ceph"] = "agent_name=networkfence\naction=off\nmust_success=yes\ndriver=rbd.csi.example\ncidrs=10.0.0.7\ncluster_id=rook\n"
-	_, err = w.Kube.CoreV1().ConfigMaps("nodefence-system").Update(w.ctx, own, metav1.UpdateOptions{})
-	must(t, err)
+	w.cutBy(db, "ceph", networkFence)
 	p := w.start(nil)
 	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
 	w.node(db, "crash")

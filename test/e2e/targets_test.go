@@ -29,18 +29,20 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	must(t, w.Lab.Fault("node-3", "wrong-password"))
 	w.cable("node-4", machines["node-5"])
 	w.cable("node-5", machines["node-4"])
+	w.cutBy("node-0", "storage", networkFence)
 	p := w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
 
-	w.target("node-0", "True", api.DeviceAnswers, "")
+	w.target("node-0", "False", api.DeviceFailed, "isolation 1 of 1, networkfence networkfence:rbd.csi.example/rook#10.0.0.7/32: ")
+	w.target("node-0", "False", api.DeviceFailed, "the CRD of csi-addons is not installed")
 	w.target("node-1", "False", api.NoBinding, "there is no ConfigMap fence-config-node-node-1")
 	w.target("node-2", "False", api.DeviceUnreachable, "in ConfigMap fence-config-node-node-2")
 	w.target("node-3", "False", api.DeviceDenied, "Secret bmc-node-3, key password")
 	w.target("node-4", "False", api.WrongMachine, "it is the device of node node-5: it answers for machine")
 	w.target("node-5", "False", api.WrongMachine, "enrolled is "+machines["node-5"].SystemUUID)
-	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
+	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceFailed: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
 	w.said("node-1", api.NoBinding, "this node could not be fenced now: ")
 	uuid := machines["node-0"].SystemUUID
-	w.columns("node-0", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-0", "node-0", "ipmi "+machines["node-0"].BMC, uuid, "True", api.DeviceAnswers)
+	w.columns("node-0", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-0", "node-0", "ipmi "+machines["node-0"].BMC, uuid, "False", api.DeviceFailed)
 	w.columns("node-1", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-1", "node-1", nil, nil, "False", api.NoBinding)
 
 	must(t, w.BindOne(w.ctx, machines["node-1"]))
@@ -48,6 +50,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	must(t, w.Lab.Fault("node-3", "none"))
 	w.cable("node-4", machines["node-4"])
 	w.cable("node-5", machines["node-5"])
+	w.csiAddons()
 	for i := range 6 {
 		w.target(node(i), "True", api.DeviceAnswers, "")
 	}

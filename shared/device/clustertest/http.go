@@ -15,13 +15,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	if s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token {
-		refuse(w, Refusal{http.StatusUnauthorized, "Unauthorized", "Unauthorized"})
+		refuse(w, Refusal{Code: http.StatusUnauthorized, Reason: "Unauthorized", Message: "Unauthorized"})
 		return
 	}
 	var d Doc
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &d); err != nil {
-			refuse(w, Refusal{http.StatusBadRequest, "BadRequest", "the body is no JSON"})
+			refuse(w, Refusal{Code: http.StatusBadRequest, Reason: "BadRequest", Message: "the body is no JSON"})
 			return
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Server) do(method, path string, d Doc) (out Doc, no Refusal, changed bo
 	case http.MethodDelete:
 		out, no = s.remove(path, d)
 	default:
-		no = Refusal{http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method"}
+		no = Refusal{Code: http.StatusMethodNotAllowed, Reason: "MethodNotAllowed", Message: "the server does not allow this method"}
 	}
 	if no != (Refusal{}) {
 		return nil, no, false
@@ -74,7 +74,7 @@ func (s *Server) get(path string) (Doc, Refusal) {
 		return d, Refusal{}
 	}
 	if !slices.Contains(s.Kinds, path) {
-		return nil, notFound
+		return nil, s.notFound(path)
 	}
 	items := []any{}
 	for _, p := range slices.Sorted(maps.Keys(s.objects)) {
@@ -86,9 +86,13 @@ func (s *Server) get(path string) (Doc, Refusal) {
 }
 
 func refuse(w http.ResponseWriter, no Refusal) {
+	if no.Reason == "" {
+		http.Error(w, no.Message, no.Code)
+		return
+	}
 	answer(w, no.Code, Doc{
 		"kind": "Status", "apiVersion": "v1", "metadata": Doc{}, "status": "Failure",
-		"message": no.Message, "reason": no.Reason, "code": no.Code,
+		"message": no.Message, "reason": no.Reason, "code": no.Code, "details": Doc{"name": no.Name},
 	})
 }
 

@@ -20,10 +20,13 @@ type Write struct {
 	Doc          Doc
 }
 
-// Refusal is an error of the API.
+// Refusal is an error of the API. Without a reason it is plain text, as where nobody
+// serves a path.
 type Refusal struct {
 	Code            int
 	Reason, Message string
+	// Name is the object's that the error is about.
+	Name string
 }
 
 // Server keeps objects by path. Its fields are set before it is used.
@@ -149,17 +152,26 @@ func kind(path string) string {
 }
 
 var (
-	notFound = Refusal{404, "NotFound", "the server could not find the requested resource"}
-	conflict = Refusal{409, "Conflict", "the object has been modified; please apply your changes to the latest version and try again"}
-	exists   = Refusal{409, "AlreadyExists", "the object already exists"}
+	notServed = Refusal{Code: 404, Message: "404 page not found"}
+	conflict  = Refusal{Code: 409, Reason: "Conflict", Message: "the object has been modified; please apply your changes to the latest version and try again"}
+	exists    = Refusal{Code: 409, Reason: "AlreadyExists", Message: "the object already exists"}
 )
+
+// notFound is of an object whose kind is served, or not.
+func (s *Server) notFound(path string) Refusal {
+	if !slices.Contains(s.Kinds, kind(path)) {
+		return notServed
+	}
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return Refusal{Code: 404, Reason: "NotFound", Message: kind(path) + " \"" + name + "\" not found", Name: name}
+}
 
 func (s *Server) create(path string, d Doc) (Doc, Refusal) {
 	name, _ := Meta(d)["name"].(string)
 	at := path + "/" + name
 	switch {
 	case !slices.Contains(s.Kinds, kind(at)):
-		return nil, notFound
+		return nil, notServed
 	case s.objects[at] != nil:
 		return nil, exists
 	}
@@ -172,7 +184,7 @@ func (s *Server) update(path string, d Doc) (Doc, Refusal) {
 	old := s.objects[path]
 	switch {
 	case old == nil:
-		return nil, notFound
+		return nil, s.notFound(path)
 	case Meta(d)["resourceVersion"] != Meta(old)["resourceVersion"], Meta(d)["uid"] != Meta(old)["uid"]:
 		return nil, conflict
 	}
@@ -191,7 +203,7 @@ func (s *Server) update(path string, d Doc) (Doc, Refusal) {
 func (s *Server) remove(path string, options Doc) (Doc, Refusal) {
 	old := s.objects[path]
 	if old == nil {
-		return nil, notFound
+		return nil, s.notFound(path)
 	}
 	pre, _ := options["preconditions"].(Doc)
 	for _, field := range []string{"uid", "resourceVersion"} {

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -52,11 +53,11 @@ func (m *machine) find(ctx context.Context) (*object, error) {
 	for _, versions := range kinds {
 		for _, at := range versions {
 			raw, err := m.cluster.Get(ctx, at+"/machines")
+			if errors.Is(err, device.ErrNotServed) {
+				continue
+			}
 			if err != nil {
 				return nil, fmt.Errorf("list Machines: %w", err)
-			}
-			if raw == nil {
-				continue // not served
 			}
 			mine, err := m.among(raw, at)
 			if err != nil {

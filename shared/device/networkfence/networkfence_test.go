@@ -188,13 +188,34 @@ func TestOnWaits(t *testing.T) {
 	}
 }
 
-// TestNotServed: a cluster without csi-addons cuts nothing off, and says so.
-func TestNotServed(t *testing.T) {
+// TestNotServed: a cluster without csi-addons cuts nothing off, is not read as one in
+// which nothing is cut off, and says so.
+func TestNotServed(t *testing.T) { // S2
 	s := serve(t)
 	s.Kinds = nil
-	err := dial(t, s.url).Off(t.Context())
-	if want := "create " + named[:len(named)-2] + ": device does not support this: the cluster does not serve " + list; !errors.Is(err, device.ErrUnsupported) || err.Error() != want {
-		t.Errorf("%v\nwant %s", err, want)
+	d := dial(t, s.url)
+	r, err := d.State(t.Context())
+	if r != (device.Reading{}) {
+		t.Errorf("it reads %+v", r)
+	}
+	want := "read " + named[:len(named)-2] + ": device does not support this: the cluster does not serve " + path + ": the CRD of csi-addons is not installed, or not as v1alpha1"
+	for call, got := range map[string]error{"state": err, "off": d.Off(t.Context()), "on": d.On(t.Context())} {
+		if !errors.Is(got, device.ErrNotServed) || got.Error() != want {
+			t.Errorf("%s: %v\nwant %s", call, got, want)
+		}
+	}
+}
+
+// TestNotServedAnyMore: the kind goes between the look and the write.
+func TestNotServedAnyMore(t *testing.T) { // S2
+	s := serve(t)
+	s.asked = func(method string) {
+		if method != http.MethodGet {
+			s.Kinds = nil
+		}
+	}
+	if err := dial(t, s.url).Off(t.Context()); !errors.Is(err, device.ErrNotServed) {
+		t.Error(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package networkfence
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,6 +152,9 @@ func (f *fence) errorf(word error, why string) error {
 func (f *fence) explain(verb string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, device.ErrNotServed) {
+		err = fmt.Errorf("%w: the CRD of csi-addons is not installed, or not as v1alpha1", err)
 	}
 	return fmt.Errorf("%s NetworkFence %s: %w", verb, f.spec.object(), err)
 }
