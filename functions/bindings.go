@@ -2,6 +2,7 @@ package functions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	}
 	if err == nil {
 		cluster, err = config.ClusterOf(maps)
+	}
+	if errors.Is(err, config.ErrNoBinding) {
+		err = fmt.Errorf("%w; looked in namespace %s", err, b.Namespace)
 	}
 	if err != nil {
 		return plan, cluster, &gate.Refused{Err: err}

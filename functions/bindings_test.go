@@ -142,6 +142,7 @@ func TestBindOnAWS(t *testing.T) {
 		there   = "aws:///eu-west-1a/" + another
 		address = "ec2:eu-west-1/" + instance
 		none    = "no binding: there is no ConfigMap fence-config-node-a, fence-config-a, fence-config-default; and "
+		in      = "; looked in namespace ns"
 		twice   = "node b was enrolled as the same machine as node a, " + address + "; neither of them is fenced before one is mended"
 	)
 	bound := func(change ...func(*api.Binding)) *api.Binding {
@@ -181,16 +182,16 @@ func TestBindOnAWS(t *testing.T) {
 			maps: []corev1.ConfigMap{enrol("a", "1", there), write("fence-config-node-a", "config.properties", "node_name=a\npower_management=aws", "fence-method-aws", method+"plug="+instance+"\nregion=eu-west-1")},
 			err:  "ConfigMap fence-config-node-a, key fence-method-aws: " + address + " is not the machine that node a was enrolled as, ec2:eu-west-1/" + another + "; leave the enrolled parameters out, or mend them"},
 		"nothing enrolled: the Node's own word is not taken (S11)": {
-			err: none + "no provider ID was enrolled for node a while it was healthy"},
+			err: none + "no provider ID was enrolled for node a while it was healthy" + in},
 		"another Node object of the name was enrolled": {
-			maps: []corev1.ConfigMap{enrol("a", "0", here)}, err: none + "no provider ID was enrolled for node a while it was healthy"},
+			maps: []corev1.ConfigMap{enrol("a", "0", here)}, err: none + "no provider ID was enrolled for node a while it was healthy" + in},
 		"what only looks like an enrolment": {
 			maps: []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a"}, Data: enrol("a", "1", here).Data}},
-			err:  none + "no provider ID was enrolled for node a while it was healthy"},
+			err:  none + "no provider ID was enrolled for node a while it was healthy" + in},
 		"an enrolment without a provider ID": {
-			maps: []corev1.ConfigMap{enrol("a", "1", "")}, err: none + "no provider ID was enrolled for node a while it was healthy"},
+			maps: []corev1.ConfigMap{enrol("a", "1", "")}, err: none + "no provider ID was enrolled for node a while it was healthy" + in},
 		"another cloud": {
-			maps: []corev1.ConfigMap{enrol("a", "1", "gce://p/z/n")}, err: none + `provider ID "gce://p/z/n", with which node a was enrolled, is no instance of a cloud that this build knows (ec2)`},
+			maps: []corev1.ConfigMap{enrol("a", "1", "gce://p/z/n")}, err: none + `provider ID "gce://p/z/n", with which node a was enrolled, is no instance of a cloud that this build knows (ec2)` + in},
 		"two nodes of one instance (S11)": {
 			maps: []corev1.ConfigMap{enrol("a", "1", here), enrol("b", "2", here)}, nodes: []corev1.Node{node("b", "2", "")}, err: twice},
 		"two nodes of one instance, of which one is gone": {

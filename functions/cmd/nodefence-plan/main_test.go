@@ -212,8 +212,8 @@ func TestAll(t *testing.T) {
 	code, out, _ := running(own(bmc)).plan(t, "--all")
 	want := `NODE FENCE POLICY DEVICE WHY
 a yes workers ipmi 192.0.2.7:623 would be held: LeasePictureOld: nobody has watched the Leases yet
-b refused workers no binding: there is no ConfigMap fence-config-node-b, fence-config-b, fence-config-default; and no provider ID was enrolled for node b while it was healthy
-c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-config-c, fence-config-default; and no provider ID was enrolled for node c while it was healthy
+b refused workers no binding: there is no ConfigMap fence-config-node-b, fence-config-b, fence-config-default; and no provider ID was enrolled for node b while it was healthy; looked in namespace nodefence-system
+c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-config-c, fence-config-default; and no provider ID was enrolled for node c while it was healthy; looked in namespace nodefence-system
 `
 	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" || code != refused {
 		t.Errorf("exit code %d: %s", code, d)
