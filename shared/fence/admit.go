@@ -51,6 +51,7 @@ const (
 // that the three are one atomic step (S14). A nil verdict means reserved.
 func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	rebuild(l, c.Fences, now)
+	placeSlots(l, c)
 	if why, message := Stopped(l); why != "" {
 		return &Verdict{why, message, Resync}
 	}
@@ -73,7 +74,7 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 			return v
 		}
 	}
-	reserve(l, api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)}, now)
+	reserve(f, c, l, now)
 	return nil
 }
 
@@ -118,27 +119,6 @@ func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
 		return &r.At.Time
 	}
 	return nil
-}
-
-func reserve(l *api.FenceLedger, r api.Reservation, now time.Time) {
-	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.Node == r.Node })
-	l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool { return now.Sub(a.At.Time) >= 24*time.Hour })
-	// A fence that is decided again is the same fence.
-	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.Generation == r.Generation })
-	if n := len(l.Status.Admitted) - maxAdmitted; n > 0 {
-		l.Status.Admitted = l.Status.Admitted[n:]
-	}
-}
-
-// maxAdmitted bounds the ledger: no rate allows more in a day.
-const maxAdmitted = 2048
-
-func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bool) []api.Reservation {
-	if i := slices.IndexFunc(all, same); i >= 0 {
-		all[i] = r
-		return all
-	}
-	return append(all, r)
 }
 
 // pictureUsable: an old picture of the Leases, or one that is younger than a
@@ -291,46 +271,6 @@ func count(lim api.ScopedLimits, domain string, c Cluster, l *api.FenceLedger) (
 		}
 	}
 	return unhealthy, total
-}
-
-// room: no policy may have more slots in use than it allows.
-func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
-	for _, lim := range f.Spec.Policy.Limits {
-		used, domain := 0, c.domain(lim, f.Spec.Node)
-		for _, r := range l.Status.Reservations {
-			if r.Node != f.Spec.Node && isCounted(lim, domain, c.node(r.Node)) {
-				used++
-			}
-		}
-		if most := max(1, int(lim.MaxConcurrent)); used >= most {
-			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("policy %s%s: %d fences are running, maxConcurrent is %d", lim.Policy, in(lim, domain), used, most), askConcurrent}
-		}
-	}
-	return nil
-}
-
-// rate: no policy may begin more fences in its time than it allows.
-func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	for _, lim := range f.Spec.Policy.Limits {
-		if lim.Rate == nil {
-			continue
-		}
-		begun, domain, next := 0, c.domain(lim, f.Spec.Node), lim.Rate.Within.Duration
-		for _, a := range l.Status.Admitted {
-			age := now.Sub(a.At.Time)
-			same := a.FenceUID == f.UID && a.Generation == f.Spec.Generation
-			if same || age >= lim.Rate.Within.Duration || !isCounted(lim, domain, c.node(a.Node)) {
-				continue
-			}
-			begun++
-			next = min(next, lim.Rate.Within.Duration-age)
-		}
-		if begun >= int(lim.Rate.Fences) {
-			return &Verdict{api.RateHold, fmt.Sprintf("policy %s%s: %d fences began within %s, %d are allowed; the next in %s",
-				lim.Policy, in(lim, domain), begun, lim.Rate.Within.Duration, lim.Rate.Fences, next.Round(time.Second)), min(next, Resync)}
-		}
-	}
-	return nil
 }
 
 func stampOf(t time.Time) api.Time {

@@ -101,6 +101,20 @@ type Reservation struct {
 	FenceUID   types.UID `json:"fenceUID"`
 	Generation int64     `json:"generation"`
 	At         Time      `json:"at"`
+	// CountedBy are the limits that held for the node when it was reserved: they count
+	// it also once its Node object is gone, or has other labels.
+	// +listType=atomic
+	// +optional
+	CountedBy []CountedBy `json:"countedBy,omitempty"`
+}
+
+// CountedBy is a policy by whose limits a reservation counts, and the domain in which.
+type CountedBy struct {
+	Policy string `json:"policy"`
+	// +optional
+	TopologyKey string `json:"topologyKey,omitempty"`
+	// +optional
+	Domain string `json:"domain,omitempty"`
 }
 
 // LeasePicture is what the source saw of the nodes' Leases.

@@ -41,10 +41,12 @@ type Limits struct {
 	// +kubebuilder:validation:MaxLength=316
 	// +optional
 	TopologyKey string `json:"topologyKey,omitempty"`
-	// Rate is how many fences may begin in a time.
+	// Rate is how many fences may begin in a time. A fence counts as the node's labels
+	// were when it was admitted, whatever has become of its Node object.
 	// +optional
 	Rate *Rate `json:"rate,omitempty"`
-	// MaxConcurrent is how many nodes may be between reservation and release at once.
+	// MaxConcurrent is how many nodes may be between reservation and release at once,
+	// those included whose Node object is deleted, or relabelled, meanwhile.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000

@@ -1,0 +1,104 @@
+package fence
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestSlotsOfNodesThatAreGone: a fence may delete its Node object, and anybody may
+// change a label. It counts where it was reserved all the same (S14).
+func TestSlotsOfNodesThatAreGone(t *testing.T) {
+	gone := func(c *Cluster) {
+		c.Nodes = slices.DeleteFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == "n1" })
+	}
+	label := func(k, v string) func(*Cluster) {
+		return func(c *Cluster) {
+			for i := range c.Nodes {
+				if c.Nodes[i].Name == "n1" {
+					c.Nodes[i].Labels = map[string]string{zoneKey: "a", "role": "worker"}
+					c.Nodes[i].Labels[k] = v
+				}
+			}
+		}
+	}
+	lost := func(l *api.FenceLedger) { l.Status.Reservations = nil }
+	older := func(l *api.FenceLedger) {
+		for i := range l.Status.Reservations {
+			l.Status.Reservations[i].CountedBy = nil
+		}
+	}
+	for name, c := range map[string]struct {
+		zones  bool
+		change func(*Cluster)
+		ledger func(*api.FenceLedger)
+		asks   string
+		want   bool
+	}{
+		"it is there":                              {false, func(*Cluster) {}, nil, "n0", true},
+		"its Node object is deleted":               {false, gone, nil, "n0", true},
+		"it is relabelled":                         {false, label("role", "none"), nil, "n0", true},
+		"deleted, in this zone":                    {true, gone, nil, "n0", true},
+		"deleted, in another zone":                 {true, gone, nil, "n9", false},
+		"moved out of this zone":                   {true, label(zoneKey, "b"), nil, "n0", true},
+		"moved into this zone":                     {true, label(zoneKey, "b"), nil, "n9", true},
+		"deleted, and the ledger was lost":         {false, gone, lost, "n0", true},
+		"nobody knows any more in which zone":      {true, gone, lost, "n9", true},
+		"kept by an older version, and is deleted": {false, gone, older, "n0", true},
+		"kept by an older version, in this zone":   {true, func(*Cluster) {}, older, "n0", true},
+		"kept by an older version, in another":     {true, func(*Cluster) {}, older, "n9", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, rate := range []bool{false, true} {
+				if rate && c.ledger != nil {
+					continue // what has begun is known from the ledger alone
+				}
+				asks := func(node string) (*api.NodeFence, Cluster, *api.FenceLedger) {
+					f, cl, l := admitWorld(walkStart)
+					f.Name, f.Spec.Node, f.UID = node, node, "f-"+f.UID
+					lim(f).Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}
+					if rate {
+						lim(f).MaxConcurrent, lim(f).Rate = 9, &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+					}
+					zones(f, &cl)
+					if !c.zones {
+						lim(f).TopologyKey = ""
+					}
+					for i := range cl.Nodes {
+						cl.Nodes[i].Labels["role"] = "worker"
+					}
+					return f, cl, l
+				}
+				first, cl, l := asks("n1")
+				first.UID = "f1"
+				if v := Admit(first, cl, l, walkStart); v != nil {
+					t.Fatal(v)
+				}
+				first.Status = api.NodeFenceStatus{Phase: api.Fencing, Generation: first.Spec.Generation}
+				f, cl, _ := asks(c.asks)
+				cl.Fences = []api.NodeFence{*first}
+				c.change(&cl)
+				if c.ledger != nil {
+					c.ledger(l)
+				}
+				want := api.Reason("")
+				if c.want {
+					if want = api.ConcurrencyHold; rate {
+						want = api.RateHold
+					}
+				}
+				got := api.Reason("")
+				if v := Admit(f, cl, l, walkStart); v != nil {
+					got = v.Reason
+				}
+				if got != want {
+					t.Errorf("rate %t: %q, want %q", rate, got, want)
+				}
+			}
+		})
+	}
+}
