@@ -171,6 +171,9 @@ func TestIDs(t *testing.T) {
 		"the next turn is another event":                      {s.Check("n", "u", at, at.Add(time.Second), at).ID(), s.Check("n", "u", at, at.Add(time.Minute), at).ID(), false},
 		"a problem told again is the same event":              {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 2), at.Add(time.Hour)).ID(), true},
 		"a problem seen once more is another event":           {s.Problem(problem("m", "r", "x", 2), at).ID(), s.Problem(problem("m", "r", "x", 3), at).ID(), false},
+		"a problem told by a resync is not swallowed":         {s.Problem(problem("m", "r", "x", 2), at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), false},
+		"one resync tells a problem once":                     {s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at, at.Add(time.Hour)).ID(), true},
+		"the next resync tells a problem anew":                {s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at.Add(time.Minute), at).ID(), false},
 		"a resync of a condition is not the transition again": {s.Condition(ConditionChange{Node: "n", Since: at}, time.Time{}, at).ID(), s.Condition(ConditionChange{Node: "n", Since: at}, at, at).ID(), false},
 	} {
 		if (c.a == c.b) != c.same {

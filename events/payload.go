@@ -24,6 +24,7 @@ type Payload struct {
 	Count     int64  `json:"count,omitempty"`
 	First     string `json:"first,omitempty"`
 	Last      string `json:"last,omitempty"`
-	// Due is when the fence wanted to be looked at again (RFC 3339).
+	// Due is when the fence wanted to be looked at again (RFC 3339); of a problem, the
+	// resync that told the report again.
 	Due string `json:"due,omitempty"`
 }

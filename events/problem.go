@@ -42,6 +42,18 @@ func (s Source) Problem(r ProblemReport, now time.Time) event.Event {
 	return e
 }
 
+// ProblemAgain is a resync's word of the same report: it may have been lost. The
+// resync's time makes it another event, and says in the body that it is no news.
+func (s Source) ProblemAgain(r ProblemReport, resync, now time.Time) event.Event {
+	e := s.Problem(r, now)
+	e.SetID(fmt.Sprintf("%s.r%d", e.ID(), resync.UnixMicro()))
+	var p Payload
+	_ = e.DataAs(&p) // Problem has just written it
+	p.Due = resync.UTC().Format(time.RFC3339Nano)
+	_ = e.SetData(event.ApplicationJSON, p)
+	return e
+}
+
 // bounded is the beginning of a text that somebody else wrote, in one line.
 func bounded(s string, characters int) string {
 	runes := []rune(strings.TrimSpace(Printable(strings.ToValidUTF8(s, " "))))

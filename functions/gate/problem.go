@@ -47,6 +47,12 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, "NotInPolicies")
 		return nil, nil
 	}
+	if body.Due != "" && want.Action != api.ProblemFence {
+		// A resync brings again what a fence may have been lost of. What is only told,
+		// or moves Pods, was told when it was news.
+		g.ignored(e, node, "ToldAgain")
+		return nil, nil
+	}
 	got, err := problem.Reported(ctx, g.Client, n, want, g.lately(f, want.Within.Duration))
 	if err != nil {
 		return nil, err

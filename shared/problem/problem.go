@@ -79,13 +79,33 @@ func Named(policies []api.FencePolicy, name string, about api.ProblemAbout, reas
 }
 
 // Lately is since when reports count: for so long, and not from before the end of
-// the node's last fence.
+// the node's last fence. One that a condition opened, and that closed again because
+// the node healed before any power was cut, answered no report: what was reported
+// while it was open still counts (S19).
 func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 	since := now.Add(-within)
-	if f != nil && f.Status.PhaseSince != nil && f.Status.PhaseSince.After(since) {
-		since = f.Status.PhaseSince.Time
+	if f == nil {
+		return since
+	}
+	ended := f.Status.PhaseSince
+	if st := f.Status; !f.Open() && f.Spec.Trigger.Request == nil && idle(st.Outcome, st.Request, st.Power.Cuts) {
+		ended = nil
+		for _, p := range slices.Backward(st.Past) {
+			if !idle(p.Outcome, p.Request, p.Cuts) {
+				ended = &p.ClosedAt
+				break
+			}
+		}
+	}
+	if ended != nil && ended.After(since) {
+		since = ended.Time
 	}
 	return since
+}
+
+// idle: a fence that nobody asked for, and that did nothing.
+func idle(outcome api.Reason, request string, cuts int32) bool {
+	return outcome == api.Healed && request == "" && cuts == 0
 }
 
 // Reported looks up what stands in the API server of a problem of a node.

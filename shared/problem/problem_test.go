@@ -3,6 +3,7 @@ package problem
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,5 +24,47 @@ func TestAReportOfAPodIsNoneOfTheNode(t *testing.T) {
 	}
 	if want := "Node old, Pod new"; strings.Join(got, ", ") != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestReportsCountFromTheLastFenceThatAnsweredThem: not from one that a condition
+// opened and that healed before anything was done (S19).
+func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(ago time.Duration) *api.Time { x := metav1.NewMicroTime(now.Add(-ago)); return &x }
+	finished := func(change ...func(*api.NodeFence)) *api.NodeFence {
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{Generation: 3}}
+		f.Status = api.NodeFenceStatus{Generation: 3, Phase: api.Finished, PhaseSince: at(time.Minute), Outcome: api.Healed}
+		for _, c := range change {
+			c(f)
+		}
+		return f
+	}
+	past := func(outcome api.Reason, request string, cuts int32) func(*api.NodeFence) {
+		return func(f *api.NodeFence) {
+			ago := time.Duration(5-len(f.Status.Past)) * time.Minute
+			f.Status.Past = append(f.Status.Past, api.PastFence{ClosedAt: *at(ago), Outcome: outcome, Request: request, Cuts: cuts})
+		}
+	}
+	const within = 10 * time.Minute
+	for name, c := range map[string]struct {
+		fence *api.NodeFence
+		want  time.Duration
+	}{
+		"no fence":                                      {nil, within},
+		"one that healed":                               {finished(), within},
+		"one that is open":                              {finished(func(f *api.NodeFence) { f.Status.Phase = api.Pending }), time.Minute},
+		"one that cut power":                            {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
+		"one that was aborted":                          {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
+		"one that recovered":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Recovered }), time.Minute},
+		"one that reports asked for":                    {finished(func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{} }), time.Minute},
+		"one that healed, after one that cut power":     {finished(past(api.Recovered, "", 1)), 5 * time.Minute},
+		"two that healed, after one that cut power":     {finished(past(api.Healed, "", 1), past(api.Healed, "", 0)), 5 * time.Minute},
+		"one that healed, after one that was asked for": {finished(past(api.Healed, "", 1), past(api.Healed, "1 /me", 0)), 4 * time.Minute},
+		"one that cut power long ago":                   {finished(func(f *api.NodeFence) { f.Status.Power.Cuts, f.Status.PhaseSince = 1, at(time.Hour) }), within},
+	} {
+		if got := now.Sub(Lately(c.fence, within, now)); got != c.want {
+			t.Errorf("after %s: %s, want %s", name, got, c.want)
+		}
 	}
 }

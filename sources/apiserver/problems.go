@@ -80,6 +80,7 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 		s.counted.WithLabelValues(r.Node, r.Reason, string(about)).Add(float64(more))
 	}
 	r.NodeUID = v.uid
+	s.recall.keep(about, r, told)
 	s.outbox.put(letter{
 		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
 		stale: func() bool { return s.now().Sub(told) > problemValidity },

@@ -62,6 +62,7 @@ type Source struct {
 	// ends the watch on reports of it about Pods.
 	named   map[string][]api.NodeProblem
 	reports map[string]context.CancelFunc
+	recall  recall
 	state   error
 	counted *prometheus.CounterVec
 	// targets are the FenceTargets by node; pace gives the turns to be checked, once
@@ -88,7 +89,7 @@ func New(o Options) (*Source, error) {
 	o.Logger = o.Logger.With("function", "source")
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{},
+		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -132,7 +133,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told = api.LeasePicture{}, nil
-	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
+	s.named, s.reports, s.recall = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}, recall{}
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
 	s.unfenceable.Reset()
 	s.mu.Unlock()
@@ -253,8 +254,8 @@ func (s *Source) nodeGone(name string) {
 	}
 }
 
-// resync sends again what is unhealthy or suspect and has no open fence, and
-// marks of ours for which no record stands (S19, S22).
+// resync sends again what is unhealthy, suspect or was reported and has no open fence,
+// and marks of ours for which no record stands (S19, S22).
 func (s *Source) resync() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,6 +266,7 @@ func (s *Source) resync() {
 			s.sendSuspect(l, slot, now)
 		}
 	}
+	s.tellAgain(slot, now)
 	for name, v := range s.nodes {
 		for _, mark := range v.marks {
 			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {

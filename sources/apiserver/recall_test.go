@@ -1,0 +1,96 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAProblemThatFencesIsToldAgain at each resync while it is news and its node has no
+// open fence, for its event may have been lost, and nobody reports it a second time (S19).
+func TestAProblemThatFencesIsToldAgain(t *testing.T) {
+	again := func(count, at int) []string {
+		return []string{fmt.Sprintf("report.%d.r%d", count, sec(float64(at)).Truncate(30*time.Second).UnixMicro())}
+	}
+	fencing := []api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemFence}}
+	open := func(s *Source) { s.fence(fenceOf("")) }
+	for name, c := range map[string]struct {
+		problems []api.NodeProblem
+		then     func(s *Source)
+		at       int
+		want     []string
+	}{
+		"at the resync":                 {fencing, nil, 30, again(1, 30)},
+		"at a later one":                {fencing, nil, 590, again(1, 590)},
+		"not once it is history":        {fencing, nil, 660, nil},
+		"not what is only told":         {[]api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
+		"not what moves Pods":           {[]api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
+		"not what another one reports":  {[]api.NodeProblem{{Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
+		"not of another kind":           {[]api.NodeProblem{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
+		"not what no policy names":      {nil, nil, 30, nil},
+		"as it was said last":           {fencing, func(s *Source) { s.problemHandler().OnUpdate(hung(1), hung(4)) }, 30, again(4, 30)},
+		"not while a fence is open":     {fencing, open, 30, nil},
+		"not of a node that is gone":    {fencing, func(s *Source) { delete(s.nodes, "a") }, 30, nil},
+		"not of another Node object":    {fencing, func(s *Source) { s.nodes["a"] = nodeView{uid: "another"} }, 30, nil},
+		"not once its fence is deleted": {fencing, func(s *Source) { s.fenceHandler().OnDelete(fenceOf("")) }, 30, nil},
+		"once a fence has ended": {fencing, func(s *Source) {
+			open(s)
+			s.fence(fenceOf("", func(f *api.NodeFence) { f.Status.Phase = api.Finished }))
+		}, 30, again(1, 30)},
+	} {
+		s := asleep(t, sec(0), "a")
+		s.due = newDueList(s.o.Resync)
+		s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
+		s.problemHandler().OnAdd(hung(1), true) // before the policy is seen
+		s.named["p"] = c.problems
+		if c.then != nil {
+			c.then(s)
+		}
+		drain(s.outbox)
+		s.outbox.sender.(*broker).ids()
+		s.now = func() time.Time { return sec(float64(c.at)) }
+		s.resync()
+		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if c.at > 600 && len(s.recall) > 0 {
+			t.Errorf("%s: kept for ever: %v", name, s.recall)
+		}
+	}
+}
+
+// TestAReportWhoseEventWasLostComesAgain, from the API server to the broker.
+func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	p := naming(api.AboutNode, "TaskHung")
+	p.Spec.Unhealthy.Problems[0].Action = api.ProblemFence
+	f.set(policiesURL, p)
+	f.set(eventsURL, hung(2, func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }))
+	_, b := start(t, f, 100*time.Millisecond)
+	first := b.next(t)
+	e := b.until(t, func(e event.Event) bool { return e.ID() != first.ID() })
+	var was, is events.Payload
+	if err := first.DataAs(&was); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.DataAs(&is); err != nil {
+		t.Fatal(err)
+	}
+	if is.Due == "" {
+		t.Error("nothing says that it is told again")
+	}
+	is.Due = ""
+	if d := cmp.Diff(was, is); d != "" || e.Type() != events.NodeProblem {
+		t.Errorf("%s: %s", e.Type(), d)
+	}
+}
