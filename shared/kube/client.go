@@ -131,15 +131,21 @@ func list[T any](ctx context.Context, c *Client, path string, query ...string) (
 }
 
 // put writes an object with its resourceVersion: compare-and-swap.
+//
+// A field that the API server does not know would be dropped without a word, an intent
+// with it (S8): where the CRDs are older than this program, it says so instead.
 func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
 	body, err := json.Marshal(obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
 	at := c.clock.elapsed()
-	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
+	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Param(strict, "Strict").Body(body).Do(ctx)
 	return written[T](ctx, c, r, "put", path, at)
 }
+
+// strict has the API server refuse what it would drop.
+const strict = "fieldValidation"
 
 // post creates an object. ErrConflict says that it is there already.
 func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
@@ -148,7 +154,7 @@ func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
 	at := c.clock.elapsed()
-	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Body(body).Do(ctx)
+	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Param(strict, "Strict").Body(body).Do(ctx)
 	return written[T](ctx, c, r, "create", path, at)
 }
 
@@ -177,6 +183,9 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
+	}
+	if apierrors.IsBadRequest(err) && strings.HasPrefix(path, group) && strings.Contains(err.Error(), "unknown field") {
+		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): %w", verb, path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
