@@ -24,7 +24,9 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	c = c.withFailed(st.Failed)
 	bad := ailing(c, l)
 	st.ObservedGeneration, st.Targets, st.Healthy, st.Unhealthy, st.InRemediation = p.Generation, 0, 0, 0, 0
-	st.Held, st.Domains = nil, nil
+	st.Held, st.Domains, st.AllowedNow = nil, nil, 0
+	st.LastDecisions = lastDecisions(p, c)
+	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
 	domains := map[string]bool{}
 	for _, n := range c.Nodes {
 		if !Selects(p.Spec.Selector, n.Labels) {
@@ -53,6 +55,8 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 		}
 		if no == api.StormHold {
 			allowed = false
+		} else {
+			st.AllowedNow += int32(roomIn(lim, domain, c, l, now))
 		}
 		words = numbers
 	}
@@ -105,6 +109,9 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		}
 	}
 	set("RemediationAllowed", allowed, why, words)
+	if !allowed {
+		st.AllowedNow = 0
+	}
 	if x := p.Spec.Expected; x != nil && wrong == "" {
 		if wrong = unreadable(p.Name, "spec.expected.machineSelector", x.MachineSelector); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -104,5 +105,56 @@ func TestZonesInThePolicysStatus(t *testing.T) {
 	}
 	if d := cmp.Diff(want, PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart).Domains); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestPolicyStatusFigures: how many may begin now, since when a storm stands, what was
+// decided last.
+func TestPolicyStatusFigures(t *testing.T) {
+	minute := func(n int) api.Time { return stampOf(walkStart.Add(time.Duration(n) * time.Minute)) }
+	for name, c := range map[string]struct {
+		change  func(*api.FencePolicy, *Cluster, *api.FenceLedger)
+		allowed int32
+		since   *api.Time
+	}{
+		"free": {func(*api.FencePolicy, *Cluster, *api.FenceLedger) {}, 3, nil},
+		"one runs": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "f1", At: minute(0)}}
+		}, 2, nil},
+		"a rate that is used up": {func(p *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			p.Spec.Limits.Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+			l.Status.Admitted = []api.Reservation{{Node: "n1", FenceUID: "f1", At: minute(-30)}}
+		}, 0, nil},
+		"a pause": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.Paused = true }, 0, nil},
+		"a storm": {func(_ *api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			for i := range 5 {
+				c.Nodes[i].Unhealthy = true
+			}
+			l.Status.Storms = []api.Storm{{Policy: "p", Since: minute(-5)}, {Policy: "p", Since: minute(-9)}, {Policy: "q", Since: minute(-20)}}
+		}, 0, new(minute(-9))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, cl, l := admitWorld(walkStart)
+			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+			p.Spec.Limits.MaxConcurrent = 3
+			c.change(&p, &cl, l)
+			st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
+			if st.AllowedNow != c.allowed || !st.StormSince.Equal(c.since) {
+				t.Errorf("allowed now %d, storm since %v", st.AllowedNow, st.StormSince)
+			}
+		})
+	}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	_, cl, l := admitWorld(walkStart)
+	cl.Fences = nil
+	for i := range 12 {
+		f := running("n"+strconv.Itoa(i), "f", api.Pending)
+		f.Spec.Policy.Name = "p"
+		f.Status.History = []api.HistoryEntry{{At: minute(-99)}, {At: minute(i), Reason: api.RateHold, Message: "2 fences began"}}
+		cl.Fences = append(cl.Fences, f)
+	}
+	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
+	if n := len(st.LastDecisions); n != maxLately || st.LastDecisions[0].Node != "n11" || st.LastDecisions[9].Node != "n2" || st.LastDecisions[0].Message != "2 fences began" {
+		t.Errorf("%d, first %+v", n, st.LastDecisions[0])
 	}
 }

@@ -21,6 +21,17 @@ type FencePolicyStatus struct {
 	Unhealthy int32 `json:"unhealthy"`
 	// +optional
 	InRemediation int32 `json:"inRemediation"`
+	// AllowedNow is how many fences may begin now, as far as this policy's limits go:
+	// the room under maxConcurrent and rate, in all domains that no storm is over; 0
+	// while RemediationAllowed is False.
+	// +optional
+	AllowedNow int32 `json:"allowedNow"`
+	// StormSince is when the oldest storm began that is over this policy's nodes;
+	// CoolDownUntil is until when nothing begins after the last one.
+	// +optional
+	StormSince *Time `json:"stormSince,omitempty"`
+	// +optional
+	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
 	// Domains are the same figures for each value of limits.topologyKey.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
@@ -46,10 +57,27 @@ type FencePolicyStatus struct {
 	// +listType=atomic
 	// +optional
 	Failed []FailedMachine `json:"failed,omitempty"`
+	// LastDecisions are the latest sentences of the stories of its nodes' fences, one a
+	// node, the latest first: at most 10. The whole story is in the NodeFence.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=map
+	// +listMapKey=node
+	// +optional
+	LastDecisions []LastDecision `json:"lastDecisions,omitempty"`
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// LastDecision is what was decided last of a node.
+type LastDecision struct {
+	Node   string `json:"node"`
+	At     Time   `json:"at"`
+	Phase  Phase  `json:"phase"`
+	Reason Reason `json:"reason"`
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // DomainStatus is how one domain of a policy stands.
