@@ -127,7 +127,7 @@ func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 	switch {
 	case p.ObservedAt == nil || p.Since == nil:
 		return &Verdict{api.PictureOldHold, "nobody has watched the Leases yet", askPicture}
-	case now.Sub(p.ObservedAt.Time) > Resync:
+	case now.Sub(p.ObservedAt.Time) > Resync || p.ObservedAt.Sub(now) > clockSlack:
 		return &Verdict{api.PictureOldHold, "the picture of the Leases is older than " + Resync.String(), askPicture}
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
 		return &Verdict{api.PictureOldHold, "the Leases have been watched for less than one renewal", askPicture}

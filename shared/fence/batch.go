@@ -68,7 +68,12 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	c, r := d.spec.Policy.Cleanup, &d.st.Release
 	free, held := permitted(c, left)
 	if c.Taints() {
-		if r.StartedAt == nil || len(free) > 0 || !d.seen.Node.OutOfService {
+		if n := d.seen.Node; r.StartedAt == nil {
+			return len(free), false
+		} else if d.since(r.AskedAt) < Poll {
+			d.next(Poll) // pods that are made anew at once, or a taint that is not seen yet
+			return 0, true
+		} else if len(free) > 0 || !n.OutOfService && !n.OutOfServiceForeign {
 			return len(free), false
 		}
 		if d.since(r.StartedAt) > Resync {

@@ -292,7 +292,7 @@ func (d *decision) dueAt() time.Time {
 
 // stale sends a fence whose yes is too old back to the gate (S17).
 func (d *decision) stale() bool {
-	if d.begun() || d.since(d.st.DecidedAt) <= DecisionValidity {
+	if d.begun() || d.within(d.st.DecidedAt, DecisionValidity) {
 		return false
 	}
 	d.st.DecidedAt = nil
@@ -304,11 +304,11 @@ func (d *decision) stale() bool {
 // restarts included (S26).
 func (d *decision) recentCuts() int32 {
 	n := int32(0)
-	if at := d.st.Power.CutAt; at == nil || d.since(at) < 24*time.Hour {
+	if at := d.st.Power.CutAt; at == nil || d.since(at) < cutsCount {
 		n = d.cuts()
 	}
 	for _, p := range d.st.Past {
-		if d.now.Sub(p.ClosedAt.Time) < 24*time.Hour {
+		if d.now.Sub(p.ClosedAt.Time) < cutsCount {
 			n += p.Cuts
 		}
 	}

@@ -114,7 +114,16 @@ var broken = map[string]decider{
 	}),
 	"does not see the brakes":            before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{Looked: s.Brakes.Looked} }),
 	"takes brakes not looked at for off": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked = true }),
-	"acts on an old decision":            before(func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.DecidedAt = &at }),
+	"switches off what is healthy again, for its last Off did nothing": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		f.Status.Power.CutAt = nil
+	}),
+	"takes another's off for a late one of its own": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if f.Status.Phase == api.Recovering && f.Status.Power.Cuts > 0 && f.Status.Power.OffAt == nil {
+			at := stampOf(now)
+			f.Status.Power.OffAt = &at
+		}
+	}),
+	"acts on an old decision": before(func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.DecidedAt = &at }),
 	"does not see that the node healed": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),

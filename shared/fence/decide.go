@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -72,6 +73,8 @@ type decision struct {
 	now  time.Time
 	// heard is the device of spec.isolation, from 1, that this invocation's call was for.
 	heard int32
+	// refused: the device said no to the Off that this invocation sent.
+	refused bool
 }
 
 // open starts the status anew when the spec asks for a later fence of this
@@ -91,9 +94,7 @@ func (d *decision) open() {
 			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: closed,
 			Outcome: old.Outcome, Cuts: cuts, Request: old.Request,
 		})
-		if n := len(old.Past) - maxPast; n > 0 {
-			old.Past = old.Past[n:]
-		}
+		old.Past = d.kept(old.Past)
 	}
 	d.st = api.NodeFenceStatus{
 		SchemaVersion: api.SchemaPlain, Generation: d.spec.Generation,
@@ -106,6 +107,19 @@ func (d *decision) open() {
 		d.st.Request = r.Key()
 	}
 	d.tell(api.Opened, why(d.spec.Trigger)+", policy "+d.spec.Policy.Name)
+}
+
+// kept are the last fences, and those before them whose cuts count still: fences that
+// end without a cut must not have a node's limit forgotten (S26).
+func (d *decision) kept(past []api.PastFence) []api.PastFence {
+	spare := len(past) - maxPast
+	return slices.DeleteFunc(past, func(p api.PastFence) bool {
+		if spare <= 0 || p.Cuts > 0 && d.now.Sub(p.ClosedAt.Time) < cutsCount {
+			return false
+		}
+		spare--
+		return true
+	})
 }
 
 // why is a trigger in words.
@@ -211,6 +225,9 @@ func (d *decision) noteCall() {
 		}
 		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
+		if c.Call == api.CallOff {
+			d.st.Power.OffError, d.refused = c.Err, c.Refused
+		}
 		d.st.Power.EffectUntil = d.at(d.late(claim, c))
 		d.st.Power.LastRead = nil // S9: read before anything else
 	}

@@ -194,6 +194,9 @@ func callers(s state, now time.Time) []caller {
 	} else {
 		end(CallResult{})
 		end(CallResult{Err: "unreachable"})
+		if c.Call == api.CallOff && s.st.Phase == api.Fencing && s.st.Restarts == 0 && !climbed(s) {
+			end(CallResult{Err: "denied", Refused: true})
+		}
 	}
 	// A late end, of a call whose claim is not there any more.
 	all = append(all, caller{"late", &CallResult{Call: api.CallRead, Power: "Off", At: at}})

@@ -30,7 +30,7 @@ func (d *decision) fencing() Action {
 		return None
 	}
 	if alive := d.aliveAgain(); alive != "" {
-		d.st.Power.CutByUs = false
+		d.another()
 		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
 	if !d.spec.Policy.Action.Reads() || d.spec.Binding == nil {
@@ -43,6 +43,10 @@ func (d *decision) fencing() Action {
 	}
 	if c := d.seen.Call; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
+	}
+	if d.refused {
+		d.st.Power.OffAt = nil // there is no effect to wait for
+		return d.retry(api.DeviceFailed, "power-off: "+d.st.Power.OffError)
 	}
 	if d.justRead() {
 		return d.judge()
@@ -90,7 +94,7 @@ func (d *decision) seenOnInFencing() Action {
 	case d.st.Release.StartedAt != nil:
 		// Somebody switched it on after its work was released: its kubelet
 		// starts what is left, and nothing more is taken from it (S4).
-		d.st.Power.CutByUs = false
+		d.another()
 		return d.to(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
 	case d.st.Power.OffAt == nil:
 		d.tell(api.ReadOn, "the machine is on")
@@ -101,7 +105,11 @@ func (d *decision) seenOnInFencing() Action {
 		return None
 	}
 	d.st.Power.OffAt = nil
-	return d.retry(api.OffNotSeen, "power-off was sent, and the machine still reads on after "+d.powerOff().String())
+	msg := "power-off was sent, and the machine still reads on after " + d.powerOff().String()
+	if e := d.st.Power.OffError; e != "" {
+		msg += "; it was answered with: " + e
+	}
+	return d.retry(api.OffNotSeen, msg)
 }
 
 // seenOff makes the proof of two reads (S1, S5).
@@ -185,6 +193,9 @@ func (d *decision) readOrOff() Action {
 		if d.seen.Self {
 			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}
+		if d.st.Power.CutByUs && d.recovered() {
+			return None // what we sent did nothing, and there is no reason for more (S17)
+		}
 		if d.st.Power.CutByUs && d.braking() {
 			if d.endBegun() {
 				return None // no word of ours will switch it off (S27)
@@ -198,7 +209,7 @@ func (d *decision) readOrOff() Action {
 			return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
 		}
 		d.st.Power.LeaseFresh = d.leaseFresh()
-		d.st.Power.OffAt = d.at(0)
+		d.st.Power.OffAt, d.st.Power.OffError = d.at(0), ""
 		d.st.Power.OffCalls++
 		if !d.st.Power.CutByUs {
 			d.st.Power.Cuts++
@@ -222,7 +233,8 @@ func (d *decision) braking() bool {
 // switch it off (S8). It never gives up: it tries more slowly.
 func (d *decision) poweringOn() Action {
 	if d.cameBack() {
-		d.st.Power.CutByUs, d.st.Power.Cut = false, nil
+		d.another()
+		d.st.Power.Cut = nil
 		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
@@ -254,7 +266,7 @@ func (d *decision) judgeOn() Action {
 		if d.undoNextLevel() {
 			return None
 		}
-		d.st.Power.CutByUs = false
+		d.another()
 		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
 	case "Off":
 		if d.st.Power.OnAt == nil {
@@ -334,6 +346,31 @@ func (d *decision) cameBack() bool {
 	return d.healthy() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
 }
 
+// recovered: the node's own health began this fence, and it is healthy again since our
+// last Off was sent. What was asked for is done, healthy or not.
+func (d *decision) recovered() bool {
+	if t := d.spec.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+		return false
+	}
+	d.back()
+	return true
+}
+
+// another: the machine is on, and where our On was not the last word, by another hand.
+// What of our Offs may still take effect is ours all the same (S8); an off after that
+// is not (S12).
+func (d *decision) another() {
+	p := &d.st.Power
+	p.CutByUs = false
+	switch u := p.EffectUntil; {
+	case p.OnAt != nil:
+	case u != nil && d.now.Before(u.Time):
+		p.OffAt = cmp.Or(p.OffAt, p.CutAt)
+	default:
+		p.OffAt = nil
+	}
+}
+
 // early: the next call is not due yet.
 func (d *decision) early() bool {
 	nb := d.st.Power.NotBefore
@@ -356,7 +393,7 @@ func (d *decision) freshlyRead(power string) bool {
 
 // reads: this read says so, and an Off or On may follow it.
 func (d *decision) reads(r *api.Read, power string) bool {
-	return r != nil && r.Power == power && d.since(&r.At) <= readValidity(d.spec.Policy)
+	return r != nil && r.Power == power && d.within(&r.At, readValidity(d.spec.Policy))
 }
 
 // readValidity: an Off or On follows a read no older (S9). The read itself may take

@@ -132,6 +132,8 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 			}
 			say(bad, "S17: no first Off once the reason has gone")
 			say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no first Off on an old decision")
+		} else if s.spec.Trigger.Request == nil && !s.ofMachine() && a.Phase == api.Fencing {
+			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*walkRenewal, "S17: no further Off of a node that is healthy again")
 		}
 	}
 	if act == On {

@@ -68,8 +68,8 @@ func (d *decision) bootFailed() (Action, bool) {
 	}
 	d.tell(api.BootTimedOut, msg)
 	if d.st.Power.OffAt != nil {
-		// We cut it in this pass: before anything else, see whether a late Off
-		// of ours took the power again (S8). Once a pass.
+		// A late Off of ours may have taken the power again: see that before
+		// anything else (S8). Once a pass.
 		p := &d.st.Power
 		p.OffAt, p.OnAt, p.LastRead, p.CutByUs = nil, nil, nil, true
 		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
@@ -84,15 +84,16 @@ func (d *decision) bootFailed() (Action, bool) {
 
 // healthy: Ready, none of the policy's conditions, and a Lease that was seen to
 // move since this phase began. Ready alone may be yesterday's.
-func (d *decision) healthy() bool {
-	return d.seen.Node.Exists && d.seen.Node.Ready() && !d.unhealthy() && d.leaseFresh() && d.st.PhaseSince != nil &&
-		d.leaseMovedSince(*d.st.PhaseSince)
+func (d *decision) healthy() bool { return d.healthySince(d.st.PhaseSince) }
+
+func (d *decision) healthySince(t *api.Time) bool {
+	return d.seen.Node.Exists && d.seen.Node.Ready() && !d.unhealthy() && d.leaseFresh() && t != nil && d.leaseMovedSince(*t)
 }
 
 // undo takes away what we placed, then lets the record be closed (S22, S27).
 func (d *decision) undo(mine bool) Action {
 	n := d.seen.Node
-	if mine && (n.Taint || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
+	if mine && (n.Taint || n.ScaleDownOurs || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
 		return d.do(Undo)
 	}
 	if d.seen.Finalizer {
@@ -136,7 +137,7 @@ func (d *decision) fenced() Action {
 		if d.st.Release.StartedAt == nil {
 			why = "the node is healthy again"
 		}
-		d.st.Power.CutByUs = false
+		d.another()
 		return d.to(api.Recovering, api.NodeHealthy, why)
 	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
@@ -168,12 +169,16 @@ func (d *decision) healed() bool {
 	if !d.healthy() {
 		return false
 	}
-	d.st.Power.CutByUs = false
+	d.back()
+	return true
+}
+
+func (d *decision) back() {
+	d.another()
 	if (d.spec.Trigger.Request != nil || d.spec.Trigger.OfMachine()) && !d.st.RequestServed {
 		d.st.Outcome = api.RequestFailed
 	}
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
-	return true
 }
 
 func (d *decision) retryAsked() bool {

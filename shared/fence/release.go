@@ -26,6 +26,10 @@ func (d *decision) releasing() Action {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
 	if d.pastWord() {
+		if begun && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+d.seen.Brakes.Message)
+			return d.released() // S27
+		}
 		return None
 	}
 	if d.spec.Trigger.Missing() {
@@ -64,7 +68,7 @@ func (d *decision) batch(left *Left) Action {
 	if wait && !d.spec.Policy.Cleanup.Taints() {
 		return None // nothing of ours is on the node: waiting needs no proof
 	}
-	if p := d.st.Proof; p.Kind.Ages() && d.since(&p.At) > ProofValidity {
+	if p := d.st.Proof; p.Kind.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
 	}
@@ -81,14 +85,12 @@ func (d *decision) batch(left *Left) Action {
 		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	if d.spec.Policy.Cleanup.Taints() && !d.seen.Node.OutOfService { // one that somebody else has set is not ours to remove (S22)
+	if n := d.seen.Node; d.spec.Policy.Cleanup.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
 		d.st.Placed.OutOfService = true
 		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
-	if !d.spec.Policy.Cleanup.Taints() {
-		r.AskedAt = d.at(0)
-	}
+	r.AskedAt = d.at(0)
 	if n > 0 && !d.spec.Policy.Cleanup.Taints() {
 		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
 	}
@@ -186,7 +188,7 @@ func (d *decision) void(alive string) Action {
 	rebooted := d.st.Proof.BootIDBefore != "" && d.seen.Node.BootID != d.st.Proof.BootIDBefore
 	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
 	if rebooted || d.st.Release.StartedAt != nil {
-		d.st.Power.CutByUs = false
+		d.another()
 		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
 	d.st.Power.OffAt = nil

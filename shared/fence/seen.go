@@ -71,7 +71,10 @@ type Node struct {
 	Taint bool
 	// Cordoned: spec.unschedulable; CordonOurs: nodefence was the last to set it.
 	Cordoned, CordonOurs bool
-	OutOfService         bool
+	// OutOfService: our out-of-service taint is on it; Foreign: one of another value.
+	OutOfService, OutOfServiceForeign bool
+	// ScaleDownOurs: the word against its deletion by cluster-autoscaler is nodefence's.
+	ScaleDownOurs bool
 	// VolumesInUse are what the kubelet says that it has attached and mounted.
 	VolumesInUse []string
 }
@@ -116,6 +119,8 @@ type CallResult struct {
 	Stopping bool
 	// Wrong: the device answered for another machine than the one bound (S11).
 	Wrong bool
+	// Refused: the device said no to an Off or On, so that nothing of it was done.
+	Refused bool
 	// Jobs are those in which an agent ran for it.
 	Jobs []string
 	// Blind: the device has no access to tell of, as it has none of a machine that it
@@ -276,4 +281,9 @@ const (
 	// maxHistory and maxPast bound the record.
 	maxHistory = 64
 	maxPast    = 10
+	// clockSlack is how far the clocks of two processes that follow the API server's
+	// may lie apart: it tells its time in whole seconds.
+	clockSlack = 2 * time.Second
+	// cutsCount is how long a power cut counts against the node's limit.
+	cutsCount = 24 * time.Hour
 )

@@ -36,6 +36,10 @@ type shadow struct {
 	renewed string
 	// effect is until when a call of ours may take effect, by level.
 	effect [2]time.Time
+	// on: our On was the last word; late: a machine that is found off in recovery may
+	// be so by us. sent is when our last Off was, until when our last word may take effect.
+	on, late    bool
+	sent, until time.Time
 	// decided is when the gate really said yes.
 	decided *api.Time
 	// fresh: the Lease still moved when our Off was sent.
@@ -232,6 +236,15 @@ func (w *walker) step(s state, l look) {
 	if after.Phase == api.Recovering || after.Phase == api.Fenced {
 		sh.cut = sh.cut && after.Power.CutByUs
 	}
+	if act == Off || act == On {
+		sh.on = act == On
+	}
+	if act == Off {
+		sh.sent = now
+	}
+	if back := after.Phase == api.Recovering || after.Phase == api.Restoring; back && s.st.Phase != api.Restoring && s.st.Phase != after.Phase {
+		sh.late = sh.on || now.Before(sh.until) || s.isRestored()
+	}
 	sh.freedBy(s, after, act)
 	if act == DeleteMachine {
 		sh.asked++
@@ -240,8 +253,8 @@ func (w *walker) step(s state, l look) {
 		at := stampOf(*l.seen.Reserved)
 		sh.decided = &at
 	}
-	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn && s.st.Power.OffAt != nil {
-		sh.cut = true // found off in recovery: a late Off of ours (S8)
+	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn {
+		sh.cut = sh.late // found off in recovery: a late Off of ours (S8)
 	}
 	if act == Off {
 		still := after.Lease.StillSince
@@ -252,6 +265,7 @@ func (w *walker) step(s state, l look) {
 	sh.deletedBy(after, act, now)
 	if act == Off || act == On {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
+		sh.until = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + longest(&s.spec))
 	}
 	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
 	w.goBack(s, &next, act)
@@ -296,9 +310,13 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 		sh.wrong = c.Wrong
 	} else {
 		sh.effect[st.Power.Level] = now.Add(delayAt(&spec, st.Power.Level))
+		sh.until = now.Add(longest(&spec))
 	}
 	return sh
 }
+
+// longest is until when a call to any of the devices takes effect.
+func longest(spec *api.NodeFenceSpec) time.Duration { return max(delayAt(spec, 0), delayAt(spec, 1)) }
 
 // level: reads are of one device each (S3), and each that was told to cut the
 // power owes a power-on (S25).
@@ -319,7 +337,7 @@ func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action
 func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
 	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = nil, 0, 0, 0, 0, 0
-	st.Power.LastError = ""
+	st.Power.LastError, st.Power.OffError = "", ""
 	if st.Activity != nil {
 		st.Activity = st.Activity.DeepCopy()
 		st.Activity.Saw, st.Activity.Errored = "", 0
@@ -395,8 +413,10 @@ func key(s state) string {
 		k = append(k, e)
 	}
 	switch st.Phase {
+	case api.Restoring:
+		k = append(k, p.OffAt != nil, s.sh.late)
 	case api.Recovering:
-		k = append(k, st.Placed)
+		k = append(k, st.Placed, s.sh.late)
 		if st.Outcome == "" {
 			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Timeouts.HealthyFor.Duration), age(st.PhaseSince, pol.Timeouts.Boot.Duration))
 		}
@@ -408,6 +428,9 @@ func key(s state) string {
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
+		if l := st.Lease.StillSince; p.CutByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
+			k = append(k, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
+		}
 		if !p.CutByUs {
 			k = append(k, age(s.sh.decided, DecisionValidity))
 		}
@@ -415,7 +438,7 @@ func key(s state) string {
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0))
 	}
 	return spell(k)

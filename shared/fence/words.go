@@ -102,6 +102,13 @@ func (d *decision) since(t *api.Time) time.Duration {
 	return d.now.Sub(t.Time)
 }
 
+// within: not older than that, and not of a time that is still to come either. Where
+// the API server's clock was set back, what was seen before is of unknown age (S3, S30).
+func (d *decision) within(t *api.Time, age time.Duration) bool {
+	is := d.since(t)
+	return is <= age && is >= -clockSlack
+}
+
 // flowRestarts is the policy's, or 2.
 func (d *decision) flowRestarts() int32 {
 	if r := d.spec.Policy.Retries.Flow; r != nil {

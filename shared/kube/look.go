@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +67,7 @@ func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence
 	}
 	if n != nil {
 		seen.Node = NodeSeen(n, string(f.UID))
-		seen.Node.OutOfService = outOfService(n, f.OutOfServiceAs())
+		seen.Node.OutOfService, seen.Node.OutOfServiceForeign = outOfService(n, f.OutOfServiceAs())
 	}
 	return nil
 }
@@ -169,6 +168,7 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
 		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: n.Status.NodeInfo.BootID,
 		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
+		ScaleDownOurs: scaleDownIsOurs(n.Annotations, n.ManagedFields),
 	}
 	for _, v := range n.Status.VolumesInUse {
 		s.VolumesInUse = append(s.VolumesInUse, string(v))
@@ -202,12 +202,15 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	return s
 }
 
-// outOfService tells whether the out-of-service taint of this value is on a node.
-// Another value is by another hand (S22).
-func outOfService(n *corev1.Node, as api.OutOfServiceValue) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
-		return t.Key == api.OutOfServiceTaint && t.Value == string(as)
-	})
+// outOfService tells whether the out-of-service taint of this value is on a node, or
+// one of another value: that is by another hand (S22), and Kubernetes goes by it too.
+func outOfService(n *corev1.Node, as api.OutOfServiceValue) (ours, foreign bool) {
+	for _, t := range n.Spec.Taints {
+		if t.Key == api.OutOfServiceTaint {
+			ours, foreign = ours || t.Value == string(as), foreign || t.Value != string(as)
+		}
+	}
+	return ours, foreign
 }
 
 // ClusterNodes is what counting needs of all nodes.

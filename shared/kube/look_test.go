@@ -185,7 +185,7 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestOutOfServiceSeen: the taint of this fence's own value is seen, and no other (S22).
+// TestOutOfServiceSeen: the taint of this fence's own value is told from any other (S22).
 func TestOutOfServiceSeen(t *testing.T) {
 	tainted := func(value string) *corev1.Node {
 		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: api.OutOfServiceTaint, Value: value}}}}
@@ -193,17 +193,18 @@ func TestOutOfServiceSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		node *corev1.Node
 		as   api.OutOfServiceValue
-		want bool
+		want [2]bool // ours, foreign
 	}{
-		"off":                      {tainted("nodeshutdown"), api.NodeShutdown, true},
-		"beyond repair":            {tainted("hardwarefailure"), api.HardwareFailure, true},
-		"another word":             {tainted("nodeshutdown"), api.HardwareFailure, false},
-		"by another hand":          {tainted("x"), api.NodeShutdown, false},
-		"another taint altogether": {&corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "x", Value: "nodeshutdown"}}}}, api.NodeShutdown, false},
+		"off":                      {tainted("nodeshutdown"), api.NodeShutdown, [2]bool{true}},
+		"beyond repair":            {tainted("hardwarefailure"), api.HardwareFailure, [2]bool{true}},
+		"another word":             {tainted("nodeshutdown"), api.HardwareFailure, [2]bool{false, true}},
+		"by another hand":          {tainted("x"), api.NodeShutdown, [2]bool{false, true}},
+		"another taint altogether": {&corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "x", Value: "nodeshutdown"}}}}, api.NodeShutdown, [2]bool{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := outOfService(c.node, c.as); got != c.want {
-				t.Errorf("seen: %v, want %v", got, c.want)
+			ours, foreign := outOfService(c.node, c.as)
+			if got := [2]bool{ours, foreign}; got != c.want {
+				t.Errorf("ours, foreign: %v, want %v", got, c.want)
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, vers
 			off := false
 			m.unschedulable = &off
 		}
-		if n.Annotations[api.ScaleDownDisabled] == "true" && isOurs(n.ManagedFields, `"f:`+api.ScaleDownDisabled+`"`) {
+		if scaleDownIsOurs(n.Annotations, n.ManagedFields) {
 			no := false
 			m.scaleDown = &no
 		}
@@ -214,6 +214,12 @@ func without(taints []json.RawMessage, key, value string) (rest []json.RawMessag
 // lifting ours, is left alone (S22).
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
 	return isOurs(fields, `"f:unschedulable"`)
+}
+
+// scaleDownIsOurs: the word against deletion by cluster-autoscaler stands, and was
+// written by nodefence.
+func scaleDownIsOurs(annotations map[string]string, fields []metav1.ManagedFieldsEntry) bool {
+	return annotations[api.ScaleDownDisabled] == "true" && isOurs(fields, `"f:`+api.ScaleDownDisabled+`"`)
 }
 
 func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {

@@ -63,6 +63,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		if err == nil {
 			c.Late = ends.late(bound, c.Jobs)
 		}
+		c.Refused = errors.Is(err, device.ErrDenied) || errors.Is(err, device.ErrUnsupported)
 		return err
 	}
 	r, err := d.State(ctx)

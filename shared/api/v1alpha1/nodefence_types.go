@@ -276,7 +276,8 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
-	// Past are the last ten fences of this node, oldest first.
+	// Past are the last ten fences of this node, oldest first, and before them those
+	// of the last day that cut its power.
 	// +listType=atomic
 	// +optional
 	Past []PastFence `json:"past,omitempty"`

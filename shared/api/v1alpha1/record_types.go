@@ -75,6 +75,9 @@ type PowerRecord struct {
 	// LastError is the device's last failure, in words, without secrets.
 	// +optional
 	LastError string `json:"lastError,omitempty"`
+	// OffError is what the device answered to the last Off, if it failed.
+	// +optional
+	OffError string `json:"offError,omitempty"`
 }
 
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).

@@ -1,0 +1,208 @@
+package fence
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAFurtherOffAsksForTheReasonAgain: our first Off was lost or did nothing, and the
+// node is healthy since (S17). What was asked for is tried again all the same.
+func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		want   api.Phase
+		act    Action
+	}{
+		"healthy": {func(*api.NodeFence, *Seen) {}, api.Recovering, None},
+		"sick":    {func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "Unknown" }, api.Fencing, Off},
+		"Ready, its Lease still since": {func(f *api.NodeFence, s *Seen) {
+			s.Lease.Renewed = f.Status.Lease.Renewed
+		}, api.Fencing, Off},
+		"asked for": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
+		}, api.Fencing, Off},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				at := stampOf(now.Add(-time.Minute))
+				f.Status.PhaseSince = &at
+				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
+				f.Status.RequestServed = true
+				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
+			})
+			c.change(f, &s)
+			if st, act := Decide(f, s, now); st.Phase != c.want || act != c.act {
+				t.Errorf("%s, %s (%s)", st.Phase, act, st.Message)
+			}
+		})
+	}
+}
+
+// TestAnOffInRecovery: what may be a late Off of ours is switched on again (S8); what
+// somebody else switched off later stays off (S12).
+func TestAnOffInRecovery(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		until time.Duration // what our Off may still do, when the node was healthy
+		want  api.Phase
+	}{
+		"our Off may have been late":      {time.Minute, api.PoweringOn},
+		"our Off had long had its effect": {-time.Minute, api.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				sent, since, until := stampOf(now.Add(-5*time.Minute)), stampOf(now.Add(-4*time.Minute)), stampOf(now.Add(c.until))
+				f.Status.Phase, f.Status.PhaseSince = api.Failed, &since
+				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &sent, EffectUntil: &until, Cut: []int32{0}}
+				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
+			})
+			f.Status, _ = Decide(f, s, now)
+			if f.Status.Phase != api.Recovering {
+				t.Fatalf("%s: %s", f.Status.Phase, f.Status.Message)
+			}
+			s.Node.Conditions[0].Status = "Unknown"
+			st, _ := Decide(f, s, now.Add(time.Hour))
+			if st.Phase != c.want {
+				t.Errorf("%s: %s", st.Phase, st.Message)
+			}
+		})
+	}
+}
+
+// TestFencesWithoutACutDoNotPushOutThoseWithOne: a flapping node keeps its limit (S26).
+func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		at := stampOf(now)
+		f.Status.Phase, f.Status.Power = api.Finished, api.PowerRecord{Cuts: 3, CutAt: &at}
+	})
+	for range 2 * maxPast {
+		f.Spec.Generation++
+		f.Status, _ = Decide(f, s, now)
+		at := stampOf(now)
+		f.Status.Phase, f.Status.PhaseSince = api.Finished, &at
+	}
+	f.Spec.Generation++
+	st, _ := Decide(f, s, now)
+	if st.Reason != api.NodeLimitHold || len(st.Past) != maxPast {
+		t.Errorf("%s: %s; %d kept", st.Reason, st.Message, len(st.Past))
+	}
+	if st, _ = Decide(f, s, now.Add(25*time.Hour)); st.Reason == api.NodeLimitHold {
+		t.Errorf("a day later: %s", st.Message)
+	}
+}
+
+// TestARefusedOffIsNotWaitedFor: the device said no, so the next try or level comes
+// after the interval, and the record says what it said.
+func TestARefusedOffIsNotWaitedFor(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, c := range map[string]struct{ refused bool }{"refused": {true}, "failed in a way that may have done it": {false}} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				at := stampOf(now)
+				f.Status.Reason = api.PowerOffSent
+				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallOff, At: at, NotAfter: stampOf(now.Add(time.Minute))}
+				s.Call = &CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
+			})
+			st, _ := Decide(f, s, now)
+			told := slices.ContainsFunc(st.History, func(h api.HistoryEntry) bool { return strings.Contains(h.Message, s.Call.Err) })
+			if told != c.refused || (st.Power.OffAt == nil) != c.refused || st.Power.OffError != s.Call.Err {
+				t.Errorf("told %v; waiting for its effect: %v, kept %q", told, st.Power.OffAt != nil, st.Power.OffError)
+			}
+		})
+	}
+}
+
+// TestWhatIsOfTheFutureIsOld: the API server's clock was set back by more than two
+// processes may differ (S3, S17, S30).
+func TestWhatIsOfTheFutureIsOld(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for ahead, want := range map[time.Duration]api.Phase{time.Second: api.Releasing, 10 * time.Minute: api.Fencing} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase = api.Releasing
+			f.Status.Power.CutByUs = true
+			f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: stampOf(now.Add(ahead)), BootIDBefore: "a"}
+			s.Left = &Left{Delete: []Pod{{Namespace: "x", Name: "y"}}}
+		})
+		if st, act := Decide(f, s, now); st.Phase != want || (act == Release) != (want == api.Releasing) {
+			t.Errorf("a proof from %s ahead: %s, %s", ahead, st.Phase, act)
+		}
+	}
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		at := stampOf(now.Add(10 * time.Minute))
+		f.Status.DecidedAt = &at
+	})
+	if st, _ := Decide(f, s, now); st.Reason != api.DecisionExpired {
+		t.Errorf("a yes of the future: %s: %s", st.Reason, st.Message)
+	}
+}
+
+// TestBatchesKeepAPause: pods that are made anew at once, and an out-of-service taint
+// of another value, do not make a release spin.
+func TestBatchesKeepAPause(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		foreign bool
+		left    Left
+		want    int
+	}{
+		"pods made anew":       {false, Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Names: []string{"volume v"}}, 3},
+		"another's taint":      {true, Left{Attachments: 1, Names: []string{"volume v"}}, 1},
+		"another's, with pods": {true, Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				f.Status.Phase = api.Releasing
+				f.Spec.Policy.Timeouts.Release.Duration = 5 * time.Minute
+				f.Status.Power.CutByUs = true
+				f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: stampOf(now), BootIDBefore: "a"}
+				s.Left, s.Node.OutOfServiceForeign = &c.left, c.foreign
+			})
+			releases := 0
+			for i := range 25 { // 2.4 s
+				var act Action
+				if f.Status, act = Decide(f, s, now.Add(time.Duration(i)*100*time.Millisecond)); act == Release {
+					releases++
+				}
+			}
+			if releases != c.want || c.foreign && f.Status.Placed.OutOfService {
+				t.Errorf("%d releases, want %d; ours placed: %v", releases, c.want, f.Status.Placed.OutOfService)
+			}
+		})
+	}
+}
+
+// TestTheWordForTheAutoscalerGoesWithoutTheTaint: somebody else has removed our taint (S22).
+func TestTheWordForTheAutoscalerGoesWithoutTheTaint(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		f.Status.Phase, f.Status.Outcome = api.Recovering, api.Recovered
+		s.Node.Taint, s.Node.ScaleDownOurs = false, true
+	})
+	if _, act := Decide(f, s, now); act != Undo {
+		t.Errorf("%s, want Undo", act)
+	}
+}
+
+// TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed (S27).
+func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for deleted, want := range map[bool]api.Phase{false: api.Releasing, true: api.Fenced} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase, f.Status.Release = api.Releasing, begunAt(now, false)
+			f.Status.Proof = &api.Proof{Kind: api.ProofConfirmed, At: stampOf(now), BootIDBefore: "a"}
+			s.Deleting = deleted
+			s.Left = &Left{Attachments: 1, Names: []string{"volume v"}}
+			s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "the API server went back"}
+		})
+		if st, act := Decide(f, s, now); st.Phase != want || act == Release {
+			t.Errorf("deleted %v: %s, %s (%s)", deleted, st.Phase, act, st.Message)
+		}
+	}
+}
