@@ -132,6 +132,9 @@ var policyRows = map[string]row{
 	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
 		w.fence.Status.Power.CutByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},
+	"return": {from: `"Auto"`, to: `"Manual"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
+		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.RequestServed = w.ago(time.Minute), w.ago(time.Second), true
+	})},
 	"levels.perStep":  {with: `{"levels":[{}]}`, from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
 	"levels.powerOff": {with: `{"levels":[{}]}`, from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
 

@@ -352,4 +352,5 @@ func (d *decision) noteWords() {
 		st.RetryHandled = r.At.DeepCopy()
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
+	d.noteLift()
 }

@@ -228,6 +228,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	catchEach(t, brokenBare, aside{[]api.NodeFenceSpec{bareSpec()}, true})
 	catchEach(t, brokenCut, aside{[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true})
 	catchEach(t, brokenHeld, aside{[]api.NodeFenceSpec{heldSpec()}, true})
+	catchEach(t, brokenManual, aside{[]api.NodeFenceSpec{manualSpec()}, false})
 }
 
 func catchEach(t *testing.T, twins map[string]decider, from aside) {

@@ -220,6 +220,7 @@ func asking(s state, dt time.Duration, now time.Time) []look {
 			del.Deleting = true
 			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
 				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
+			all = append(all, lifted(s, dt, x)...)
 		}
 	}
 	return all

@@ -79,6 +79,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
 		SecondEvidence: first.Spec.SecondEvidence, StorageHold: first.Spec.StorageHold, Kdump: first.Spec.Kdump,
 		Cleanup:       first.Spec.Cleanup,
+		Return:        first.Spec.Return,
 		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
 	}
 	if x := first.Spec.Exclude; x != nil && (slices.Contains(x.Nodes, node) || x.Selector != nil && Selects(x.Selector, nodeLabels)) {

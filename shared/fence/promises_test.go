@@ -31,6 +31,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	checkGone(s, sh, f, seen, a, act, now, say)
 	checkBare(s, sh, f, seen, a, act, now, say)
 	w.checkHeld(s, sh, f, seen, a, act, now, say)
+	checkManual(s, f, seen, a, act, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}

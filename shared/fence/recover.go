@@ -18,6 +18,7 @@ func (d *decision) recovering() Action {
 	if d.outOfService() {
 		return d.do(ClearOutOfService) // before anything else: the node may be on (S23)
 	}
+	d.notBackYet()
 	if d.st.Outcome == "" {
 		if act, done := d.awaitHealth(); !done {
 			return act
@@ -36,12 +37,13 @@ func (d *decision) awaitHealth() (Action, bool) {
 		}
 		left := d.spec.Policy.Timeouts.HealthyFor.Duration - d.since(d.st.ReadySince)
 		if left <= 0 {
-			return None, true
+			return None, !d.keptBack()
 		}
 		d.next(left)
 		return None, false
 	}
 	d.st.ReadySince = nil
+	d.illAgain()
 	left := d.spec.Policy.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
 		d.next(min(left, d.lifeShows()))

@@ -83,6 +83,7 @@ type look struct {
 	dt                    time.Duration
 	seen                  Seen
 	abort, retry, confirm bool
+	lift                  bool
 }
 
 var (
@@ -159,6 +160,8 @@ func origins(spec api.NodeFenceSpec) []state {
 		return []state{s, servedMachine(s)}
 	case s.isBare():
 		return []state{bareFound(s)}
+	case s.isManual():
+		return onItsWayBack(s)
 	}
 	return []state{s}
 }
@@ -218,6 +221,9 @@ func (w *walker) step(s state, l look) {
 	if l.retry {
 		f.Spec.Requests.Retry = &api.Request{By: "me", At: at}
 	}
+	if l.lift {
+		f.Spec.Requests.Lift = &api.Request{By: "me", At: at}
+	}
 	if l.confirm {
 		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me", At: at}}
 	}
@@ -269,7 +275,7 @@ func (w *walker) step(s state, l look) {
 	}
 	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
 	w.goBack(s, &next, act)
-	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() || next.pastHold() {
+	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() || next.pastHold() || next.pastManual() {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
@@ -406,6 +412,7 @@ func key(s state) string {
 	k = append(k, s.machineKey()...)
 	k = append(k, s.bareKey(age)...)
 	k = append(k, s.holdKey()...)
+	k = append(k, s.manualKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -478,7 +485,7 @@ type aside struct {
 
 func asides() []aside {
 	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true},
-		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}, {[]api.NodeFenceSpec{heldSpec()}, true}}
+		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}, {[]api.NodeFenceSpec{heldSpec()}, true}, {[]api.NodeFenceSpec{manualSpec()}, false}}
 }
 
 // add takes in what another walk has seen.

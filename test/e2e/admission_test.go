@@ -28,7 +28,7 @@ rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: ask}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, approve, retry, confirm]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, approve, retry, lift, confirm]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -98,11 +98,14 @@ var asks = map[string]struct {
 	"an approval is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("anna")}},
 	"an approval is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("cleo")}, refused: refusal{403, "it needs the verb approve on nodefences"}},
 	"an approval in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("ben")}, refused: refusal{422, "spec.requests.approve.by must be your own name, anna"}},
+	"a lift is added by who has the verb":         {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("anna")}},
+	"a lift is added by nobody else":              {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("cleo")}, refused: refusal{403, "it needs the verb lift on nodefences"}},
+	"a lift in a name that is another's":          {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("ben")}, refused: refusal{422, "spec.requests.lift.by must be your own name, anna"}},
 	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {
-		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
-		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
+		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Lift: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
+		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Lift: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a new wish beside an old one does": {
 		who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"another's words are not changed": {

@@ -115,6 +115,15 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Recoveries *int32 `json:"recoveries,omitempty"`
+	// Return Auto gives a fenced node back once it has been healthy for
+	// timeouts.healthyFor. Manual keeps it isolated then, taint and cordon, until a
+	// person lifts that (spec.requests.lift of its NodeFence). That is a node whose
+	// power was cut, whose work was released, or which was isolated under action
+	// Isolate or from storage or network; one that healed before returns by itself.
+	// It holds no slot meanwhile, and counts as unhealthy.
+	// +kubebuilder:default=Auto
+	// +optional
+	Return ReturnRule `json:"return,omitempty"`
 	// Levels says how many of a node's ways to switch it are tried, in order, and
 	// how long each: the first is its power_management, the next its
 	// power_management_2, and so on. The next is tried when one can't show that
@@ -266,6 +275,16 @@ func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionNon
 
 // Reads tells whether the machine's device is read, if only to see it off.
 func (a FenceAction) Reads() bool { return a != ActionIsolate }
+
+// ReturnRule says who gives a fenced node back once it is healthy.
+// +kubebuilder:validation:Enum=Auto;Manual
+type ReturnRule string
+
+// The rules.
+const (
+	ReturnAuto   ReturnRule = "Auto"
+	ReturnManual ReturnRule = "Manual"
+)
 
 // Mode says whether a policy acts.
 // +kubebuilder:validation:Enum=Enforce;Approve;DryRun

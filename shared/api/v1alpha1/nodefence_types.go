@@ -126,6 +126,10 @@ type Requests struct {
 	// Retry starts a fence that was given up once more.
 	// +optional
 	Retry *Request `json:"retry,omitempty"`
+	// Lift gives a healthy node back that its policy keeps isolated (return: Manual).
+	// It is about the recovery that is under way, and counts for no later one.
+	// +optional
+	Lift *Request `json:"lift,omitempty"`
 	// ConfirmOff is a person's word that the machine is off. What it says
 	// can't be checked by nodefence: if it is not so, data is lost.
 	// +optional
@@ -264,11 +268,13 @@ type NodeFenceStatus struct {
 	// ReadySince is since when recovery has seen the node healthy.
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
-	// RetryHandled, ConfirmHandled: the last requests that were answered.
+	// RetryHandled, ConfirmHandled, LiftHandled: the last requests that were answered.
 	// +optional
 	RetryHandled *metav1.Time `json:"retryHandled,omitempty"`
 	// +optional
 	ConfirmHandled *metav1.Time `json:"confirmHandled,omitempty"`
+	// +optional
+	LiftHandled *metav1.Time `json:"liftHandled,omitempty"`
 	// Outcome is why the record was closed.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`

@@ -31,6 +31,8 @@ const (
 	MachineDone     Reason = "MachineListedNoMore"
 	IsolatedOnly    Reason = "IsolatedOnly"
 	NodeHealthy     Reason = "NodeHealthy"
+	LiftHold        Reason = "WaitingForLift"
+	LiftAsked       Reason = "LiftAsked"
 	Undone          Reason = "Undone"
 	Recovered       Reason = "Recovered"
 	ProofExpired    Reason = "ProofExpired"

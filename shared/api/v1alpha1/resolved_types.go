@@ -36,6 +36,8 @@ type ResolvedPolicy struct {
 	Etcd []string `json:"etcd,omitempty"`
 	// +optional
 	Recoveries *int32 `json:"recoveries,omitempty"`
+	// +optional
+	Return ReturnRule `json:"return,omitempty"`
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional

@@ -1497,6 +1497,10 @@ func (in *NodeFenceStatus) DeepCopyInto(out *NodeFenceStatus) {
 		in, out := &in.ConfirmHandled, &out.ConfirmHandled
 		*out = (*in).DeepCopy()
 	}
+	if in.LiftHandled != nil {
+		in, out := &in.LiftHandled, &out.LiftHandled
+		*out = (*in).DeepCopy()
+	}
 	if in.History != nil {
 		in, out := &in.History, &out.History
 		*out = make([]HistoryEntry, len(*in))
@@ -1821,6 +1825,11 @@ func (in *Requests) DeepCopyInto(out *Requests) {
 	}
 	if in.Retry != nil {
 		in, out := &in.Retry, &out.Retry
+		*out = new(Request)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.Lift != nil {
+		in, out := &in.Lift, &out.Lift
 		*out = new(Request)
 		(*in).DeepCopyInto(*out)
 	}

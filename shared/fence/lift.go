@@ -1,0 +1,74 @@
+package fence
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Under return: Manual a node that was fenced is not given back because it is healthy:
+// somebody looks why it failed first (CloudStack keeps such a host in maintenance). It
+// holds no slot meanwhile (S14), and abort, deletion and the end of its Node end it as
+// they end everything (S27).
+
+// keptBack holds a node that has been healthy for long enough, until a person lifts that.
+func (d *decision) keptBack() bool {
+	if !d.keeps() {
+		return false
+	}
+	if d.liftAsked() {
+		d.tell(api.LiftAsked, d.spec.Requests.Lift.By+" gives the node back")
+		return false
+	}
+	d.hold(api.LiftHold, "healthy for "+d.spec.Policy.Timeouts.HealthyFor.Duration.String()+"; "+d.untilLifted(), Resync)
+	return true
+}
+
+// notBackYet has one that healed after a restart of the flow wait like any other:
+// nothing was done to it in this pass, but it was in an earlier one.
+func (d *decision) notBackYet() {
+	switch d.st.Outcome {
+	case api.Healed, api.RequestExpired, api.RequestFailed:
+		if d.keeps() {
+			d.st.Outcome = ""
+		}
+	}
+}
+
+// illAgain says of a node that was held that its health is waited for again.
+func (d *decision) illAgain() {
+	if d.st.Reason == api.LiftHold {
+		d.tell(api.LiftHold, "not healthy any more; once it is, "+d.untilLifted())
+	}
+}
+
+func (d *decision) untilLifted() string {
+	return "policy " + d.spec.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.lift)"
+}
+
+// keeps: this node was fenced and is isolated still, and its policy leaves it to a
+// person to end that. What somebody has given back by hand can't be kept.
+func (d *decision) keeps() bool {
+	n := d.seen.Node
+	if d.spec.Policy.Return != api.ReturnManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.NodeUID || !n.Taint {
+		return false
+	}
+	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
+	return d.st.RequestServed || d.spec.Policy.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
+}
+
+// liftAsked: a person wants this node back, and it is this time that they speak of.
+func (d *decision) liftAsked() bool {
+	r := d.spec.Requests.Lift
+	return r != nil && !d.st.LiftHandled.Equal(&r.At)
+}
+
+// noteLift answers who lifts what is not kept, so that it counts for no later recovery.
+func (d *decision) noteLift() {
+	if waits := d.st.Phase == api.Recovering && d.spec.Policy.Return == api.ReturnManual; waits || !d.liftAsked() {
+		return
+	}
+	r := d.spec.Requests.Lift
+	d.st.LiftHandled = r.At.DeepCopy()
+	d.aside(api.LiftAsked, r.By+" lifted what is not kept isolated now: it counts for nothing later")
+}

@@ -1,0 +1,83 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence under return: Manual, from where its node may be given back.
+
+func manualSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	s.Policy.Return = api.ReturnManual
+	return s
+}
+
+func (s state) isManual() bool { return s.spec.Policy.Return == api.ReturnManual }
+
+// onItsWayBack is such a fence once its machine was switched on again; for the first
+// time, and when its power was looked at again since.
+func onItsWayBack(s state) []state {
+	at, still := stampOf(walkStart), stampOf(walkStart.Add(-time.Minute))
+	s.sh.moved, s.sh.served = still.Time, true
+	s.st = api.NodeFenceStatus{
+		Phase: api.Recovering, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still}, Power: api.PowerRecord{Cuts: 1, OffAt: &still},
+	}
+	again := s
+	again.st.Power.OffAt = nil
+	return []state{s, again}
+}
+
+// pastManual: from here it goes on like any other fence, until it is on its way back.
+func (s state) pastManual() bool {
+	return s.isManual() && (s.st.Phase == api.Isolating || s.st.Phase == api.Fencing || s.sh.cut)
+}
+
+func (s state) manualKey() []any {
+	if !s.isManual() {
+		return nil
+	}
+	return []any{"manual", s.st.LiftHandled != nil, s.st.Reason == api.LiftHold}
+}
+
+// lifted is a look with a person's word beside it.
+func lifted(s state, dt time.Duration, x Seen) []look {
+	if !s.isManual() {
+		return nil
+	}
+	return []look{{dt: dt, seen: x, lift: true}}
+}
+
+// checkManual holds what is promised of such a fence.
+func checkManual(s state, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if !s.isManual() || s.st.Phase != api.Recovering {
+		return
+	}
+	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Spec.NodeUID || !seen.Node.Exists || !seen.Node.Taint
+	word := f.Spec.Requests.Lift != nil && !s.st.LiftHandled.Equal(&f.Spec.Requests.Lift.At)
+	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
+	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
+	say(!back || word || ends, "return: Manual: a node that was fenced is given back when a person says so")
+	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Policy.Timeouts.HealthyFor.Duration
+	say(!(due && word), "S27: what a person lifts returns once it is healthy")
+	say(!due || a.Reason == api.LiftHold && a.Message != "", "S28: a node that is kept says why")
+	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
+}
+
+// brokenManual lack a guard of who gives a node back.
+var brokenManual = map[string]decider{
+	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Return = api.ReturnAuto }),
+	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		if f.Status.Outcome == api.Healed {
+			f.Spec.Policy.Return = api.ReturnAuto
+		}
+	}),
+	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Lift = nil }),
+	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Reason == api.LiftHold {
+			st.Reason = api.NodeHealthy
+		}
+	}),
+}
