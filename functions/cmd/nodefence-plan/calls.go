@@ -17,7 +17,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		out = append(out, cutOff(cuts)...)
 	}
 	if len(levels) == 0 && p.Action.Device() {
-		return append(append(out, byCut(p)...), append(givenBack(cuts), "API server: wait until the node is healthy; then taint and cordon away")...)
+		return append(append(out, byCut(p)...), append(givenBack(cuts), "API server: wait until the node is healthy; then "+marksGo(p))...)
 	}
 	var b api.Binding
 	if len(levels) > 0 {
@@ -44,13 +44,22 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		if p.Action.Device() {
 			out = append(out, givenBack(cuts)...)
 		}
-		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: taint and cordon away")
+		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: "+marksGo(p))
 	}
 	out = append(out,
 		device+"On, if it was nodefence that switched it off",
 		device+"State, until it reads on")
 	return append(append(out, givenBack(cuts)...),
-		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then taint and cordon away", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration))
+		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration, marksGo(p)))
+}
+
+// marksGo is how the node is given work again.
+func marksGo(p *api.ResolvedPolicy) string {
+	const away = "taint and cordon away"
+	if p.Return == api.ReturnManual {
+		return away + " once a person lifts that (spec.requests.lift)"
+	}
+	return away
 }
 
 // cutOff are the words with the devices of the isolation.
