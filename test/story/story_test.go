@@ -99,6 +99,15 @@ var incidents = map[string]incident{
 		w.crashed, w.record.Spec.Policy.Recoveries = true, &none
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
+	"a person gives the node back": {func(w *world) {
+		w.crashed, w.record.Spec.Policy.Return = true, api.ReturnManual
+		at(w, 10*time.Minute, func() { w.record.Spec.Requests.Lift = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 1},
+	"a node that is kept falls ill again": {func(w *world) {
+		w.crashed, w.record.Spec.Policy.Return = true, api.ReturnManual
+		at(w, 4*time.Minute, func() { w.crashed, w.ready, w.readySince = true, "Unknown", w.now; w.wake(0, "node.unhealthy") })
+		at(w, 20*time.Minute, func() { w.record.Spec.Requests.Lift = ask(w); w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 2},
 	"a node is cut off, and its kubelet answers": {func(w *world) {
 		secondEvidence(w)
 		w.cut = true

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// lifters: ben may write wishes and may not lift, anna may both.
+const lifters = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: wish}
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, update, retry]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: lift}
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [lift]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: wish}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: wish}
+subjects: [{kind: User, name: anna}, {kind: User, name: ben}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: lift}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lift}
+subjects: [{kind: User, name: anna}]
+`
+
+// TestAPersonGivesTheNodeBack: under return: Manual a node that was fenced is healthy
+// again and gets no work, until somebody who may lift that does.
+func TestAPersonGivesTheNodeBack(t *testing.T) {
+	w := newWorld(t, 3, quick+"return: Manual\n")
+	must(t, w.Apply(w.ctx, lifters))
+	w.start(nil)
+	node := w.database(2)
+	w.node(node, "crash")
+
+	w.until("the node to be healthy and kept", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, node)
+		return f != nil && f.Status.Reason == api.LiftHold, err
+	})
+	f, err := w.Fences.Fence(w.ctx, node)
+	must(t, err)
+	if f.Status.Phase != api.Recovering || f.Status.HostHA != "FENCED" {
+		t.Errorf("it is kept in %s, %s", f.Status.Phase, f.Status.HostHA)
+	}
+	w.moved("db-0", node)
+	if !w.isolated(node) {
+		t.Error("a node that is kept has no taint or no cordon")
+	}
+
+	if no := w.lifts("ben", node); no.code != 403 {
+		t.Errorf("ben lifts: %+v", no)
+	}
+	if no := w.lifts("anna", node); no.code != 0 {
+		t.Errorf("anna lifts: %+v", no)
+	}
+	f = w.phase(node, api.Finished)
+	if f.Status.Outcome != api.Recovered || !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Message == "anna gives the node back" }) {
+		t.Errorf("it ended as %s: %v", f.Status.Outcome, f.Status.History)
+	}
+	w.unmarked(node)
+	w.words(node, "off on")
+	w.oneWriter()
+}
+
+// lifts asks for the node back as that user.
+func (w *world) lifts(who, node string) (no refusal) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("%s to have asked", who), func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, node)
+		if err != nil {
+			return false, err
+		}
+		f.Spec.Requests.Lift = wish(who)
+		_, err = w.as(who).SaveFence(w.ctx, f)
+		if no = w.refused(err); no.code == 409 {
+			return false, nil // it was written meanwhile
+		}
+		return true, nil
+	})
+	return no
+}
+
+// isolated tells whether our taint and a cordon are on the node.
+func (w *world) isolated(node string) bool {
+	w.t.Helper()
+	n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, node, metav1.GetOptions{})
+	must(w.t, err)
+	return n.Spec.Unschedulable && slices.ContainsFunc(n.Spec.Taints, func(x corev1.Taint) bool { return x.Key == api.IsolationTaint })
+}
