@@ -69,6 +69,11 @@ func TestOnlyTheGateDecides(t *testing.T) {
 		must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
 	}
 	must(t, w.Apply(w.ctx, operators))
+	for _, who := range []string{"otto", "ada", "cara"} {
+		w.allowed(who, "update", "of-gate")
+	}
+	w.allowed("otto", "abort", "of-gate")
+	w.allowed(gateAccount, "decide", "of-gate")
 	w.until("the admission policy to hold", func() (bool, error) {
 		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
 	})

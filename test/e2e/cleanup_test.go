@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -280,9 +281,14 @@ func TestDeletionsPerMinute(t *testing.T) { // S24
 		t.Fatalf("%d pods were deleted, %d counted\n%s", len(got), f.Status.Release.Pods, rig.Story(f))
 	}
 	slices.SortFunc(got, func(a, b removal) int { return a.at.Compare(b.at) })
-	// The requests of one batch leave together; between batches lies a minute of
-	// the API server's clock, less the way there.
-	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-2*time.Second {
+	// A minute of the API server's clock, which is known to half a second at first, lies
+	// between two decisions. A request leaves when its decision is saved, no later than
+	// ActWithin, which a busy machine needs.
+	begun := f.Status.History[slices.IndexFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.ReleaseStarted })].At.Time
+	if apart := got[rate].at.Sub(begun); apart < time.Minute-time.Second {
+		t.Errorf("the release began at %s, and %s later there were %d deletions", begun, apart, rate+1)
+	}
+	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-fence.ActWithin-time.Second {
 		t.Errorf("%d deletions within %s", rate+1, apart)
 	}
 	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.DeletionsPaced }) {
@@ -294,7 +300,7 @@ func TestDeletionsPerMinute(t *testing.T) { // S24
 // the record says so with numbers, and after the deadline it comes back with its
 // machine; where the budget lets unready pods go it moves.
 func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
-	held := strings.Replace(quick, "boot: 2m", "boot: 2m, release: 15s", 1) + "cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true}\n"
+	held := strings.Replace(quick, "boot: 5m", "boot: 5m, release: 15s", 1) + "cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true}\n"
 	w := newWorld(t, 3, held)
 	asked := w.startWatched()
 	// A pod that Kubernetes has asked to leave already counts for no budget.
@@ -331,9 +337,8 @@ func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
 		b, err = budgets.Get(w.ctx, "db", metav1.GetOptions{})
 		return err == nil && b.Status.CurrentHealthy == 1, err
 	})
-	always := policyv1.AlwaysAllow
-	b.Spec.UnhealthyPodEvictionPolicy = &always
-	_, err = budgets.Update(w.ctx, b, metav1.UpdateOptions{})
+	// The budget's own controller writes it meanwhile.
+	_, err = budgets.Patch(w.ctx, "db", types.MergePatchType, []byte(`{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`), metav1.PatchOptions{})
 	must(t, err)
 	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(held, "release: 15s", "release: 4m", 1))))
 	w.node(victim, "crash")

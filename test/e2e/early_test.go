@@ -72,7 +72,7 @@ func (w *world) readiness(node string) corev1.NodeCondition {
 // node is cut off from the API server. Neither is touched or marked while only its
 // Lease speaks; the second is fenced once Kubernetes has lost it, as ever.
 func TestEarlyButAlive(t *testing.T) {
-	w := newWorld(t, 5, soon, "--grace", "30s")
+	w := newWorld(t, 5, soon, "--grace", "1m") // until then nothing is done about the second
 	w.start(nil)
 	w.node("node-1", "lease-stop")
 	w.node("node-2", "partition")
@@ -110,7 +110,8 @@ func TestEarlyButAlive(t *testing.T) {
 // four: none of the nodes is marked. Two come back, and the others' work is
 // released, without a command.
 func TestEarlyStorm(t *testing.T) {
-	w := newWorld(t, 10, stormPolicy+"earlyEvidence: {leaseStillFor: 5s}\n", "--grace", "2m")
+	// When the first of them may be looked at the last one must have missed a renewal.
+	w := newWorld(t, 10, stormPolicy+"earlyEvidence: {leaseStillFor: 8s}\n", "--grace", "2m")
 	w.start(nil)
 	dead := []string{"node-0", "node-1", "node-2", "node-3", "node-4"}
 	w.allAtOnce(dead, "power-loss")

@@ -21,6 +21,7 @@ import (
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -131,7 +132,8 @@ func (w *world) cutBy(node, name, method string) {
 // TestFenceCutsTheNetwork: a node hangs; its instance's security groups are swapped
 // before its power is cut, and are what its user made them before its recovery is done.
 func TestFenceCutsTheNetwork(t *testing.T) {
-	w := newWorld(t, 3, quick)
+	// Each change of a group is held up until the test has asked the lab and the API server.
+	w := newWorld(t, 3, strings.Replace(quick, "deviceCall: 5s", "deviceCall: 20s", 1))
 	c := w.cloudNetwork(3)
 	for i := range 3 {
 		c.bind(i)
@@ -154,6 +156,8 @@ func TestFenceCutsTheNetwork(t *testing.T) {
 		}
 	}
 	cut, back := db+` cut, Isolating, BMC told ""`, db+` back, Restoring, BMC told "off on"`
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if d := cmp.Diff([]string{cut, cut, back, back}, c.changes); d != "" {
 		t.Error(d)
 	}
@@ -194,10 +198,11 @@ func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	c := w.cloudNetwork(6)
 	w.csiAddons().start(w)
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
+	dead, err := port.NewClosed()
+	must(t, err)
+	t.Cleanup(func() { _ = dead.Close() })
 	c.bind(0)
-	c.bind(1, "endpoint="+c.url, "endpoint="+dead.URL)
+	c.bind(1, "endpoint="+c.url, "endpoint=http://"+dead.Addr)
 	c.bind(2)
 	c.password(2, "wrong")
 	c.bind(3, cloudID(3), cloudID(99))

@@ -25,9 +25,7 @@ func TestSecondEvidenceByDevice(t *testing.T) {
 	w.start(nil)
 	victim := w.database(1)
 	w.node(victim, "crash")
-	w.held(victim, api.ActivitySeenHold)
-	f, err := w.Fences.Fence(w.ctx, victim)
-	must(t, err)
+	f := w.held(victim, api.ActivitySeenHold)
 	if f.Status.HostHA != "DEGRADED" || f.Status.Activity.Failed > 0 || f.Status.Placed.Taint {
 		t.Errorf("%s: %+v", f.Status.HostHA, f.Status.Activity)
 	}
@@ -39,7 +37,7 @@ func TestSecondEvidenceByDevice(t *testing.T) {
 
 	w.node(victim, "power-loss")
 	w.moved("db-0", victim)
-	f, err = w.Fences.Fence(w.ctx, victim)
+	f, err := w.Fences.Fence(w.ctx, victim)
 	must(t, err)
 	if !told(f, api.NoActivity, "reads off") {
 		t.Errorf("the history does not say what was seen: %+v", f.Status.History)

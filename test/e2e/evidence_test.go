@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,9 +37,7 @@ func TestSecondEvidenceByPort(t *testing.T) {
 	w.start(nil)
 	victim := w.database(1)
 	w.node(victim, "partition")
-	w.held(victim, api.ActivitySeenHold)
-	f, err := w.Fences.Fence(w.ctx, victim)
-	must(t, err)
+	f := w.held(victim, api.ActivitySeenHold)
 	if f.Status.HostHA != "DEGRADED" || !strings.Contains(f.Status.Message, "answers") {
 		t.Errorf("%s: %s", f.Status.HostHA, f.Status.Message)
 	}
@@ -56,12 +55,7 @@ func TestSecondEvidenceByPort(t *testing.T) {
 
 	w.node(victim, "crash")
 	w.moved("db-0", victim)
-	w.until("the second fence to end", func() (bool, error) {
-		f, err := w.Fences.Fence(w.ctx, victim)
-		return err == nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
-	})
-	f, err = w.Fences.Fence(w.ctx, victim)
-	must(t, err)
+	f = w.finished(victim, 2)
 	if !told(f, api.NoActivity, "does not answer") {
 		t.Errorf("the history does not say what was not seen: %+v", f.Status.History)
 	}
@@ -74,9 +68,10 @@ func TestSecondEvidenceByPort(t *testing.T) {
 // In the same lab, because they need none: the example's objects, and policies that
 // make no sense.
 func TestStorageHold(t *testing.T) {
-	storage, err := port.Free()
+	storage, err := port.NewClosed()
 	must(t, err)
-	w := newWorld(t, 3, quick+"storageHold: {tcp: \""+storage+"\", interval: 1s}\n")
+	t.Cleanup(func() { _ = storage.Close() })
+	w := newWorld(t, 3, quick+"storageHold: {tcp: \""+storage.Addr+"\", interval: 1s}\n")
 	root, err := rig.Root()
 	must(t, err)
 	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/examples/second-evidence.yaml")))
@@ -103,9 +98,7 @@ func TestStorageHold(t *testing.T) {
 	w.held("node-1", api.StorageDownHold)
 	w.unmarked("node-1")
 	w.words("node-1", "")
-	l, err := net.Listen("tcp", storage)
-	must(t, err)
-	defer func() { _ = l.Close() }()
+	must(t, storage.Open())
 	w.phase("node-1", api.Finished)
 	w.words("node-1", "off on")
 }
@@ -210,7 +203,8 @@ func (w *world) endContainers(seen map[string]corev1.Pod, code map[string]int32)
 		if err != nil {
 			return err
 		}
-		if _, err = w.Kube.CoreV1().Pods(p.Namespace).Patch(w.ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		// Its Job may be at its deadline, and take it away meanwhile.
+		if _, err = w.Kube.CoreV1().Pods(p.Namespace).Patch(w.ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
@@ -261,8 +255,11 @@ func (w *world) checkPods(victim string, seen map[string]corev1.Pod) {
 // checkJobs: each tries once, has a deadline, and goes with its record.
 func (w *world) checkJobs(victim string) {
 	w.t.Helper()
-	jobs, err := w.Kube.BatchV1().Jobs("nodefence-checks").List(w.ctx, metav1.ListOptions{})
-	must(w.t, err)
+	var jobs *batchv1.JobList
+	w.until("the checks' Jobs to end", func() (_ bool, err error) {
+		jobs, err = w.Kube.BatchV1().Jobs("nodefence-checks").List(w.ctx, metav1.ListOptions{})
+		return err == nil && !slices.ContainsFunc(jobs.Items, func(j batchv1.Job) bool { return ended(j) == 0 }), err
+	})
 	for _, j := range jobs.Items {
 		if *j.Spec.BackoffLimit != 0 || j.Spec.ActiveDeadlineSeconds == nil || j.Spec.TTLSecondsAfterFinished == nil || j.OwnerReferences[0].Name != victim {
 			w.t.Errorf("%s: %+v", j.Name, j.Spec)

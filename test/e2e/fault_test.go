@@ -15,7 +15,7 @@ import (
 )
 
 const faultPolicy = `
-timeouts: {deviceCall: 4s, powerOff: 10s, healthyFor: 1s, boot: 2m}
+timeouts: {deviceCall: 4s, powerOff: 10s, healthyFor: 1s, boot: 5m}
 retries: {interval: 2s, perStep: 3, flow: 100}
 limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s}
 `
@@ -130,7 +130,7 @@ unhealthy: {conditions: [{type: KernelDeadlock, status: "True"}]}
 timeouts: {deviceCall: 5s, powerOff: 10s, healthyFor: 1s}
 retries: {interval: 1s, perStep: 2, flow: 0}
 limits: {maxUnhealthy: "50%"}
-`)
+`, "--lease", "5s", "--grace", "20s") // between two reads lies a renewal and a fifth: time enough for a busy machine's Lease
 	victim := w.database(1)
 	must(t, w.Lab.Fault(victim, "lie"))
 	w.start(nil)

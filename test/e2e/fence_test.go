@@ -141,7 +141,7 @@ func TestReplayedEventsDoNothing(t *testing.T) {
 }
 
 func TestHealedBeforePowerIsNotCut(t *testing.T) { // S17
-	w := newWorld(t, 3, quick)
+	w := newWorld(t, 3, patient)
 	victim := w.database(1)
 	// The device hangs, so that the fence stands right before its first command.
 	must(t, w.Lab.Fault(victim, "hang"))

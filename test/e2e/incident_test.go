@@ -13,7 +13,7 @@ import (
 )
 
 const incidentPolicy = `
-timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 1s, boot: 2m}
+timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
 retries: {interval: 1s}
 limits: {maxUnhealthy: "40%", maxConcurrent: 2, stormCoolDown: 1s, topologyKey: topology.kubernetes.io/zone}
 `

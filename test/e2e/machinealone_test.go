@@ -49,9 +49,9 @@ func TestMachineWithoutANode(t *testing.T) {
 		if err != nil || len(p.Status.Failed) != 7 { // the five of the nodes name none here
 			return false, err
 		}
-		for _, m := range p.Status.Failed {
+		for _, m := range p.Status.Failed { // where the first one stands for a while
 			if waits := m.UID == second; waits != (m.Held == "") || waits && (m.NotBefore == nil || m.NotBefore.Sub(f.Status.OpenedAt.Time).Minutes() < 9) {
-				return false, fmt.Errorf("%+v", m)
+				return false, nil
 			}
 		}
 		return true, nil

@@ -171,7 +171,7 @@ func TestNetworkFence(t *testing.T) {
 	must(t, err)
 
 	within := func(do func(context.Context) error) error {
-		ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 		defer cancel()
 		return do(ctx)
 	}
@@ -187,7 +187,7 @@ func TestNetworkFence(t *testing.T) {
 	}
 	// Nobody carries it out yet: it is neither cut off nor has it access.
 	must(t, within(d.Off))
-	brief, end := context.WithTimeout(w.ctx, 2*time.Second) // it is waited for while there is time
+	brief, end := context.WithTimeout(w.ctx, 6*time.Second) // it is waited for while there is time
 	defer end()
 	if r, err := d.State(brief); !errors.Is(err, device.ErrStopping) {
 		t.Errorf("%v, %v", r, err)
@@ -245,9 +245,10 @@ func TestFenceCutsStorage(t *testing.T) {
 	w.unmarked(db)
 	storage.holds(t)
 	storage.mu.Lock()
-	defer storage.mu.Unlock()
-	if !slices.Equal(storage.done, []string{"Fenced", "Unfenced"}) {
-		t.Errorf("the storage was told %q", storage.done)
+	done := slices.Clone(storage.done)
+	storage.mu.Unlock()
+	if !slices.Equal(done, []string{"Fenced", "Unfenced"}) {
+		t.Errorf("the storage was told %q", done)
 	}
 	w.until("its object to be gone", func() (bool, error) {
 		all, err := storage.api.List(w.ctx, metav1.ListOptions{})

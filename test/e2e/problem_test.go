@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -98,9 +99,10 @@ func TestPodsAreMovedOffALiveNode(t *testing.T) {
 	must(t, w.Apply(w.ctx, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: db, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: db}}}\n"))
 	uid := func() string {
 		pod, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).Get(w.ctx, "db-0", metav1.GetOptions{})
-		if err != nil {
+		if apierrors.IsNotFound(err) {
 			return ""
 		}
+		must(t, err)
 		return string(pod.UID)
 	}
 	said := func(words string) func() (bool, error) {

@@ -19,7 +19,7 @@ import (
 )
 
 const stormPolicy = `
-timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 1s, boot: 2m}
+timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
 retries: {interval: 1s}
 limits: {maxUnhealthy: "40%", maxConcurrent: 1, stormCoolDown: 2s}
 `
@@ -149,12 +149,16 @@ func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w.words("node-1", "off on")
 }
 
-func (w *world) held(node string, why api.Reason) {
+// held waits until a fence is held so, and returns the record as it then was: the
+// next look may find another.
+func (w *world) held(node string, why api.Reason) (f *api.NodeFence) {
 	w.t.Helper()
 	w.until(node+" to be held: "+string(why), func() (bool, error) {
-		f, err := w.Fences.Fence(w.ctx, node)
+		var err error
+		f, err = w.Fences.Fence(w.ctx, node)
 		return f != nil && f.Status.Reason == why, err
 	})
+	return f
 }
 
 func TestDryRunTouchesNothing(t *testing.T) {

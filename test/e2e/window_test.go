@@ -27,10 +27,10 @@ func TestMaintenanceWindow(t *testing.T) {
 
 	w.node(first, "crash")
 	w.unready(first)
-	w.held(first, api.WindowHold)
+	f := w.held(first, api.WindowHold)
 	says := "maintenance window of policy default (new firmware): no fence begins until " + hour.Add(6*time.Hour).Format(time.RFC3339)
-	if f := w.phase(first, api.Pending); f.Status.Message != says || f.Status.NextCheck == nil {
-		t.Errorf("held: %q, looked at again at %v, want %q", f.Status.Message, f.Status.NextCheck, says)
+	if f.Status.Phase != api.Pending || f.Status.Message != says || f.Status.NextCheck == nil {
+		t.Errorf("held: %s, %q, looked at again at %v, want %q", f.Status.Phase, f.Status.Message, f.Status.NextCheck, says)
 	}
 	w.event("NodeFence", first, api.WindowHold, says)
 	w.disallowed(api.WindowHold, says)

@@ -30,7 +30,7 @@ const overlay = "infra/knative/overlays/deployments"
 // quick makes a fence's own waits short; what is proven stays the same. The
 // stories fence the same nodes again and again.
 const quick = `
-timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 1s, boot: 2m}
+timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
 retries: {interval: 1s, flow: 100}
 limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s, perNodePerDay: 50}
 `

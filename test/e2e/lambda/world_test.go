@@ -31,7 +31,7 @@ import (
 
 // quick makes a fence's own waits short; what is proven stays the same.
 const quick = `
-timeouts: {deviceCall: 5s, powerOff: 20s, healthyFor: 1s, boot: 2m}
+timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
 retries: {interval: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
 `
