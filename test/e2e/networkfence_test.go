@@ -227,7 +227,8 @@ const networkFence = "agent_name=networkfence\naction=off\nmust_success=yes\ndri
 // TestFenceCutsStorage: a node hangs; it is cut off from Ceph before its power is,
 // and let in again when it is back.
 func TestFenceCutsStorage(t *testing.T) {
-	w := newWorld(t, 3, quick)
+	// Access is given back, and the object taken away, in one call, of which most is kept back.
+	w := newWorld(t, 3, strings.Replace(quick, "deviceCall: 5s", "deviceCall: 20s", 1))
 	storage := w.csiAddons()
 	storage.start(w)
 	db := w.database(1)

@@ -35,11 +35,9 @@ func TestPlanAndADeadOutlet(t *testing.T) {
 	w.start(nil)
 	w.node("node-1", "crash")
 	notReleased(t, w, "node-1")
-	f, err := w.Fences.Fence(w.ctx, "node-1")
-	must(t, err)
-	if want := "device ipmi " + m.Outlets["b"] + " of the set"; !strings.Contains(f.Status.Power.LastError, want) {
-		t.Errorf("the error does not name %s: %s", want, f.Status.Power.LastError)
-	}
+	w.untilFence("node-1", "the error to name the outlet that does not answer", func(f *api.NodeFence) bool {
+		return strings.Contains(f.Status.Power.LastError, "device ipmi "+m.Outlets["b"]+" of the set")
+	})
 	w.words("node-1.a", "off")
 	w.plan(0, "node-1", "now a fence is under way: ")
 
