@@ -21,7 +21,7 @@ const (
 	apiLimit = 3 * time.Minute
 	poll     = 50 * time.Millisecond
 	// requestLimit is short because the socket is open before anyone serves it.
-	requestLimit = 2 * time.Second
+	requestLimit = 5 * time.Second
 	tailBytes    = 2000
 )
 
