@@ -309,8 +309,11 @@ func (o *office) unused(granted []right) (never []right) {
 // covers: a grant everywhere covers each namespace, one without a name each
 // name. Who watches must be able to list too: an API server that does not stream
 // lists is asked so. That who writes a NodeFence decides is for the admission policy
-// of infra/crd to ask.
+// of infra/crd to ask, as is that who patches one takes its finalizer off.
 func covers(g, u right) bool {
+	if g.resource == "nodefences/finalizers" && g.verb == "update" && u.resource == "nodefences" && u.verb == "patch" {
+		g.resource, g.verb = u.resource, u.verb
+	}
 	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || g.verb == "decide" && u.verb == "update"
 	return g.account == u.account && g.group == u.group && g.resource == u.resource && verb &&
 		(g.namespace == "" || g.namespace == u.namespace) && (g.name == "" || g.name == u.name)

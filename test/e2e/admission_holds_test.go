@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+const recoverAccount = "system:serviceaccount:nodefence-system:nodefence-recover"
+
+// owner is of an object; one that is not there has the garbage collector delete what
+// it owns.
+func owner(name string, uid types.UID) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: name, UID: uid}}
+}
+
+// heldBy are what people try to end a fence past the verbs abort and delete.
+var heldBy = map[string]map[string]any{
+	"the finalizer off":          {"finalizers": nil},
+	"another in its place":       {"finalizers": []string{"example.com/other"}},
+	"another beside it":          {"finalizers": []string{api.Finalizer, "example.com/other"}},
+	"an owner that is not there": {"ownerReferences": owner("gone", "6a0c2f52-0000-4000-8000-000000000000")},
+}
+
+// TestNobodyEndsAFenceByItsMetadata: finalizers and owners of a NodeFence are recover's
+// and the gate's to write, and the garbage collector's; a deletion and a wish go as ever
+// (S20, S27).
+func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
+	w := newWorld(t, 1, quick)
+	root, err := rig.Root()
+	must(t, err)
+	for _, file := range []string{"people.yaml", "rights.yaml"} {
+		must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
+	}
+	must(t, w.Apply(w.ctx, operators))
+	w.until("the admission policy to hold", func() (bool, error) {
+		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
+	})
+	for _, node := range []string{"a", "b"} {
+		if r := w.open(gateAccount, node); r != (refusal{}) {
+			t.Fatalf("the gate opens a record: %+v", r)
+		}
+	}
+	must(t, w.patchMeta("", "a", map[string]any{"finalizers": []string{api.Finalizer}}))
+	must(t, w.patchMeta("", "b", map[string]any{"finalizers": []string{api.Finalizer}}))
+	for name, change := range heldBy {
+		for _, who := range []string{"otto", "ada"} {
+			if r := w.refused(w.patchMeta(who, "a", change)); r.code != 403 || !strings.Contains(r.says, "neither finalizers nor ownerReferences") {
+				t.Errorf("%s, by %s: %+v", name, who, r)
+			}
+		}
+	}
+
+	// What people may do goes as before: labels, and a wish, as kubectl edit sends it.
+	must(t, w.patchMeta("otto", "a", map[string]any{"labels": map[string]string{"by": "otto"}}))
+	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = wish("otto") }); r != (refusal{}) {
+		t.Errorf("a wish: %+v", r)
+	}
+
+	// A deletion is held by the finalizer, until recover takes it off. In the foreground
+	// the garbage collector has one of its own, and takes it off.
+	must(t, w.deleteFence("ada", "a", metav1.DeletePropagationForeground))
+	for name, change := range heldBy {
+		if r := w.refused(w.patchMeta("otto", "a", change)); r == (refusal{}) {
+			t.Errorf("%s while it is being deleted is taken", name)
+		}
+	}
+	w.until("the garbage collector to take its finalizer off", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, "a")
+		return f != nil && f.DeletionTimestamp != nil && len(f.Finalizers) == 1 && f.Finalizers[0] == api.Finalizer, err
+	})
+	w.dropped("a")
+
+	// An owner that leaves what it owns behind is taken off it by the garbage collector.
+	roles := w.Kube.RbacV1().ClusterRoles()
+	cr, err := roles.Create(w.ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	must(t, err)
+	must(t, w.patchMeta("", "b", map[string]any{"ownerReferences": owner(cr.Name, cr.UID)}))
+	orphan := metav1.DeletePropagationOrphan
+	w.until("the garbage collector to know of it, and to leave it behind", func() (bool, error) {
+		if err := roles.Delete(w.ctx, cr.Name, metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil && !apierrors.IsNotFound(err) {
+			return false, err
+		}
+		f, err := w.Fences.Fence(w.ctx, "b")
+		return f != nil && len(f.OwnerReferences) == 0 && f.DeletionTimestamp == nil, err
+	})
+}
+
+// patchMeta writes metadata of a record as that user, or as the administrator.
+func (w *world) patchMeta(who, node string, change map[string]any) error {
+	w.t.Helper()
+	body, err := json.Marshal(map[string]any{"metadata": change})
+	must(w.t, err)
+	return w.restAs(who).Patch(types.MergePatchType).AbsPath(fencePath + node).Body(body).Do(w.ctx).Error()
+}
+
+const fencePath = "/apis/nodefence.io/v1alpha1/nodefences/"
+
+func (w *world) deleteFence(who, node string, how metav1.DeletionPropagation) error {
+	w.t.Helper()
+	return w.restAs(who).Delete().AbsPath(fencePath + node).Body(&metav1.DeleteOptions{PropagationPolicy: &how}).Do(w.ctx).Error()
+}
+
+// restAs is the API server as that user sees it.
+func (w *world) restAs(who string) rest.Interface {
+	w.t.Helper()
+	cfg := rest.CopyConfig(w.Config)
+	cfg.Impersonate.UserName = who
+	c, err := kubernetes.NewForConfig(cfg)
+	must(w.t, err)
+	return c.CoreV1().RESTClient()
+}
+
+// dropped is a deleted record that recover lets go.
+func (w *world) dropped(node string) {
+	w.t.Helper()
+	w.until("recover to let it go", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, node)
+		if f == nil || err != nil {
+			return f == nil, err
+		}
+		return false, w.as(recoverAccount).DropFinalizer(w.ctx, f)
+	})
+}
