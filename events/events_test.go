@@ -188,6 +188,11 @@ func TestNode(t *testing.T) {
 		"no subject":             {"", "attribute subject: missing, it must name the node"},
 		"a path is not a name":   {"nodes/node-7", `attribute subject: "nodes/node-7" is not a node's name`},
 		"white space is no name": {"node 7", `attribute subject: "node 7" is not a node's name`},
+		"a dot is a path":        {".", `attribute subject: "." is not a node's name`},
+		"two dots are a path":    {"..", `attribute subject: ".." is not a node's name`},
+		"a query is no name":     {"node-7?watch=1", `attribute subject: "node-7?watch=1" is not a node's name`},
+		"no name has capitals":   {"Node-7", `attribute subject: "Node-7" is not a node's name`},
+		"a domain's name is one": {"node-7.example.com", ""},
 	} {
 		e := event.New()
 		if c.subject != "" {

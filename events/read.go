@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Node is the node that an event is about: its subject, or for a request without
@@ -32,7 +33,8 @@ func Node(e event.Event) (string, error) {
 	if n == "" {
 		return "", fmt.Errorf("attribute subject: missing, it must name the node")
 	}
-	if len(n) > 253 || strings.ContainsAny(n, "/ \t\r\n") {
+	// Of anything else the client would make another path: "." and ".." are a list.
+	if len(validation.IsDNS1123Subdomain(n)) > 0 {
 		return "", fmt.Errorf("attribute subject: %.80q is not a node's name", n)
 	}
 	return n, nil
