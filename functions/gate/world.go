@@ -24,6 +24,9 @@ func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) err
 	if err := g.Client.LookBrakes(ctx, f, seen); err != nil {
 		return err
 	}
+	if err := g.Client.LookDeletion(ctx, f, seen); err != nil {
+		return err
+	}
 	if err := g.keepWentBack(ctx); err != nil {
 		return err
 	}

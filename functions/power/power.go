@@ -63,6 +63,9 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 		if err := p.Client.LookBrakes(ctx, f, seen); err != nil {
 			return err
 		}
+		if err := p.Client.LookDeletion(ctx, f, seen); err != nil {
+			return err
+		}
 	}
 	return p.Client.LookDump(ctx, f, seen)
 }

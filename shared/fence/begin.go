@@ -22,7 +22,7 @@ func (d *decision) pending() Action {
 		return d.hold(api.ControlPlaneHold, "policy "+p.Name+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
 	case p.Excluded != "" || n.Excluded != "":
 		return d.hold(api.ExcludedHold, cmp.Or(p.Excluded, n.Excluded), Resync)
-	case n.Deleting != "":
+	case d.goes():
 		return d.hold(api.DeletionHold, n.Deleting, Resync)
 	case d.seen.Self:
 		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must fence it", Handover) // S13
@@ -230,6 +230,7 @@ func (d *decision) undoNow(why api.Reason, msg string) bool {
 // braked sends a fence that has not cut power back to the gate.
 func (d *decision) braked() bool {
 	b, why := d.seen.Brakes, api.Reason("")
+	msg := b.Message
 	switch {
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
@@ -240,15 +241,21 @@ func (d *decision) braked() bool {
 		why = api.PausedHold
 	case b.Storm && d.st.Phase != api.Pending:
 		why = cmp.Or(b.Why, api.StormHold) // in Pending the reservation itself asks for the storm
+	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
+		why, msg = api.DeletionHold, d.seen.Node.Deleting
 	default:
 		return d.inMaintenance()
 	}
 	d.st.Proof = nil
 	d.giveBack()
-	d.to(api.Pending, why, b.Message)
+	d.to(api.Pending, why, msg)
 	d.next(Resync)
 	return true
 }
+
+// goes: something is about to delete the node, and nothing is to be done to its machine
+// meanwhile. A person's word that the machine is off touches no machine.
+func (d *decision) goes() bool { return d.seen.Node.Deleting != "" && !d.confirmAsked() }
 
 // giveBack has the slot go to others: what held this fence has to be over, with the
 // cool-down after it, before it is given one anew (S15).

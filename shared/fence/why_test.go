@@ -77,6 +77,9 @@ var noes = []struct {
 	{"an autoscaler is about to delete it", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Node.Deleting = "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"
 	}},
+	{"its Machine is being deleted", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		s.Node.Deleting = "its Machine m/x has been in deletion since 2026-01-01T00:00:00Z: whoever deletes it ends the machine and frees its work; if that never ends, a person may confirm that the machine is off (spec.requests.confirmOff)"
+	}},
 	{"it is a control-plane node", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) { s.Node.ControlPlane = true }},
 	{"etcd would lose its quorum", func(f *api.NodeFence, s *Seen, c *Cluster, _ *api.FenceLedger) {
 		s.Node.ControlPlane = true

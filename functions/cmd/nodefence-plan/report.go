@@ -229,6 +229,9 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	if err := w.Client.LookBrakes(ctx, f, &seen); err != nil {
 		return err
 	}
+	if err := w.Client.LookDeletion(ctx, f, &seen); err != nil {
+		return err
+	}
 	var act fence.Action
 	f.Status, _ = fence.Decide(f, seen, now.Add(-48*time.Hour)) // opens the record
 	for range 3 {

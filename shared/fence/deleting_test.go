@@ -1,0 +1,65 @@
+package fence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestWhatDeletesANodeIsNotDisturbed: until the first Off a fence goes back to the gate
+// and gives its slot to others; after it nothing holds it (S25). A person's word that
+// the machine is off touches no machine.
+func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
+	before := stampOf(walkStart.Add(-time.Second))
+	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{Power: "On", At: before} }
+	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.CutByUs = true }
+	for name, c := range map[string]struct {
+		phase    api.Phase
+		was      func(*api.NodeFenceStatus)
+		deleting bool
+		word     bool
+		want     string
+	}{
+		"at the gate":                              {api.Pending, nil, true, false, "Pending NodeBeingDeleted,  gives back false"},
+		"at the gate, with a person's word":        {api.Pending, nil, true, true, "Isolating Admitted,  gives back false"},
+		"admitted":                                 {api.Isolating, nil, true, false, "Pending NodeBeingDeleted,  gives back true"},
+		"admitted, with a person's word":           {api.Isolating, nil, true, true, "Isolating , Isolate gives back false"},
+		"before the first Off":                     {api.Fencing, on, true, false, "Pending NodeBeingDeleted,  gives back true"},
+		"before the first Off, and nobody deletes": {api.Fencing, on, false, false, "Fencing PowerOffSent, Off gives back false"},
+		"before the first Off, with a word":        {api.Fencing, on, true, true, "Releasing ConfirmedOff,  gives back false"},
+		"after the first Off":                      {api.Fencing, begun, true, false, "Fencing PowerOffSent, Off gives back false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _, _ := admitWorld(walkStart)
+			f.Spec.NodeUID, f.Spec.Binding = "uid-1", &api.Binding{Driver: "mem"}
+			f.Spec.Policy.Action, f.Spec.Policy.Mode = api.ActionReboot, api.Enforce
+			f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+			f.Spec.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
+			if c.word {
+				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "anna", At: metav1.NewTime(before.Time)}}
+			}
+			f.Status = api.NodeFenceStatus{Phase: c.phase, Generation: f.Spec.Generation, SchemaVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
+			if c.was != nil {
+				c.was(&f.Status)
+			}
+			seen := Seen{Me: "me", Brakes: Brakes{Looked: true}, Finalizer: true, Reserved: &before.Time,
+				Node: Node{Exists: true, UID: types.UID("uid-1"), Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
+			if c.deleting {
+				seen.Node.Deleting = "its Machine is being deleted"
+			}
+			st, act := Decide(f, seen, walkStart)
+			if d := cmp.Diff(c.want, fmt.Sprintf("%s %s, %s gives back %v", st.Phase, st.Reason, act, st.GivenBack != nil)); d != "" {
+				t.Error(d, st.Message)
+			}
+			if st.Reason == api.DeletionHold && st.Message != seen.Node.Deleting {
+				t.Errorf("in the words %q", st.Message)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package kube
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestANodeWhoseMachineIsBeingDeleted is known by its annotations, which count only
+// where the Machine names the node too (S11, S18).
+func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
+	const (
+		openshift = "/apis/machine.openshift.io/v1beta1/namespaces/m/machines/x"
+		capi2     = "/apis/cluster.x-k8s.io/v1beta2/namespaces/m/machines/x"
+		capi1     = "/apis/cluster.x-k8s.io/v1beta1/namespaces/m/machines/x"
+		ofOS      = `"machine.openshift.io/machine":"m/x"`
+		ofCAPI    = `"cluster.x-k8s.io/machine":"x","cluster.x-k8s.io/cluster-namespace":"m"`
+		going     = `"deletionTimestamp":"2026-05-01T12:00:00Z"`
+		mine      = `"nodeRef":{"name":"a"}`
+	)
+	machine := func(meta, status string) string {
+		return `{"metadata":{"name":"x","namespace":"m"` + meta + `},"status":{` + status + `}}`
+	}
+	goes := machine(`,`+going, mine)
+	none, begun, released := api.NodeFenceStatus{}, api.NodeFenceStatus{}, api.NodeFenceStatus{}
+	begun.Power.CutByUs, released.Release.StartedAt = true, &metav1.MicroTime{Time: noon}
+	held := "its Machine m/x has been in deletion since 2026-05-01T12:00:00Z"
+	for name, c := range map[string]struct {
+		annotations string
+		machines    map[string]string
+		refused     map[string]int
+		status      api.NodeFenceStatus
+		want        string
+		asks        []string
+	}{
+		"of no Machine":                        {"", map[string]string{openshift: goes}, nil, none, "", nil},
+		"OpenShift":                            {ofOS, map[string]string{openshift: goes}, nil, none, held, []string{openshift}},
+		"Cluster API":                          {ofCAPI, map[string]string{capi2: goes}, nil, none, held, []string{capi2}},
+		"an older Cluster API":                 {ofCAPI, map[string]string{capi1: goes}, nil, none, held, []string{capi2, capi1}},
+		"a Machine that stays":                 {ofOS, map[string]string{openshift: machine("", mine)}, nil, none, "", []string{openshift}},
+		"a Machine that is gone":               {ofOS, nil, nil, none, "", []string{openshift}},
+		"no such kind":                         {ofCAPI, nil, nil, none, "", []string{capi2, capi1}},
+		"another's dying Machine":              {ofOS, map[string]string{openshift: machine(`,`+going, `"nodeRef":{"name":"b"}`)}, nil, none, "", []string{openshift}},
+		"a dying Machine of no node":           {ofOS, map[string]string{openshift: machine(`,`+going, "")}, nil, none, "", []string{openshift}},
+		"another's Machine beside its own":     {ofOS + "," + ofCAPI, map[string]string{openshift: machine("", `"nodeRef":{"name":"b"}`), capi2: goes}, nil, none, held, []string{openshift, capi2}},
+		"half an annotation":                   {`"machine.openshift.io/machine":"x"`, map[string]string{openshift: goes}, nil, none, "", nil},
+		"no namespace":                         {`"cluster.x-k8s.io/machine":"x"`, map[string]string{capi2: goes}, nil, none, "", nil},
+		"a path":                               {`"machine.openshift.io/machine":"m/../../x"`, nil, nil, none, "", nil},
+		"a path for a namespace":               {`"cluster.x-k8s.io/machine":"x","cluster.x-k8s.io/cluster-namespace":".."`, nil, nil, none, "", nil},
+		"without the right to look":            {ofOS, nil, map[string]int{openshift: http.StatusForbidden}, none, "nobody knows whether its Machine m/x is being deleted: get " + openshift, []string{openshift}},
+		"nothing converts it":                  {ofCAPI, map[string]string{capi1: goes}, map[string]int{capi2: http.StatusInternalServerError}, none, held, []string{capi2, capi1}},
+		"nothing converts it, and it stays":    {ofCAPI, map[string]string{capi1: machine("", mine)}, map[string]int{capi2: http.StatusInternalServerError}, none, "", []string{capi2, capi1}},
+		"no version can be read":               {ofCAPI, nil, map[string]int{capi2: http.StatusInternalServerError, capi1: http.StatusInternalServerError}, none, "nobody knows", []string{capi2, capi1}},
+		"the API server is not able":           {ofOS, nil, map[string]int{openshift: http.StatusServiceUnavailable}, none, "error", []string{openshift}},
+		"after the first Off (S25)":            {ofOS, map[string]string{openshift: goes}, nil, begun, "", nil},
+		"after work was released (S25)":        {ofOS, map[string]string{openshift: goes}, nil, released, "", nil},
+		"an annotation with nothing behind it": {`"machine.openshift.io/machine":""`, nil, nil, none, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newFakeAPI(t)
+			a.set("/api/v1/nodes/a", `{"metadata":{"name":"a","uid":"u","annotations":{`+c.annotations+`}}}`)
+			for path, text := range c.machines {
+				a.set(path, text)
+			}
+			for path, code := range c.refused {
+				a.answer[path] = func(w http.ResponseWriter, _ request) {
+					refuse(w, code, map[int]string{403: "Forbidden", 500: "InternalError", 503: "ServiceUnavailable"}[code])
+				}
+			}
+			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{Node: "a", NodeUID: "u"}, Status: c.status}
+			var seen fence.Seen
+			err := a.LookNodeOnly(t.Context(), f, &seen)
+			if err == nil {
+				err = a.LookDeletion(t.Context(), f, &seen)
+			}
+			if (err != nil) != (c.want == "error") {
+				t.Fatal(err)
+			}
+			if got := seen.Node.Deleting; err == nil && (!strings.HasPrefix(got, c.want) || c.want == "" && got != "") {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			var asks []string
+			for _, r := range a.asked {
+				if strings.HasPrefix(r.Path, "/apis/") {
+					asks = append(asks, r.Path)
+				}
+			}
+			if strings.Join(asks, " ") != strings.Join(c.asks, " ") {
+				t.Errorf("asked for %v, want %v", asks, c.asks)
+			}
+		})
+	}
+}
