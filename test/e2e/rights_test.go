@@ -59,10 +59,12 @@ func TestRights(t *testing.T) {
 	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second}
 	o.open()
 
-	// A node dies, whose BMC's password a person left in the ConfigMap.
+	// A node dies, whose BMC's password a person left in the ConfigMap. No kind of
+	// Machine is served here.
 	first := w.database(1)
 	o.literal(first)
 	o.port(first, "password=x")
+	w.ofMachine(first, "m", first)
 	w.node(first, "crash")
 	w.phase(first, api.Finished)
 	o.givenBack(first)

@@ -48,7 +48,7 @@ type FencePolicySpec struct {
 	// Exclude names nodes that are selected and must not be fenced all the same.
 	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
 	// are left alone under every policy, as are nodes that an autoscaler is about
-	// to delete.
+	// to delete, or whose Machine is being deleted.
 	// +optional
 	Exclude *ExcludedNodes `json:"exclude,omitempty"`
 	// Unhealthy says what counts as a failed node.

@@ -1,0 +1,51 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestTheGateSeesThatAMachineIsBeingDeleted: what it looks at holds the fence, in words,
+// until that Machine or its deletion is no more.
+func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
+	now := time.Now()
+	machine := func(meta string) string {
+		return `{"metadata":{"name":"x"` + meta + `},"status":{"nodeRef":{"name":"a"}}}`
+	}
+	for name, c := range map[string]struct {
+		machine string
+		want    api.Reason
+	}{
+		"it is":      {machine(`,"deletionTimestamp":"2026-05-01T12:00:00Z"`), api.DeletionHold},
+		"it is not":  {machine(""), api.Waiting},
+		"it is gone": {"", api.Waiting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1","annotations":{"machine.openshift.io/machine":"m/x"}},"status":{"conditions":[{"type":"Ready","status":"Unknown","lastTransitionTime":"` +
+				now.UTC().Format(time.RFC3339) + `"}]}}`
+			if c.machine != "" {
+				answers["/apis/machine.openshift.io/v1beta1/namespaces/m/machines/x"] = c.machine
+			}
+			client, _ := apiOf(t, answers)
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", NodeUID: "1", Generation: 1, Policy: api.ResolvedPolicy{Action: api.ActionReboot,
+				Conditions: read[[]api.UnhealthyCondition](t, []byte(`[{"type":"Ready","status":"Unknown","for":"1h"}]`))}}}
+			seen := fence.Seen{Me: "me", Finalizer: true}
+			if err := (&Gate{Client: client}).Look(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			f.Status, _ = fence.Decide(f, seen, now) // opens it
+			st, act := fence.Decide(f, seen, now)
+			if st.Phase != api.Pending || st.Reason != c.want || act != fence.None {
+				t.Errorf("%s %s %s: %s", st.Phase, st.Reason, act, st.Message)
+			}
+			if held := strings.HasPrefix(st.Message, "its Machine m/x has been in deletion since 2026-05-01T12:00:00Z"); held != (c.want == api.DeletionHold) {
+				t.Error(st.Message)
+			}
+		})
+	}
+}

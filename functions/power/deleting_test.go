@@ -1,0 +1,63 @@
+package power
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestPowerLooksAtTheMachineBeforeTheFirstOff, and never after it: by then our own fence
+// may have deleted it (S25).
+func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
+	const machine = "/apis/machine.openshift.io/v1beta1/namespaces/m/machines/x"
+	answers := map[string]string{
+		"/api/v1/nodes/a": `{"metadata":{"name":"a","annotations":{"machine.openshift.io/machine":"m/x"}}}`,
+		machine:           `{"metadata":{"name":"x","deletionTimestamp":"2026-05-01T12:00:00Z"},"status":{"nodeRef":{"name":"a"}}}`,
+		"/apis/nodefence.io/v1alpha1/fenceledgers/cluster": `{"metadata":{"name":"cluster"}}`,
+	}
+	for name, c := range map[string]struct {
+		phase api.Phase
+		begun bool
+		want  int
+	}{
+		"before the first Off": {api.Fencing, false, 1},
+		"after it":             {api.Fencing, true, 0},
+		"on the way back":      {api.PoweringOn, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == machine {
+					asked++
+				}
+				w.Header().Set("Content-Type", "application/json")
+				a, ok := answers[r.URL.Path]
+				if !ok {
+					w.WriteHeader(http.StatusNotFound)
+					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+				}
+				_, _ = w.Write([]byte(a))
+			}))
+			defer server.Close()
+			client, err := kube.New(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}, Status: api.NodeFenceStatus{Phase: c.phase}}
+			f.Status.Power.CutByUs = c.begun
+			var seen fence.Seen
+			if err := (&Power{Client: client}).Look(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if asked != c.want || (seen.Node.Deleting != "") != (c.want > 0) {
+				t.Errorf("asked %d times, saw %q", asked, seen.Node.Deleting)
+			}
+		})
+	}
+}
