@@ -28,6 +28,9 @@ type Talk struct {
 	Kinds map[string]error
 	// Header is what each request has besides, such as a token.
 	Header http.Header
+	// Direct is a host, with its port, that is asked past every proxy: one that stands
+	// for the machine's metadata server. It is set before Open.
+	Direct string
 
 	http    *http.Client
 	secrets []string
@@ -37,14 +40,17 @@ type Talk struct {
 // do for every tool of a cloud, but not for what only this machine is told of itself.
 func (t *Talk) Open(cfg *tls.Config) {
 	transport := trust.Transport(cfg)
-	transport.Proxy = proxy
+	transport.Proxy = t.proxy
 	t.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Header = http.Header{}
 }
 
 // proxy is the environment's. A cloud's metadata server answers with a token for
 // whoever asks it: behind a proxy that is the proxy's machine, and it reads ours (S29).
-func proxy(r *http.Request) (*url.URL, error) {
+func (t *Talk) proxy(r *http.Request) (*url.URL, error) {
+	if t.Direct != "" && strings.EqualFold(r.URL.Host, t.Direct) {
+		return nil, nil
+	}
 	host := r.URL.Hostname()
 	if a, err := netip.ParseAddr(host); err == nil && a.Unmap().IsLinkLocalUnicast() || strings.EqualFold(strings.TrimSuffix(host, "."), "metadata.google.internal") {
 		return nil, nil

@@ -49,13 +49,13 @@ func TestEndpoint(t *testing.T) {
 // the environment's proxies once.
 func TestTheMachinesOwnTokenGoesByNoProxy(t *testing.T) {
 	if os.Getenv("NODEFENCE_TEST_PROXIED") != "" {
-		for _, host := range []string{"169.254.169.254", "metadata.google.internal", "api.invalid"} {
+		for _, host := range []string{"169.254.169.254", "metadata.google.internal", "metadata.invalid:8080", "api.invalid"} {
 			limit := time.Second // what is asked directly may hang
 			if host == "api.invalid" {
 				limit = time.Minute
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			talk := &rest.Talk{About: "it", Said: func([]byte) (string, string) { return "", "" }}
+			talk := &rest.Talk{About: "it", Said: func([]byte) (string, string) { return "", "" }, Direct: "metadata.invalid:8080"}
 			talk.Open(&tls.Config{})
 			_, _ = talk.Do(ctx, rest.Request{What: "ask", Method: http.MethodGet, URL: "http://" + host + "/token"}, nil)
 			talk.End()
