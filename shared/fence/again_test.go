@@ -74,6 +74,28 @@ func TestAnOffInRecovery(t *testing.T) {
 	}
 }
 
+// TestAMachineThatWasHealthyIsAnothersToSwitchOff: it came back by our On, and is kept
+// isolated for a person, who then works on it (S12).
+func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		cut, on, since := stampOf(now.Add(-9*time.Minute)), stampOf(now.Add(-8*time.Minute)), stampOf(now.Add(-7*time.Minute))
+		f.Spec.Policy.Return = api.ReturnManual
+		f.Status.Phase, f.Status.PhaseSince, f.Status.RequestServed = api.Recovering, &since, true
+		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
+		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
+	})
+	f.Status, _ = Decide(f, s, now)
+	s.Lease.Renewed = "r2"
+	if f.Status, _ = Decide(f, s, now.Add(time.Minute)); f.Status.Reason != api.LiftHold {
+		t.Fatalf("%s: %s", f.Status.Reason, f.Status.Message)
+	}
+	s.Node.Conditions[0].Status = "Unknown"
+	if st, act := Decide(f, s, now.Add(3*time.Hour)); st.Phase == api.PoweringOn || st.Power.CutByUs || act.Device() {
+		t.Errorf("%s, %s: %s", st.Phase, act, st.Message)
+	}
+}
+
 // TestFencesWithoutACutDoNotPushOutThoseWithOne: a flapping node keeps its limit (S26).
 func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
 	now := walkStart.Add(time.Hour)

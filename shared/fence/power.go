@@ -362,13 +362,27 @@ func (d *decision) recovered() bool {
 func (d *decision) another() {
 	p := &d.st.Power
 	p.CutByUs = false
-	switch u := p.EffectUntil; {
+	switch {
 	case p.OnAt != nil:
-	case u != nil && d.now.Before(u.Time):
+	case d.mayBeLate():
 		p.OffAt = cmp.Or(p.OffAt, p.CutAt)
 	default:
 		p.OffAt = nil
 	}
+}
+
+// noLateOff: the node is healthy, and nothing of ours can switch its machine off any
+// more: whatever does from here is another hand (S12).
+func (d *decision) noLateOff() {
+	if !d.mayBeLate() {
+		d.st.Power.OffAt = nil
+	}
+}
+
+// mayBeLate: what was sent to the device last may still take effect (S8).
+func (d *decision) mayBeLate() bool {
+	u := d.st.Power.EffectUntil
+	return u != nil && d.now.Before(u.Time)
 }
 
 // early: the next call is not due yet.

@@ -31,6 +31,7 @@ func (d *decision) recovering() Action {
 // awaitHealth: healthy for the set time, or the flow starts over (S26).
 func (d *decision) awaitHealth() (Action, bool) {
 	if d.healthy() {
+		d.noLateOff()
 		if d.st.ReadySince == nil {
 			d.st.ReadySince = d.at(0)
 			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Policy.Timeouts.HealthyFor.Duration.String())

@@ -259,6 +259,9 @@ func (w *walker) step(s state, l look) {
 		at := stampOf(*l.seen.Reserved)
 		sh.decided = &at
 	}
+	if s.st.Phase == api.Recovering && after.ReadySince != nil && !now.Before(sh.until) {
+		sh.late = s.isRestored()
+	}
 	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn {
 		sh.cut = sh.late // found off in recovery: a late Off of ours (S8)
 	}
