@@ -32,7 +32,7 @@ func onItsWayBack(s state) []state {
 
 // pastManual: from here it goes on like any other fence, until it is on its way back.
 func (s state) pastManual() bool {
-	return s.isManual() && (s.st.Phase == api.Isolating || s.st.Phase == api.Fencing || s.sh.cut)
+	return s.isManual() && (s.st.Phase == api.Isolating || s.st.Phase == api.Fencing || s.st.Phase == api.PoweringOn)
 }
 
 func (s state) manualKey() []any {
