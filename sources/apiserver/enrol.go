@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/nodefence/nodefence/shared/kube"
@@ -38,6 +39,10 @@ type enrolled struct {
 	role string
 	// is what counts, said what the node said otherwise and was warned of.
 	is, said machine
+	// object and version are the ConfigMap's, gone since when its node is, as it says;
+	// empty until it was seen as it stands.
+	object        types.UID
+	version, gone string
 }
 
 // machine is what a node says that its machine is.
@@ -71,6 +76,7 @@ func (e *enrolment) saw(cm *corev1.ConfigMap) {
 	defer e.mu.Unlock()
 	now := enrolledIn(cm)
 	now.said = e.known[node].said
+	now.object, now.version, now.gone = cm.UID, cm.ResourceVersion, cm.Annotations[goneSince]
 	e.known[node] = now
 }
 
@@ -146,7 +152,9 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		return err
 	}
 	e.mu.Lock()
-	e.known[name] = enrolledIn(stands)
+	now, was := enrolledIn(stands), e.known[name]
+	now.object, now.version, now.gone = was.object, was.version, was.gone // for the watch to say
+	e.known[name] = now
 	latest := e.todo[name]
 	delete(e.todo, name)
 	e.mu.Unlock()

@@ -42,9 +42,12 @@ func slimEnrolment(obj any) (any, error) {
 		return obj, nil
 	}
 	slim := &corev1.ConfigMap{}
-	slim.Name, slim.Namespace, slim.ResourceVersion = cm.Name, cm.Namespace, cm.ResourceVersion
+	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
 	if cm.Labels[kube.EnrolledLabel] != "" {
 		slim.Data = cm.Data
+		if at := cm.Annotations[goneSince]; at != "" {
+			slim.Annotations = map[string]string{goneSince: at}
+		}
 	}
 	return slim, nil
 }

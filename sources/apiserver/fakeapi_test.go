@@ -266,6 +266,8 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusCreated, f.store(collection, body))
 	case !exists:
 		status(w, http.StatusNotFound, "NotFound")
+	case r.Method == http.MethodDelete && !wanted(body, old):
+		status(w, http.StatusConflict, "Conflict")
 	case r.Method == http.MethodDelete:
 		f.writes = append(f.writes, r.Method+" "+name)
 		f.drop(collection, name)
@@ -273,6 +275,18 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 	default:
 		reply(w, http.StatusOK, old)
 	}
+}
+
+// wanted: an object is as the preconditions of its deletion say.
+func wanted(body map[string]any, obj any) bool {
+	want, _ := body["preconditions"].(map[string]any)
+	meta := obj.(map[string]any)["metadata"].(map[string]any)
+	for k, v := range want {
+		if v != meta[k] {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *fakeAPI) patched(raw []byte) {

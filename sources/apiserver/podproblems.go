@@ -19,15 +19,23 @@ const (
 	podProblems = "events about Pods: "
 )
 
-// policyWatch is for the problems that policies name. What a policy says of them
-// is for the gate: here it only bounds what is watched and counted.
+// policyWatch is for the problems that policies name, and for the nodes that they
+// expect. What a policy says of problems is for the gate: here it only bounds what is
+// watched, counted and told again.
 func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
-	seen := func(obj any) { p := obj.(*api.FencePolicy); s.policy(ctx, scheme, p.Name, p.Spec.Unhealthy.Problems) }
+	seen := func(obj any) {
+		p := obj.(*api.FencePolicy)
+		s.expects(p.Name, expectedBy(p))
+		s.policy(ctx, scheme, p.Name, p.Spec.Unhealthy.Problems)
+	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
 		slim: slimPolicy, handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-			DeleteFunc: func(obj any) { s.policy(ctx, scheme, nameOf(obj), nil) },
+			DeleteFunc: func(obj any) {
+				s.expects(nameOf(obj), nil)
+				s.policy(ctx, scheme, nameOf(obj), nil)
+			},
 		},
 	}
 }
@@ -39,7 +47,8 @@ func slimPolicy(obj any) (any, error) {
 	}
 	slim := &api.FencePolicy{}
 	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
-	slim.Spec.Unhealthy.Problems = p.Spec.Unhealthy.Problems
+	slim.Spec.Unhealthy.Problems, slim.Spec.Expected = p.Spec.Unhealthy.Problems, p.Spec.Expected
+	slim.Status.Missing, slim.Status.Failed = p.Status.Missing, p.Status.Failed
 	return slim, nil
 }
 

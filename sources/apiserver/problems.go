@@ -42,8 +42,12 @@ func (s *Source) watchProblems(ctx context.Context) error {
 	if _, err = s.watch(ctx, scheme, s.problemWatch()); err != nil {
 		return err
 	}
-	_, err = s.watch(ctx, scheme, s.policyWatch(ctx, scheme))
-	return err
+	synced, err := s.watch(ctx, scheme, s.policyWatch(ctx, scheme))
+	if err != nil {
+		return err
+	}
+	s.wg.Go(func() { s.collects(ctx, synced) })
+	return nil
 }
 
 func (s *Source) problemHandler() cache.ResourceEventHandler {

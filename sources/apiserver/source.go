@@ -63,8 +63,12 @@ type Source struct {
 	named   map[string][]api.NodeProblem
 	reports map[string]context.CancelFunc
 	recall  recall
-	state   error
-	counted *prometheus.CounterVec
+	// expected are the nodes that each policy expects; finished the NodeFences that
+	// are at rest, by node.
+	expected map[string][]string
+	finished map[string]closedFence
+	state    error
+	counted  *prometheus.CounterVec
 	// targets are the FenceTargets by node; pace gives the turns to be checked, once
 	// checks says that the FenceTargets are known.
 	targets     map[string]*targetView
@@ -90,6 +94,7 @@ func New(o Options) (*Source, error) {
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
 		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{},
+		expected: map[string][]string{}, finished: map[string]closedFence{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -134,6 +139,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told = api.LeasePicture{}, nil
 	s.named, s.reports, s.recall = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}, recall{}
+	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
 	s.unfenceable.Reset()
 	s.mu.Unlock()
@@ -202,6 +208,7 @@ func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
 func (s *Source) fence(f *api.NodeFence) {
 	s.mu.Lock()
 	s.due.put(f, s.now())
+	s.closed(f)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -248,6 +255,7 @@ func (s *Source) nodeGone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.nodes, name)
+	s.uncount(name)
 	if x := s.due.byNode[name]; x != nil {
 		now := s.now()
 		s.sendFence(x.fence, now, now)

@@ -20,6 +20,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {maxUnavailable: 2}\n"))
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceTarget\nmetadata: {name: gone}\nstatus: {node: gone, nodeUID: x}\n"))
+	w.left("gone")
 	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second}
 	o.open()
 
@@ -118,6 +120,14 @@ func TestRights(t *testing.T) {
 		ft, err := w.Fences.Target(w.ctx, "gone")
 		return ft == nil && err == nil, nil
 	})
+	w.until("its enrolment and its record to go", func() (bool, error) {
+		cm, err := w.Fences.ConfigMap(w.ctx, "nodefence-system", kube.EnrolledName("gone"))
+		if err != nil || cm != nil {
+			return false, err
+		}
+		f, err := w.Fences.Fence(w.ctx, "gone")
+		return f == nil && err == nil, nil
+	})
 
 	// The broker gives an event up, and the second waker's clock ticks: it counts under
 	// a storm that nobody asks about any more.
@@ -147,6 +157,25 @@ func (o *office) allUsed(granted []right) {
 	for _, r := range o.unused(granted) {
 		o.t.Errorf("granted and never used: %s", r)
 	}
+}
+
+// left is what is left of a node that has been gone for more than a week: its enrolment,
+// as the source marked it, and the record of its last fence.
+func (w *world) left(node string) {
+	w.t.Helper()
+	const microseconds = "2006-01-02T15:04:05.000000Z"
+	long := time.Now().Add(-8 * 24 * time.Hour).UTC()
+	must(w.t, w.Fences.CreateConfigMap(w.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: kube.EnrolledName(node), Namespace: "nodefence-system", Labels: map[string]string{kube.EnrolledLabel: "true"},
+			Annotations: map[string]string{"nodefence.io/node-gone-since": long.Format(time.RFC3339)},
+		},
+		Data: map[string]string{"node_name": node, "node_uid": "x", "system_uuid": "s", "provider_id": ""},
+	}))
+	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\n"+
+		"spec: {node: "+node+", nodeUID: x, generation: 1, trigger: {condition: Ready, status: Unknown, since: \""+long.Format(microseconds)+"\"}, policy: {name: default, generation: 1, action: Reboot, mode: Enforce, retries: {}, timeouts: {}, conditions: [], limits: []}}\n"))
+	closed := `{"status":{"schemaVersion":1,"generation":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
+	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body([]byte(closed)).Do(w.ctx).Error())
 }
 
 // right is one thing that an account may do.
