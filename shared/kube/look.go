@@ -101,10 +101,10 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	}
 	if msg := fence.Storming(f, seen.Node.Labels, led); msg != "" {
 		b.Storm = true
-		if !b.Paused {
+		if !b.Paused && !b.Stopped {
 			b.Message = msg
 		}
-	} else if v := fence.CutOff(led); v != nil && !b.Paused {
+	} else if v := fence.CutOff(led); v != nil && !b.Paused && !b.Stopped {
 		b.Storm, b.Why, b.Message = true, v.Reason, v.Message // S16
 	}
 	if why, msg := fence.Stopped(led); why != "" {
@@ -118,9 +118,10 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 // they stand now: both are for right now, so the policy as it was when the fence was
 // opened does not count. Each is read by name, because a list of a quiet kind takes
 // the API server a tenth of a second. The policy that decides says, too, whether the
-// node is to be fenced on its Machine's account.
+// node is to be fenced on its Machine's account; once it is deleted, nothing begins by
+// the copy that the record keeps, and nobody could pause that any more (S25).
 func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) (fence.Brakes, error) {
-	b := fence.Brakes{Looked: true}
+	b, gone := fence.Brakes{Looked: true}, false
 	for _, lim := range f.Spec.Policy.Limits {
 		if lim.SkipFrom > 0 {
 			continue // a ConfigMap's limit is no policy's
@@ -130,6 +131,7 @@ func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence
 			return fence.Brakes{}, err
 		}
 		if p == nil {
+			gone = gone || lim.Policy == f.Spec.Policy.Name
 			continue
 		}
 		if p.Name == f.Spec.Policy.Name {
@@ -145,6 +147,10 @@ func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence
 		case p.Spec.Paused:
 			b.Paused, b.Message = true, "policy "+p.Name+" is paused"
 		}
+	}
+	if gone {
+		b.Stopped, b.Why = true, api.PolicyGoneHold
+		b.Message = "policy " + f.Spec.Policy.Name + ", which this fence was opened under, is deleted: no power is cut by it until a policy of that name is there again; delete the NodeFence to end it"
 	}
 	return b, nil
 }

@@ -164,6 +164,45 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestThePolicyIsDeleted: an admin who deletes a policy expects that nothing begins under
+// it; that of another policy, whose limits hold too, decides nothing.
+func TestThePolicyIsDeleted(t *testing.T) {
+	gone := fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyGoneHold,
+		Message: "policy mine, which this fence was opened under, is deleted: no power is cut by it until a policy of that name is there again; delete the NodeFence to end it"}
+	paused := gone
+	paused.Paused = true
+	storm := gone
+	storm.Storm = true
+	for name, c := range map[string]struct {
+		mine, other, ledger string
+		want                fence.Brakes
+	}{
+		"it is there":                     {`{"metadata":{"name":"mine"}}`, `{"metadata":{"name":"other"}}`, `{}`, fence.Brakes{Looked: true}},
+		"it is deleted":                   {"", `{"metadata":{"name":"other"}}`, `{}`, gone},
+		"deleted, and another is paused":  {"", `{"metadata":{"name":"other"},"spec":{"paused":true}}`, `{}`, paused},
+		"deleted, in a storm":             {"", `{"metadata":{"name":"other"}}`, `{"status":{"storms":[{"policy":"other","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, storm},
+		"another is deleted, not its own": {`{"metadata":{"name":"mine"}}`, "", `{}`, fence.Brakes{Looked: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Name: "mine", Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}
+			fake := newFakeAPI(t)
+			fake.set(ledgerPath, c.ledger)
+			for path, policy := range map[string]string{"/mine": c.mine, "/other": c.other} {
+				if policy != "" {
+					fake.set(policiesPath+path, policy)
+				}
+			}
+			var seen fence.Seen
+			if err := fake.LookBrakes(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, seen.Brakes); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
 func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}

@@ -54,6 +54,7 @@ const (
 	PausedHold         Reason = "Paused"
 	StoppedHold        Reason = "Stopped"
 	WentBackHold       Reason = "StateWentBack"
+	PolicyGoneHold     Reason = "PolicyDeleted"
 	StormHold          Reason = "TooManyUnhealthy"
 	CoolDownHold       Reason = "StormCoolDown"
 	ConcurrencyHold    Reason = "TooManyConcurrent"
