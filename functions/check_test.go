@@ -157,6 +157,7 @@ func (c *checked) Ignored(_ context.Context, _ string, _ event.Event, why string
 }
 func (c *checked) Decided(context.Context, step.Decision)        {}
 func (c *checked) Refused(context.Context, step.Refusal)         {}
+func (c *checked) Merged(context.Context, step.Refusal)          {}
 func (c *checked) Alerted(context.Context, step.Refusal, string) {}
 func (c *checked) Lost(context.Context, step.Loss)               {}
 

@@ -62,6 +62,7 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 type deaf struct{ step.Witness }
 
 func (deaf) Refused(_ context.Context, _ step.Refusal)           {}
+func (deaf) Merged(_ context.Context, _ step.Refusal)            {}
 func (deaf) Alerted(_ context.Context, _ step.Refusal, _ string) {}
 
 // braked asks what a pause or a window in the policy as it stands now does to n0's fence.

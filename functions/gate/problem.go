@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
@@ -71,17 +72,31 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, nil
 	}
 	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type(), By: "node problem " + reason}
-	if f != nil && (f.Open() || f.Served(r)) {
+	trigger := api.Trigger{Request: r, Reason: words, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC())}
+	switch {
+	case f == nil:
+	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):
 		g.ignored(e, node, string(api.RequestMerged))
 		return nil, nil
+	case f.Open():
+		return nil, g.join(ctx, e, n, f, &trigger)
 	}
-	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Policy: policy, Trigger: api.Trigger{
-		Request: r, Reason: words, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC()),
-	}}
+	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Policy: policy, Trigger: trigger}
 	if f != nil {
 		spec.Generation = f.Spec.Generation + 1
 	}
 	return nil, g.write(ctx, f, spec)
+}
+
+// known: the open fence answers to this problem already. It is reported again and
+// again, and each report is an event of its own.
+func (g *Gate) known(f *api.NodeFence, r *api.FenceRequest) bool {
+	same := func(was api.FenceRequest) bool { return was.By == r.By && was.Type == r.Type }
+	t := f.Spec.Trigger
+	if !slices.ContainsFunc(t.Merged, same) && (t.Request == nil || !same(*t.Request)) {
+		return false
+	}
+	return f.Status.RequestServed || fence.Asked(f, g.Client.Clock().Now())
 }
 
 func word(e event.Event, attribute string) string {

@@ -18,15 +18,15 @@ import (
 	"github.com/nodefence/nodefence/shared/step"
 )
 
-// no is why an event that asks for a fence opens none.
+// no is why an event that asks for a fence gets none.
 type no struct {
 	why     api.Reason
 	message string
 }
 
 // request opens a fence because an event asks for it, on the authority of its
-// token or of the policy (S18, S20). A refusal is said in log, metric and an
-// Event on the Node; the event itself is done with.
+// token or of the policy (S18, S20), or joins it to the one that is open (S7). A refusal
+// is said in log, metric and an Event on the Node; the event itself is done with.
 func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
@@ -44,12 +44,29 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		g.refuse(ctx, e, node, n, refused)
 		return nil
 	}
+	if f != nil && f.Open() {
+		return g.join(ctx, e, n, f, trigger)
+	}
 	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Trigger: *trigger, Policy: policy}
 	if f != nil {
 		spec.Generation = f.Spec.Generation + 1
 	}
 	return g.write(ctx, f, spec)
+}
+
+// join has the open fence of a node answer to a request too, whose words and time are
+// the trigger's with which it would have opened one (S7).
+func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, t *api.Trigger) error {
+	r := *t.Request
+	r.Reason, r.MergedAt = t.Reason, &t.Since
+	words := fence.Join(f, r)
+	made, err := g.Client.SaveFence(ctx, f)
+	g.Loop.Keep(made)
+	if err == nil {
+		g.Witness.Merged(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
+	}
+	return err
 }
 
 // judge is the list of what a request must pass, in order.
@@ -65,11 +82,13 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	case !selected(policies, n):
 		return nil, &no{api.NoPolicy, "no FencePolicy selects this node"}, nil
 	case f != nil && (f.Served(r) || body.Token != "" && f.ServedID(r.ID)):
-		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has opened a fence of this node already"}, nil
-	case f != nil && f.Open():
-		return nil, &no{api.RequestMerged, "a fence of this node is under way already"}, nil
-	case before(e, f):
-		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + f.Status.PhaseSince.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
+		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}, nil
+	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
+		return nil, &no{api.RequestMerged, fence.Ends(f, n.UID) + ": if the node is to be fenced, send a new one after that"}, nil
+	}
+	if end := lastEnd(f); end != nil && e.Time().Before(end.Time) {
+		// That fence has answered to it. A broker may bring it a second time long after (S7, S18).
+		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
 	}
 	now := g.Client.Clock().Now()
 	if why := tooOld(e, now); why != "" {
@@ -82,10 +101,11 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	return &api.Trigger{Request: r, Reason: shorten(body.Reason), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
 }
 
-// before: the request was sent while the node's last fence was open, which has
-// answered to it. A broker may bring it a second time long after that (S7, S18).
-func before(e event.Event, f *api.NodeFence) bool {
-	return f != nil && f.Status.PhaseSince != nil && e.Time().Before(f.Status.PhaseSince.Time)
+func lastEnd(f *api.NodeFence) *api.Time {
+	if f == nil {
+		return nil
+	}
+	return f.LastEnd()
 }
 
 func selected(policies []api.FencePolicy, n *corev1.Node) bool {
@@ -107,9 +127,9 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 	if why != "" {
 		return &no{api.TokenRefused, why}, nil
 	}
-	if f != nil && f.Status.PhaseSince != nil && made.Before(f.Status.PhaseSince.Time) {
+	if end := lastEnd(f); end != nil && made.Before(end.Time) {
 		// Whoever saw its event could send it again under another source and time (S29).
-		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + f.Status.PhaseSince.UTC().Format(time.RFC3339) + ": make a new one"}, nil
+		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
 	u, why, err := g.Client.Review(ctx, token, events.Audience(node, e.ID()))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // TestARequestIsAnsweredOnce: a fence answers to whatever was asked while it was open,
-// also when a broker brings that a second time after its end (S7, S18).
+// also when a broker brings that a second time after its end (S7, S18). What is asked
+// while one is open passes, to join it.
 func TestARequestIsAnsweredOnce(t *testing.T) {
 	g, _ := server(t, nil)
 	now := g.Client.Clock().Now()
@@ -26,17 +27,19 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	}}}
 	since := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	fence := func(phase api.Phase, ago time.Duration) *api.NodeFence {
-		return &api.NodeFence{Spec: api.NodeFenceSpec{Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: phase, PhaseSince: since(ago)}}
+		return &api.NodeFence{Spec: api.NodeFenceSpec{NodeUID: "1", Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: phase, PhaseSince: since(ago)}}
 	}
 	for name, c := range map[string]struct {
 		fence *api.NodeFence
 		sent  time.Duration // ago
 		want  api.Reason
 	}{
-		"of a node that never had a fence": {nil, time.Minute, ""},
-		"while one is open":                {fence(api.Fencing, time.Minute), time.Second, api.RequestMerged},
-		"sent before the last one ended":   {fence(api.Finished, time.Minute), 2 * time.Minute, api.RequestMerged},
-		"sent after the last one ended":    {fence(api.Finished, 2*time.Minute), time.Minute, ""},
+		"of a node that never had a fence":  {nil, time.Minute, ""},
+		"while one is open":                 {fence(api.Fencing, time.Minute), time.Second, ""},
+		"sent before that one's last phase": {fence(api.Fencing, time.Minute), 2 * time.Minute, ""},
+		"while one is being undone":         {fence(api.Recovering, time.Minute), time.Second, api.RequestMerged},
+		"sent before the last one ended":    {fence(api.Finished, time.Minute), 2 * time.Minute, api.RequestMerged},
+		"sent after the last one ended":     {fence(api.Finished, 2*time.Minute), time.Minute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := event.New()

@@ -272,21 +272,9 @@ func (d *decision) begun() bool { return d.st.Power.CutByUs || d.st.Release.Star
 // unhealthy: some condition of the policy holds now.
 func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, d.counts) }
 
-// asked: an event asked for this fence, and it is not served yet. Once power was
-// cut or work released, the node's health alone decides.
-func (d *decision) asked() bool {
-	return d.spec.Trigger.Request != nil && !d.st.RequestServed && !d.requestOld()
-}
+func (d *decision) asked() bool { return asked(d.spec, &d.st, d.now) }
 
-// requestOld: what was asked for and held for too long is not carried out late
-// (S17). Where a person approves, the time for that is the limit.
-func (d *decision) requestOld() bool {
-	limit := api.RequestValidity
-	if d.spec.Policy.Mode == api.Approve {
-		limit += d.spec.Policy.ApproveWithin.Duration
-	}
-	return d.spec.Trigger.Request != nil && d.st.OpenedAt != nil && d.since(d.st.OpenedAt) > limit
-}
+func (d *decision) requestOld() bool { return requestOld(d.spec, &d.st, d.now) }
 
 // dueAt is when the first of the conditions, or the Lease where it is evidence,
 // has held for as long as the policy asks.

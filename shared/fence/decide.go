@@ -19,6 +19,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	}
 	d.open()
 	d.st.NextCheck = nil
+	d.noteRequests()
 	d.noteLease()
 	d.noteConditions()
 	d.st.RequestServed = d.st.RequestServed || d.begun()
@@ -92,7 +93,7 @@ func (d *decision) open() {
 		}
 		old.Past = append(old.Past, api.PastFence{
 			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: closed,
-			Outcome: old.Outcome, Cuts: cuts, Request: old.Request,
+			Outcome: old.Outcome, Cuts: cuts, Request: old.Request, Merged: old.Merged,
 		})
 		old.Past = d.kept(old.Past)
 	}
@@ -103,7 +104,7 @@ func (d *decision) open() {
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil},
 		Transitions: old.Transitions + 1,
 	}
-	if r := d.spec.Trigger.Request; r != nil {
+	if r := d.spec.Trigger.Request; r != nil && r.MergedAt == nil {
 		d.st.Request = r.Key()
 	}
 	d.tell(api.Opened, why(d.spec.Trigger)+", policy "+d.spec.Policy.Name)
@@ -124,21 +125,13 @@ func (d *decision) kept(past []api.PastFence) []api.PastFence {
 
 // why is a trigger in words.
 func why(t api.Trigger) string {
-	r := t.Request
 	if t.OfMachine() {
 		return t.Reason + ", seen since " + t.Since.UTC().Format(time.RFC3339)
 	}
-	if r == nil {
+	if t.Condition != "" || t.Request == nil {
 		return t.Condition + "=" + t.Status + " since " + t.Since.UTC().Format(time.RFC3339)
 	}
-	who := "trusted source " + r.Source
-	if r.By != "" {
-		who = r.By
-	}
-	if t.Reason != "" {
-		who += " (" + t.Reason + ")"
-	}
-	return "asked for by " + who + ", event " + r.ID
+	return asker(t.Request, t.Reason)
 }
 
 // noteLease keeps since when the Lease has not moved, as observed (S30).

@@ -27,7 +27,7 @@ func Early(p api.ResolvedPolicy) *api.EarlyEvidence {
 // onlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
 func onlyLease(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(spec.Policy) == nil || spec.Trigger.Request != nil || st.Power.CutByUs || st.Release.StartedAt != nil {
+	if Early(spec.Policy) == nil || asked(spec, st, now) || st.Power.CutByUs || st.Release.StartedAt != nil {
 		return false
 	}
 	due := conditionsDue(spec, st)

@@ -87,9 +87,10 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 	if f == nil {
 		return since
 	}
-	ended := f.Status.PhaseSince
-	if st := f.Status; !f.Open() && f.Spec.Trigger.Request == nil && idle(st.Outcome, st.Request, st.Power.Cuts) {
-		ended = nil
+	var ended *api.Time
+	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Spec.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
+		ended = st.PhaseSince
+	} else {
 		for _, p := range slices.Backward(st.Past) {
 			if !idle(p.Outcome, p.Request, p.Cuts) {
 				ended = &p.ClosedAt

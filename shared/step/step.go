@@ -38,6 +38,8 @@ type Witness interface {
 	Decided(ctx context.Context, d Decision)
 	// Refused hears of events that asked for a fence and open none.
 	Refused(ctx context.Context, r Refusal)
+	// Merged hears of events that asked for a fence and joined the one that is open.
+	Merged(ctx context.Context, r Refusal)
 	// Alerted hears of a node's problem that its policy only wants told.
 	Alerted(ctx context.Context, r Refusal, problem string)
 	// Lost hears of events that the broker gave up.

@@ -31,6 +31,7 @@ type metrics struct {
 	decisions, transitions, actions  *prometheus.CounterVec
 	phase                            *prometheus.HistogramVec
 	refused, lost, ignored, problems *prometheus.CounterVec
+	merged                           prometheus.Counter
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -52,6 +53,9 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
 		}, []string{"reason"}),
+		merged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "nodefence_requests_merged_total", Help: "Events that asked for a fence and joined the one that was open.",
+		}),
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type.",
 		}, []string{"type"}),
@@ -63,7 +67,7 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		}, []string{"node", "reason"}),
 	}}
 	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
-		p.metrics.ignored, p.metrics.problems)
+		p.metrics.ignored, p.metrics.problems, p.metrics.merged)
 	return p
 }
 
@@ -154,7 +158,8 @@ var warnings = map[api.Reason]bool{
 	api.CutFailed: true, api.BackFailed: true, api.LeftCut: true, api.WentBackHold: true,
 }
 
-// Refusal is an event that asked for a fence and opens none.
+// Refusal is an event that asked for a fence and opens none, because it gets none or
+// joins the one that is open.
 type Refusal struct {
 	Function string
 	Cause    event.Event
@@ -170,7 +175,16 @@ func (p *Public) Refused(ctx context.Context, r Refusal) {
 	p.Log.Warn("refused", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
 		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
 	p.metrics.refused.WithLabelValues(string(r.Reason)).Inc()
-	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message)
+	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, true)
+}
+
+// Merged tells of one request that the open fence of its node answers: log, metric, and
+// an Event on the Node.
+func (p *Public) Merged(ctx context.Context, r Refusal) {
+	p.Log.Info("merged", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
+		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.merged.Inc()
+	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, false)
 }
 
 // Alerted tells of one problem: log, metric, and an Event on the Node. The
@@ -178,15 +192,15 @@ func (p *Public) Refused(ctx context.Context, r Refusal) {
 func (p *Public) Alerted(ctx context.Context, r Refusal, problem string) {
 	p.Log.Warn("node problem", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "reason", string(r.Reason), "message", r.Message)
 	p.metrics.problems.WithLabelValues(r.Node, problem).Inc()
-	p.sayOfNode(ctx, r, r.Message)
+	p.sayOfNode(ctx, r, r.Message, true)
 }
 
-func (p *Public) sayOfNode(ctx context.Context, r Refusal, message string) {
+func (p *Public) sayOfNode(ctx context.Context, r Refusal, message string, warning bool) {
 	if r.NodeUID == "" {
 		return
 	}
 	p.post(ctx, kube.Event{
-		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: true, Reason: string(r.Reason),
+		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: warning, Reason: string(r.Reason),
 		Message: message, Reporter: r.Function,
 	})
 }

@@ -124,6 +124,7 @@ type silent struct{}
 
 func (silent) Decided(context.Context, step.Decision)               {}
 func (silent) Refused(context.Context, step.Refusal)                {}
+func (silent) Merged(context.Context, step.Refusal)                 {}
 func (silent) Alerted(context.Context, step.Refusal, string)        {}
 func (silent) Checked(context.Context, step.Check)                  {}
 func (silent) Lost(context.Context, step.Loss)                      {}

@@ -183,6 +183,7 @@ func TestStories(t *testing.T) {
 	maps.Copy(all, wide)
 	maps.Copy(all, isolated)
 	maps.Copy(all, windows)
+	maps.Copy(all, asked)
 	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})

@@ -79,7 +79,9 @@ type NodeFenceSpec struct {
 }
 
 // Trigger is what started a fence: a node condition, or an event that asked for it.
-// +kubebuilder:validation:XValidation:rule="has(self.condition) != has(self.request)",message="a trigger is a condition or a request: set one of the two"
+// Such an event may also have joined a fence that a condition had opened (S7).
+// +kubebuilder:validation:XValidation:rule="has(self.condition) || has(self.request)",message="a trigger is a condition, a request, or a request that joined a condition: set one of the two at least"
+// +kubebuilder:validation:XValidation:rule="!has(self.condition) || !has(self.request) || has(self.request.mergedAt)",message="a request beside a condition has joined its fence: set request.mergedAt"
 type Trigger struct {
 	// Condition, Status: the node condition that held, or Lease and Still for a
 	// Lease that stood still (the policy's earlyEvidence), or Startup and TimedOut for
@@ -97,6 +99,12 @@ type Trigger struct {
 	// Request is the event that asked for this fence.
 	// +optional
 	Request *FenceRequest `json:"request,omitempty"`
+	// Merged are the last requests that came when there was one already, or when the
+	// fence had begun, oldest first: it answers to them too.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Merged []FenceRequest `json:"merged,omitempty"`
 	// Since is when the condition took that status; For how long it must have held.
 	Since Time            `json:"since"`
 	For   metav1.Duration `json:"for,omitempty"`
@@ -113,6 +121,13 @@ type FenceRequest struct {
 	// trusts the source.
 	// +optional
 	By string `json:"by,omitempty"`
+	// Reason is why, in words, of one that joined a fence. That of one that opened it
+	// is the trigger's.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// MergedAt is when it joined a fence that was open already. Its age counts from here.
+	// +optional
+	MergedAt *Time `json:"mergedAt,omitempty"`
 }
 
 // Requests are what people ask of a running fence.
@@ -192,6 +207,11 @@ type NodeFenceStatus struct {
 	// one did; it goes into the past with it.
 	// +optional
 	Request string `json:"request,omitempty"`
+	// Merged are the IDs and sources of the last requests that joined after it.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Merged []string `json:"merged,omitempty"`
 	// RequestServed: power was cut or work released since, so that from here the
 	// node's health alone decides.
 	// +optional
@@ -352,6 +372,10 @@ type PastFence struct {
 	// Request is the ID and source of the event that asked for it, if one did.
 	// +optional
 	Request string `json:"request,omitempty"`
+	// Merged are those of the last that joined after it.
+	// +listType=atomic
+	// +optional
+	Merged []string `json:"merged,omitempty"`
 	// Cuts is how many times power was cut: 0, or 1 and one for each restart after.
 	Cuts int32 `json:"cuts,omitempty"`
 }
@@ -381,7 +405,20 @@ func (f *NodeFence) CurrentPhase() Phase {
 // Key tells this request from every other.
 func (r *FenceRequest) Key() string { return r.ID + " " + r.Source }
 
-// Served tells whether this request has opened a fence of this node already.
+// LastEnd is when the last fence of this node ended, nil if none has. What was asked or
+// reported before that was about that one.
+func (f *NodeFence) LastEnd() *Time {
+	past := f.Status.Past
+	switch {
+	case f.Status.Phase == Finished: // reopened, perhaps, and not looked at since
+		return f.Status.PhaseSince
+	case len(past) > 0:
+		return &past[len(past)-1].ClosedAt
+	}
+	return nil
+}
+
+// Served tells whether a fence of this node has answered to this request already.
 func (f *NodeFence) Served(r *FenceRequest) bool {
 	return f.served(func(key string) bool { return key == r.Key() })
 }
@@ -396,5 +433,8 @@ func (f *NodeFence) served(is func(key string) bool) bool {
 	if was := f.Spec.Trigger.Request; was != nil && is(was.Key()) {
 		return true
 	}
-	return slices.ContainsFunc(f.Status.Past, func(p PastFence) bool { return is(p.Request) })
+	joined := func(r FenceRequest) bool { return is(r.Key()) }
+	return slices.ContainsFunc(f.Spec.Trigger.Merged, joined) || slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
+		return is(p.Request) || slices.ContainsFunc(p.Merged, is)
+	})
 }

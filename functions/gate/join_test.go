@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestARequestJoinsAnOpenFence: what is written of the record, after all that a first
+// request passes; and what has not passed that leaves it as it is (S7, S18, S20).
+func TestARequestJoinsAnOpenFence(t *testing.T) {
+	now := time.Now()
+	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
+	const waits = `"trigger":{"condition":"Ready","status":"Unknown"}`
+	const asked = `"trigger":{"request":{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1"}}`
+	record := func(trigger, status string) string {
+		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"node":"a","nodeUID":"1","generation":3,` + trigger + `},` +
+			`"status":{"generation":3,"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
+	}
+	hung := corev1.EventList{Items: []corev1.Event{{
+		ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
+		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"}, Reason: "TaskHung", Count: 1, Source: corev1.EventSource{Component: "kernel-monitor"},
+	}}}
+	reports, err := json.Marshal(hung)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(source string, ago time.Duration) event.Event {
+		e := event.New()
+		e.SetType(events.RequestFence)
+		e.SetSource(source)
+		e.SetID("1")
+		e.SetSubject("a")
+		e.SetTime(now.Add(-ago))
+		if err := e.SetData(event.ApplicationJSON, events.Request{Reason: "smoke"}); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	problem := events.SourceOf("c").Problem(events.ProblemReport{Node: "a", NodeUID: "1", Report: "r", Component: "kernel-monitor", Reason: "TaskHung", Count: 1}, now)
+	west := ask("/racks/west", time.Second)
+	for name, c := range map[string]struct {
+		fence string
+		event event.Event
+		want  string // the trigger that is written
+	}{
+		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"generation":3`, `"status":{"generation":2`, 1), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (smoke)"},
+		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"cutByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
+		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
+		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
+		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
+		"from a source that nobody trusts":           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
+		"made an hour ago":                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
+		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
+		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; policy p takes 1 within 10m0s)"},
+		"that problem over again":                    {record(`"trigger":{"condition":"Ready","status":"Unknown","request":{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","by":"node problem TaskHung","mergedAt":"`+at(time.Minute)+`"}}`, `"phase":"Pending"`), problem, ""},
+		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			answers[fencePath], answers["/api/v1/namespaces/default/events"] = c.fence, string(reports)
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"requests":{"trusted":[{"source":"/racks/west","type":"io.nodefence.request.fence.v1"}]},` +
+				`"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}],"problems":[{"reason":"TaskHung","component":"kernel-monitor","count":1,"within":"10m","action":"Fence"}]}}}]}`
+			g, written := server(t, answers)
+			if _, _, err := g.open(t.Context(), "a", c.event); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, w := range *written {
+				what, body, _ := strings.Cut(strings.TrimPrefix(w, "PUT "), " ")
+				var f api.NodeFence
+				if err := json.Unmarshal([]byte(body), &f); err != nil || what != fencePath {
+					t.Fatal(w, err)
+				}
+				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Spec.Generation != 3 {
+					t.Errorf("the record became %+v", f)
+				}
+				got += triggerOf(f.Spec.Trigger, c.event)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// triggerOf is a trigger in words; a request that joined says when.
+func triggerOf(t api.Trigger, e event.Event) string {
+	words := func(r api.FenceRequest) string {
+		if r.ID != "0" && r.MergedAt == nil {
+			return "without its time"
+		}
+		id, source := r.ID, r.Source
+		if e.Type() == events.NodeProblem {
+			id, source = "r/1", "source"
+		}
+		return fmt.Sprintf("%s of %s (%s)", id, source, r.Reason)
+	}
+	var all []string
+	if t.Condition != "" {
+		all = append(all, t.Condition+"="+t.Status)
+	}
+	if t.Request != nil {
+		all = append(all, words(*t.Request))
+	}
+	for _, r := range t.Merged {
+		all = append(all, "then "+words(r))
+	}
+	return strings.Join(all, ", ")
+}

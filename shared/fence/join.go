@@ -1,0 +1,125 @@
+package fence
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A request that comes while a fence of its node is open joins that fence (S7). If no
+// power was cut and nothing released yet, the fence goes on from there as asked for: it
+// waits for no condition, and passes the gate and all limits like any other. What is
+// done to the machine is for the policy to say, so that no request is stronger than
+// another.
+
+// maxMerged bounds the requests that a record names beside the first.
+const maxMerged = 16
+
+// Ends says why a request can't join this open fence of a Node: it is about to end
+// without a cut, or is of another Node object. Empty if it can.
+func Ends(f *api.NodeFence, node types.UID) string {
+	switch st := statusNow(f); {
+	case served(&st):
+		return ""
+	case f.Spec.NodeUID != node:
+		return "the fence that is under way is of another Node object of this name, and ends"
+	case st.Phase == api.Recovering || f.Spec.Requests.Abort != nil || f.DeletionTimestamp != nil:
+		return "the fence of this node that is under way ends, and no power was cut"
+	}
+	return ""
+}
+
+// Join writes a request into the record of an open fence, and says what becomes of it.
+func Join(f *api.NodeFence, r api.FenceRequest) string {
+	st, t := statusNow(f), &f.Spec.Trigger
+	words := "it joins the fence that is under way"
+	if t.Request == nil && !served(&st) {
+		t.Request, words = &r, "it joins the fence that waits, which goes on as asked for"
+	} else {
+		t.Merged = append(t.Merged, r)
+		t.Merged = t.Merged[max(0, len(t.Merged)-maxMerged):]
+	}
+	if st.Phase == api.Failed {
+		words = "it joins the fence that was given up, which goes on when a person wants it to (spec.requests.retry)"
+	}
+	return words
+}
+
+// Asked tells whether this open fence goes on because an event asks for it.
+func Asked(f *api.NodeFence, now time.Time) bool {
+	st := statusNow(f)
+	return asked(&f.Spec, &st, now)
+}
+
+// statusNow is the status of the generation that the spec asks for.
+func statusNow(f *api.NodeFence) api.NodeFenceStatus {
+	if f.Status.Generation < f.Spec.Generation {
+		return api.NodeFenceStatus{Phase: api.Pending}
+	}
+	return f.Status
+}
+
+// served: power was cut or work released. From there the node's health alone decides.
+func served(st *api.NodeFenceStatus) bool {
+	return st.RequestServed || st.Power.CutByUs || st.Release.StartedAt != nil
+}
+
+// asked: an event asked for this fence, and it is not served yet.
+func asked(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
+	return spec.Trigger.Request != nil && !st.RequestServed && !requestOld(spec, st, now)
+}
+
+// requestOld: what was asked for and held for too long is not carried out late
+// (S17). Where a person approves, the time for that is the limit. The last request
+// counts: each has passed all that the first one has.
+func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
+	r, limit := spec.Trigger.Request, api.RequestValidity
+	if r == nil || st.OpenedAt == nil {
+		return false
+	}
+	if spec.Policy.Mode == api.Approve {
+		limit += spec.Policy.ApproveWithin.Duration
+	}
+	at := st.OpenedAt.Time
+	if r.MergedAt != nil {
+		at = r.MergedAt.Time
+	}
+	for _, m := range spec.Trigger.Merged {
+		if m.MergedAt != nil && m.MergedAt.After(at) {
+			at = m.MergedAt.Time
+		}
+	}
+	return now.Sub(at) > limit
+}
+
+// noteRequests tells of each request that joined since the last look.
+func (d *decision) noteRequests() {
+	t := d.spec.Trigger
+	if r := t.Request; r != nil && r.MergedAt != nil && d.st.Request != r.Key() {
+		d.st.Request = r.Key()
+		d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence, which goes on as asked for")
+	}
+	var keys []string
+	for i := range t.Merged {
+		r := &t.Merged[i]
+		if keys = append(keys, r.Key()); !slices.Contains(d.st.Merged, r.Key()) {
+			d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence")
+		}
+	}
+	d.st.Merged = keys
+}
+
+// asker is who asked, why, and by which event.
+func asker(r *api.FenceRequest, reason string) string {
+	who := "trusted source " + r.Source
+	if r.By != "" {
+		who = r.By
+	}
+	if reason != "" {
+		who += " (" + reason + ")"
+	}
+	return "asked for by " + who + ", event " + r.ID
+}

@@ -1,0 +1,177 @@
+package fence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// waiting is a fence of a node that is NotReady since a minute, of the five that the
+// policy asks for.
+func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
+	return under(now, func(f *api.NodeFence, s *Seen) {
+		since := stampOf(now.Add(-time.Minute))
+		f.Spec.Policy.Conditions[0].For = metav1.Duration{Duration: 5 * time.Minute}
+		f.Status.Phase, f.Status.OpenedAt, f.Status.Placed, f.Status.DecidedAt = api.Pending, &since, api.Placed{}, nil
+		s.Node.Taint, s.Node.Conditions[0].Since = false, since.Time
+		f.Status.Evidence = []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: since, Since: since}}
+		change(f, s)
+	})
+}
+
+func request(id string, at time.Time) api.FenceRequest {
+	merged := stampOf(at)
+	return api.FenceRequest{ID: id, Source: "/me", Type: "t", By: "ann", Reason: "smoke", MergedAt: &merged}
+}
+
+// TestARequestJoinsTheFenceThatWaits: from there it goes on as asked for, for as long as
+// a request counts, and through the gate and its limits like any other (S7).
+func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	joins := func(ago time.Duration) func(*api.NodeFence, *Seen) {
+		return func(f *api.NodeFence, _ *Seen) { Join(f, request("1", now.Add(-ago))) }
+	}
+	and := func(all ...func(*api.NodeFence, *Seen)) func(*api.NodeFence, *Seen) {
+		return func(f *api.NodeFence, s *Seen) {
+			for _, c := range all {
+				c(f, s)
+			}
+		}
+	}
+	heals := func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "True" }
+	suspicion := func(f *api.NodeFence, s *Seen) {
+		f.Spec.Trigger.Condition, f.Spec.Trigger.Status = api.LeaseCondition, api.LeaseStill
+		f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: 12 * time.Second}}
+	}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		want   string // phase, reason, what stays of the story
+	}{
+		"nobody asks":                           {func(*api.NodeFence, *Seen) {}, "Pending WaitingForTime"},
+		"somebody does":                         {joins(0), "Isolating Admitted RequestMerged"},
+		"there is no slot":                      {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Reserved, s.Verdict = nil, &Verdict{Reason: api.ConcurrencyHold} }), "Pending TooManyConcurrent RequestMerged"},
+		"the policy is paused":                  {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
+		"the condition goes":                    {and(joins(time.Minute), heals), "Isolating Admitted RequestMerged"},
+		"it is old by now":                      {joins(api.RequestValidity + time.Second), "Pending WaitingForTime RequestMerged"},
+		"it is old, and the condition goes":     {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
+		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *Seen) { at := stampOf(walkStart); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
+		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *Seen) { Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
+		"second evidence is being gathered":     {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.SecondEvidence = &api.SecondEvidence{} }), "Isolating Admitted RequestMerged"},
+		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
+		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Fencing LeaseStandsStill RequestMerged"},
+		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := waiting(now, c.change)
+			st, _ := Decide(f, s, now)
+			got := fmt.Sprint(st.Phase, " ", st.Reason)
+			for _, h := range st.History {
+				if h.Reason == api.RequestMerged {
+					got += " " + string(h.Reason)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s: %s", got, c.want, st.Message)
+			}
+		})
+	}
+}
+
+// TestAJoinIsToldOnce with who, why and by which event (S28).
+func TestAJoinIsToldOnce(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := waiting(now, func(f *api.NodeFence, _ *Seen) {
+		Join(f, request("1", now))
+		Join(f, request("2", now))
+	})
+	for range 3 {
+		f.Status, _ = Decide(f, s, now)
+	}
+	var got []string
+	for _, h := range f.Status.History {
+		if h.Reason == api.RequestMerged {
+			got = append(got, h.Message)
+		}
+	}
+	want := []string{
+		"asked for by ann (smoke), event 1, joins this fence, which goes on as asked for",
+		"asked for by ann (smoke), event 2, joins this fence",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for i := range 30 {
+		Join(f, request(fmt.Sprint("more", i), now))
+	}
+	if n := len(f.Spec.Trigger.Merged); n != maxMerged || !f.Served(&api.FenceRequest{ID: "more29", Source: "/me"}) {
+		t.Errorf("%d are named, and the last is not among them", n)
+	}
+}
+
+// TestWhatJoinedIsUsedUp also when the fence is over, and the next one (S7, S29).
+func TestWhatJoinedIsUsedUp(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := waiting(now, func(f *api.NodeFence, _ *Seen) {
+		Join(f, request("1", now))
+		Join(f, request("2", now))
+	})
+	f.Status, _ = Decide(f, s, now)
+	f.Status.Phase = api.Finished
+	f.Spec.Generation, f.Spec.Trigger = 2, api.Trigger{Request: &api.FenceRequest{ID: "3", Source: "/me"}}
+	f.Status, _ = Decide(f, s, now)
+	for _, id := range []string{"1", "2", "3"} {
+		if !f.ServedID(id) || !f.Served(&api.FenceRequest{ID: id, Source: "/me"}) {
+			t.Errorf("%s could be used again", id)
+		}
+	}
+	if f.ServedID("4") {
+		t.Error("4 was never used")
+	}
+}
+
+// TestEnds: what can't answer to a request any more, and what still does.
+func TestEnds(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	cut := func(f *api.NodeFence) { f.Status.Power.CutByUs = true }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence)
+		want   string
+		joins  string
+	}{
+		"it waits":                         {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
+		"it was given up":                  {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
+		"it was cut":                       {cut, "", "it joins the fence that is under way"},
+		"it was cut once":                  {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
+		"it has a request already":         {func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
+		"it is being undone":               {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
+		"it was cut, and the node is back": {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
+		"a person has ended it":            {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
+		"the Node is another one":          {func(f *api.NodeFence) { f.Spec.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"it was opened and not looked at": {func(f *api.NodeFence) {
+			f.Spec.Generation, f.Status.Phase, f.Status.RequestServed = 2, api.Finished, true
+		}, "", "it joins the fence that waits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := waiting(now, func(f *api.NodeFence, _ *Seen) { c.change(f) })
+			got := Ends(f, s.Node.UID)
+			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if got != "" {
+				return
+			}
+			if words := Join(f, request("1", now)); !strings.HasPrefix(words, c.joins) {
+				t.Errorf("%q, want %q", words, c.joins)
+			}
+			if !f.ServedID("1") {
+				t.Error("it could be used again")
+			}
+		})
+	}
+}
