@@ -17,7 +17,8 @@ const (
 	requestPrefix = ownPrefix + "request."
 )
 
-// Request is the body of an event that asks for a fence. All of it is optional.
+// Request is the body of an event that asks for a fence. All of it is optional. It names
+// no action: that is the policy's, so that of two requests none is stronger (S7).
 type Request struct {
 	// Node, where the event has no subject.
 	Node string `json:"node,omitempty"`
