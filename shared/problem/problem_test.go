@@ -51,9 +51,9 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 		fence *api.NodeFence
 		want  time.Duration
 	}{
-		"no fence":                                      {nil, within},
-		"one that healed":                               {finished(), within},
-		"one that is open":                              {finished(func(f *api.NodeFence) { f.Status.Phase = api.Pending }), within},
+		"no fence":         {nil, within},
+		"one that healed":  {finished(), within},
+		"one that is open": {finished(func(f *api.NodeFence) { f.Status.Phase = api.Pending }), within},
 		"one that is open, after one that cut power":    {finished(past(api.Recovered, "", 1), func(f *api.NodeFence) { f.Status.Phase = api.Pending }), 5 * time.Minute},
 		"one that cut power":                            {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
 		"one that was aborted":                          {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
