@@ -12,7 +12,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-const patient = trusting + `
+// anHour is a policy whose condition has to hold for longer than any test runs, and whose
+// fences do not give up.
+var anHour = strings.Replace(trusting, "interval: 1s", "interval: 1s, flow: 100", 1) + `
 unhealthy: {conditions: [{type: Ready, status: "Unknown", for: 1h}]}
 `
 
@@ -20,7 +22,7 @@ unhealthy: {conditions: [{type: Ready, status: "Unknown", for: 1h}]}
 // its time has that fence go on at once, and one that comes after the power was cut leads
 // to no second one (S7). Both are held to what any request is (S20).
 func TestRequestsJoin(t *testing.T) {
-	w := newWorld(t, 4, patient)
+	w := newWorld(t, 4, anHour)
 	must(t, w.Apply(w.ctx, asker))
 	dir := ""
 	p := w.start(func(o *local.Options) { dir = o.DataDir })
