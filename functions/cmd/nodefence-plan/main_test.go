@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,6 +73,20 @@ func (c cluster) with(path, body string) cluster {
 	return c
 }
 
+// item is one object of a list that is given as text.
+func (c cluster) item(of string) (any, bool) {
+	var list struct{ Items []map[string]any }
+	if text, ok := c[path.Dir(of)].(json.RawMessage); !ok || json.Unmarshal(text, &list) != nil {
+		return nil, false
+	}
+	for _, o := range list.Items {
+		if m, _ := o["metadata"].(map[string]any); m["name"] == path.Base(of) {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
 // plan runs the program against the cluster and gives its exit code and words.
 func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
@@ -80,7 +95,11 @@ func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 		if r.Method != http.MethodGet {
 			t.Errorf("it does more than read: %s %s", r.Method, r.URL.Path)
 		}
-		if body, ok := c[r.URL.Path]; ok {
+		body, ok := c[r.URL.Path]
+		if !ok {
+			body, ok = c.item(r.URL.Path)
+		}
+		if ok {
 			_ = json.NewEncoder(w).Encode(body)
 			return
 		}
