@@ -87,13 +87,19 @@ func (j *jobs) of() string {
 // changes nothing, and is not waited for. It gives the nodes that keep a pod from
 // ending: there is no use in asking them again.
 func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
+	var acts *corev1.Pod
+	late := func() error {
+		return fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
+	}
 	for {
 		pods, err := j.client.PodsLabelled(ctx, j.namespace, callsOf, j.of())
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil && acts != nil: // the time ended in this look
+			return nil, late()
+		case err != nil:
 			return nil, err
 		}
-		stuck = nil
-		var acts *corev1.Pod
+		stuck, acts = nil, nil
 		for i := range pods {
 			p := &pods[i]
 			if terminated(p) != nil || p.Spec.NodeName == "" {
@@ -114,7 +120,7 @@ func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
 			return slices.Compact(stuck), nil
 		}
 		if err := sleep(ctx); err != nil {
-			return nil, fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
+			return nil, late()
 		}
 	}
 }
@@ -129,9 +135,13 @@ func (j *jobs) mayAct(p *corev1.Pod) bool {
 // carry brings a Job's pod to its end: wait for its node to accept it, hand it
 // the call, and wait for what comes of it. Handed tells that it may have the call.
 func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
-	for {
+	late := func(p *corev1.Pod) error { return fmt.Errorf("no time is left: %s", where(p)) }
+	var last *corev1.Pod
+	for looked := false; ; looked = true {
 		p, err := j.pod(ctx, name)
 		switch {
+		case err != nil && ctx.Err() != nil && looked: // the time ended in this look
+			return end, handed, late(last)
 		case err != nil:
 			return end, handed, err
 		case p == nil && handed:
@@ -157,11 +167,13 @@ func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End,
 			if err := j.client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
 				return end, handed, fmt.Errorf("hand it to the pod: %w", err)
 			}
+			last = p
 			continue
 		}
 		if err := sleep(ctx); err != nil {
-			return end, handed, fmt.Errorf("no time is left: %s", where(p))
+			return end, handed, late(p)
 		}
+		last = p
 	}
 }
 

@@ -26,6 +26,8 @@ var ofControlPlane = map[string]string{
 	"machine.openshift.io/cluster-api-machine-role": "master",
 	"machine.openshift.io/cluster-api-machine-type": "master",
 	"node-role.kubernetes.io/control-plane":         "",
+	"node-role.kubernetes.io/master":                "",
+	"node-role.kubernetes.io/etcd":                  "",
 }
 
 // MayDelete says what speaks against deleting a Machine that has no node, as it stands.

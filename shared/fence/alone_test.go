@@ -46,6 +46,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 		"skipped":                {machine("x", "", hour, and(owned, note(skipRemediation, ""))), nil, nil, "NoNode, held: it has the annotation " + skipRemediation},
 		"its BMC's":              {machine("x", "", hour, and(owned, note(byPower, external))), nil, nil, "NoNode, held: it has the annotation " + byPower + "=" + external},
 		"of the control plane":   {machine("x", "", hour, and(owned, label("cluster.x-k8s.io/control-plane", ""))), nil, nil, "NoNode, held: it is of the control plane"},
+		"of etcd":                {machine("x", "", hour, and(owned, label("node-role.kubernetes.io/etcd", "true"))), nil, nil, "NoNode, held: it is of the control plane"},
 		"of OpenShift's":         {machine("x", "", hour, and(owned, label("machine.openshift.io/cluster-api-machine-role", "master"))), nil, nil, "NoNode, held: it is of the control plane"},
 		"a worker of OpenShift":  {machine("x", "", hour, and(owned, label("machine.openshift.io/cluster-api-machine-role", "worker"))), nil, nil, "NoNode, due"},
 		"a Node has its name":    {machine("n1", "", hour, owned), nil, nil, "NoNode, held: it names no node, and a Node has its name"},

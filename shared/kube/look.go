@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,6 +163,10 @@ const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
 // NodeMaintenance.
 const maintenanceTaint = "medik8s.io/drain"
 
+// ofControlPlane are the labels of nodes on whose loss the cluster may end (S13); the
+// last is that of nodes on which RKE2 and k3s run etcd and nothing else of it.
+var ofControlPlane = []string{api.ControlPlaneLabel, "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}
+
 // deleters are the taints by which autoscalers claim a node that they delete.
 var deleters = map[string]string{
 	"ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
@@ -186,9 +191,7 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		s.Deleting, s.Terminating = "the Node object is being deleted", true
 	}
 	for k := range n.Labels {
-		if k == api.ControlPlaneLabel || k == "node-role.kubernetes.io/master" {
-			s.ControlPlane = true
-		}
+		s.ControlPlane = s.ControlPlane || slices.Contains(ofControlPlane, k)
 	}
 	for _, t := range n.Spec.Taints {
 		switch {

@@ -39,6 +39,7 @@ func TestNodeSeen(t *testing.T) {
 		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), fence.Node{}},
 		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), fence.Node{ControlPlane: true}},
 		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), fence.Node{ControlPlane: true}},
+		"a node of etcd alone":             {labelled("node-role.kubernetes.io/etcd", "true"), fence.Node{ControlPlane: true}},
 		"a node that nothing may touch":    {labelled(excludeLabel, "true"), fence.Node{Excluded: "the node has the label " + excludeLabel + "=true"}},
 		"one that was meant to be so once": {labelled(excludeLabel, "false"), fence.Node{}},
 		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),

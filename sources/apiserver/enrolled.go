@@ -43,8 +43,8 @@ func slimEnrolment(obj any) (any, error) {
 	}
 	slim := &corev1.ConfigMap{}
 	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
-	if cm.Labels[kube.EnrolledLabel] != "" {
-		slim.Data = cm.Data
+	if is := cm.Labels[kube.EnrolledLabel]; is != "" {
+		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may slim the slim
 		if at := cm.Annotations[goneSince]; at != "" {
 			slim.Annotations = map[string]string{goneSince: at}
 		}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
 )
 
 // The API server's etcd is taken back to an older snapshot; machines and BMCs are not.
@@ -72,6 +73,10 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	w.words(victim, "off on")
 	w.oneWriter()
 
+	// It dies again, and the pause, which is not in the snapshot, keeps that from being
+	// fenced first. Healthy, it would need no Off, nor anybody's word.
+	must(t, w.Apply(w.ctx, rig.Policy("default", quick+"paused: true\n")))
+	w.node(victim, "crash")
 	must(t, w.Lab.Restore(backup))
 	w.wentBack()
 	w.held(victim, api.WentBackHold)

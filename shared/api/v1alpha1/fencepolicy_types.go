@@ -83,7 +83,8 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
-	// ControlPlane says whether a control-plane node may be fenced: Never, or
+	// ControlPlane says whether a control-plane node, or one of etcd alone
+	// (node-role.kubernetes.io/etcd), may be fenced: Never, or
 	// Quorum: one at a time, and only while etcd keeps its quorum without it. Members
 	// whose Lease stands still or whose own fence is open are not counted on.
 	// +kubebuilder:default=Never

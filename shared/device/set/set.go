@@ -51,6 +51,8 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 		case err != nil:
 		case r.Power == device.On:
 			power = device.On
+		case r.Power != device.Off && first == nil:
+			first = fmt.Errorf("device %s of the set: its power is not known", m.Name) // S2
 		}
 		if strange(m, r) {
 			// The caller refuses it, and must hear it (S11).

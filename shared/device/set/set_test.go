@@ -184,3 +184,26 @@ func TestNew(t *testing.T) {
 		}
 	}
 }
+
+// TestAMemberThatDoesNotKnowIsNotOff: an answer that is none, without an error (S2).
+func TestAMemberThatDoesNotKnowIsNotOff(t *testing.T) {
+	rack := mem.NewRack(time.Now)
+	off := open(t, rack, "off")
+	if err := off.Off(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := set.New(set.Member{Name: "off", Driver: off}, set.Member{Name: "mute", Driver: silent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := d.State(t.Context()); err == nil || r.Power != device.Unknown {
+		t.Errorf("read %q, %v", r.Power, err)
+	}
+}
+
+// silent is a device that neither knows nor fails.
+type silent struct{}
+
+func (silent) State(context.Context) (device.Reading, error) { return device.Reading{}, nil }
+func (silent) Off(context.Context) error                     { return nil }
+func (silent) On(context.Context) error                      { return nil }

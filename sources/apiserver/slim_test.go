@@ -1,0 +1,49 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// TestSlimOnceIsSlimTwice: an informer may have an object made slim again that is, and
+// nothing may be lost by that.
+func TestSlimOnceIsSlimTwice(t *testing.T) {
+	at := metav1.NewTime(time.Unix(1e9, 0))
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: "e", ManagedFields: []metav1.ManagedFieldsEntry{{Time: &at}}},
+		Reason:     "OOMKilling", Message: "words", Source: corev1.EventSource{Component: "kubelet", Host: "a"}, LastTimestamp: at,
+	}
+	for name, c := range map[string]struct {
+		slim func(any) (any, error)
+		of   runtime.Object
+	}{
+		"enrolment": {slimEnrolment, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a", Labels: map[string]string{kube.EnrolledLabel: "true"}, Annotations: map[string]string{goneSince: "x"}},
+			Data:       map[string]string{"node_uid": "u"},
+		}},
+		"node":           {slimNode, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}}}},
+		"policy":         {slimPolicy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Expected: &api.ExpectedNodes{Nodes: []string{"a"}}}}},
+		"node's problem": {slimReport, event.DeepCopy()},
+		"pod's problem":  {slimPodReport, event.DeepCopy()},
+		"target":         {slimTarget, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			once, err := c.slim(c.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			twice, err := c.slim(once.(runtime.Object).DeepCopyObject())
+			if d := cmp.Diff(once, twice); d != "" || err != nil {
+				t.Error(err, d)
+			}
+		})
+	}
+}
