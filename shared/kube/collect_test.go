@@ -21,6 +21,7 @@ func TestDeleteAsSeen(t *testing.T) {
 		path string
 	}{
 		"ConfigMap": {func(ctx context.Context, c *Client) error { return c.DeleteConfigMap(ctx, "n", "a", "u", "7") }, "/api/v1/namespaces/n/configmaps/a"},
+		"Node":      {func(ctx context.Context, c *Client) error { return c.DeleteNode(ctx, "a", "u", "7") }, "/api/v1/nodes/a"}, // S6
 		"NodeFence": {func(ctx context.Context, c *Client) error { return c.DeleteFence(ctx, "a", "u", "7") }, "/apis/nodefence.io/v1alpha1/nodefences/a"},
 	} {
 		for _, answer := range []struct {

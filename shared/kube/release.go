@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -75,16 +74,7 @@ func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, ver
 		c.Forget(ctx)
 		c.forget(nodesPath + "/" + node)
 	}()
-	how := deletion(uid, nil)
-	how.Preconditions.ResourceVersion = &version
-	err := c.rest.Delete().AbsPath(nodesPath + "/" + node).Body(how).Do(ctx).Error()
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case apierrors.IsConflict(err):
-		return fmt.Errorf("delete node %s: it is not as it was looked at: %w", node, ErrConflict)
-	}
-	return err
+	return c.deleteAsSeen(ctx, nodesPath+"/"+node, uid, version)
 }
 
 // deletion is of the object with this UID and of no other (S6).

@@ -55,12 +55,7 @@ requests: {trusted: [{source: /racks/west}, {source: /smart, count: 2}]}
 // may not (S18, S20, S29).
 func TestRequests(t *testing.T) {
 	w := newWorld(t, 6, trusting)
-	must(t, w.Apply(w.ctx, asker))
-	dir := ""
-	p := w.start(func(o *local.Options) { dir = o.DataDir })
-	server := httptest.NewServer(p.HTTP())
-	defer server.Close()
-	a := asking{world: w, url: server.URL, dir: dir}
+	a, p := w.asks()
 
 	a.refused("without a token, from a source that nobody trusts", "node-1", "/racks/east", "1", "", api.NotTrusted)
 	a.refused("with a token for another node", "node-1", "/me", "2", a.token("node-2", "2", 600), api.TokenRefused)
@@ -106,6 +101,17 @@ type asking struct {
 	*world
 	url string
 	dir string
+}
+
+// asks runs nodefence where asker may ask, and is who does.
+func (w *world) asks() (asking, *rig.InProcess) {
+	w.t.Helper()
+	must(w.t, w.Apply(w.ctx, asker))
+	dir := ""
+	p := w.start(func(o *local.Options) { dir = o.DataDir })
+	server := httptest.NewServer(p.HTTP())
+	w.t.Cleanup(server.Close)
+	return asking{world: w, url: server.URL, dir: dir}, p
 }
 
 // request is the event. A token "old" stands for none, an hour ago.

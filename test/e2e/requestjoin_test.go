@@ -2,13 +2,11 @@ package e2e
 
 import (
 	"bytes"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -23,12 +21,7 @@ unhealthy: {conditions: [{type: Ready, status: "Unknown", for: 1h}]}
 // to no second one (S7). Both are held to what any request is (S20).
 func TestRequestsJoin(t *testing.T) {
 	w := newWorld(t, 4, anHour)
-	must(t, w.Apply(w.ctx, asker))
-	dir := ""
-	p := w.start(func(o *local.Options) { dir = o.DataDir })
-	server := httptest.NewServer(p.HTTP())
-	defer server.Close()
-	a := asking{world: w, url: server.URL, dir: dir}
+	a, p := w.asks()
 
 	w.node("node-1", "crash")
 	must(t, w.Lab.Fault("node-1", "accept-and-ignore"))

@@ -1,0 +1,111 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// call claims the device for one call and asks for it (S7, S8).
+func (d *decision) call(c api.Call) Action {
+	limit, u := callLimit(d.spec.Policy), d.st.Power.EffectUntil
+	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit), Alone: u == nil || !d.now.Before(u.Time)}
+	if c != api.CallRead {
+		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
+	}
+	d.nextAt(d.takeover(d.st.Claim))
+	return Action(c)
+}
+
+// takeover is from when a claim no longer counts: its call can't be in flight
+// any more, and what it did has taken effect (S8).
+func (d *decision) takeover(c *api.Claim) time.Time {
+	if c.Call == api.CallRead {
+		return c.NotAfter.Time
+	}
+	return c.NotAfter.Add(d.effectDelay())
+}
+
+// callElsewhere: another invocation's device call may be in flight (S7).
+func (d *decision) callElsewhere() bool {
+	c := d.st.Claim
+	return c != nil && c.Holder != d.seen.Me && d.now.Before(d.takeover(c))
+}
+
+// lostCall takes over a claim whose holder never reported. It counts as a
+// failed try, so that a call that kills its process each time comes to an end.
+func (d *decision) lostCall() {
+	c := d.st.Claim
+	if c == nil || d.now.Before(d.takeover(c)) {
+		return
+	}
+	d.st.Claim = nil
+	if c.Isolation > 0 {
+		d.lostIsolationCall(c)
+		return
+	}
+	d.st.Power.LastRead = nil
+	switch c.Call {
+	case api.CallOff:
+		d.st.Power.OffAt = nil // a read of on from here means that it was never sent, or did nothing
+	case api.CallOn:
+		d.st.Power.OnAt = nil
+	}
+	d.st.Retries++
+	d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
+}
+
+// spoken: this invocation has made its one device call; the next one goes on (S7).
+func (d *decision) spoken() bool {
+	if d.seen.Call == nil {
+		return false
+	}
+	d.next(0)
+	return true
+}
+
+// early: the next call is not due yet.
+func (d *decision) early() bool {
+	nb := d.st.Power.NotBefore
+	if nb == nil || !d.now.Before(nb.Time) {
+		return false
+	}
+	d.awaken(nb.Time)
+	return true
+}
+
+// wait spaces the next call.
+func (d *decision) wait(after time.Duration) {
+	d.st.Power.NotBefore = d.at(after)
+	d.next(after)
+}
+
+func (d *decision) freshlyRead(power string) bool {
+	return d.reads(d.st.Power.LastRead, power)
+}
+
+// reads: this read says so, and an Off or On may follow it.
+func (d *decision) reads(r *api.Read, power string) bool {
+	return r != nil && r.Power == power && d.within(&r.At, readValidity(d.spec.Policy))
+}
+
+// readValidity: an Off or On follows a read no older (S9). The read itself may take
+// as long as a call, and the event that goes on with it may be lost once (S19): with
+// less, a slow device would be read for ever and never switched.
+func readValidity(p api.ResolvedPolicy) time.Duration { return callLimit(p) + Resync + Handover }
+
+// callLimit is the longest that one device call may take.
+func callLimit(p api.ResolvedPolicy) time.Duration {
+	if limit := p.Timeouts.DeviceCall.Duration; limit > 0 {
+		return limit
+	}
+	return 20 * time.Second
+}
+
+func (d *decision) bound() string {
+	b := d.binding()
+	if b == nil {
+		return "none"
+	}
+	return b.Identity
+}

@@ -1,0 +1,96 @@
+package fence
+
+import (
+	"cmp"
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// poweringOn brings back a machine that we cut, once nothing of ours can still
+// switch it off (S8). It never gives up: it tries more slowly.
+func (d *decision) poweringOn() Action {
+	if d.cameBack() {
+		d.another()
+		d.st.Power.Cut = nil
+		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
+	}
+	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
+		d.awaken(u.Time)
+		return None
+	}
+	if c := d.seen.Call; c != nil && c.Wrong {
+		return d.slowly(api.WrongMachine, "the device answers for another machine: not switched on")
+	}
+	if d.justRead() {
+		return d.judgeOn()
+	}
+	if d.spoken() || d.early() {
+		return None
+	}
+	if d.freshlyRead("Off") && d.st.Power.OnAt == nil {
+		d.st.Power.OnAt = d.at(0)
+		d.st.Power.OnCalls++
+		d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", d.st.Power.OnCalls))
+		return d.call(api.CallOn)
+	}
+	return d.call(api.CallRead)
+}
+
+func (d *decision) judgeOn() Action {
+	switch d.st.Power.LastRead.Power {
+	case "On":
+		d.st.Retries = 0
+		if d.undoNextLevel() {
+			return None
+		}
+		d.another()
+		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
+	case "Off":
+		if d.st.Power.OnAt == nil {
+			d.next(0)
+			return None
+		}
+		if d.since(d.st.Power.OnAt) < d.powerOff() {
+			d.wait(Poll)
+			return None
+		}
+		d.st.Power.OnAt = nil
+		return d.slowly(api.OnNotSeen, "power-on was sent, and the machine still reads off")
+	}
+	return d.slowly(api.DeviceFailed, d.st.Power.LastError)
+}
+
+// cameBack: the node runs again after our cut, whatever its device says.
+func (d *decision) cameBack() bool {
+	return d.healthy() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
+}
+
+// another: the machine is on, and where our On was not the last word, by another hand.
+// What of our Offs may still take effect is ours all the same (S8); an off after that
+// is not (S12).
+func (d *decision) another() {
+	p := &d.st.Power
+	p.CutByUs = false
+	switch {
+	case p.OnAt != nil:
+	case d.mayBeLate():
+		p.OffAt = cmp.Or(p.OffAt, p.CutAt)
+	default:
+		p.OffAt = nil
+	}
+}
+
+// noLateOff: the node is healthy, and nothing of ours can switch its machine off any
+// more: whatever does from here is another hand (S12).
+func (d *decision) noLateOff() {
+	if !d.mayBeLate() {
+		d.st.Power.OffAt = nil
+	}
+}
+
+// mayBeLate: what was sent to the device last may still take effect (S8).
+func (d *decision) mayBeLate() bool {
+	u := d.st.Power.EffectUntil
+	return u != nil && d.now.Before(u.Time)
+}
