@@ -50,7 +50,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	must(t, w.Lab.Fault("node-3", "none"))
 	w.cable("node-4", machines["node-4"])
 	w.cable("node-5", machines["node-5"])
-	w.csiAddons()
+	w.csiAddons().start(w) // the pod may be on node-0
 	for i := range 6 {
 		w.target(node(i), "True", api.DeviceAnswers, "")
 	}
