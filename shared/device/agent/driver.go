@@ -166,5 +166,5 @@ func (d *driver) limit(ctx context.Context) int {
 }
 
 func (d *driver) errorf(kind error, action, why string) error {
-	return fmt.Errorf("%w: %s, %s of %s: %s", kind, d.agent, action, d.address, line(d.scrub(why)))
+	return fmt.Errorf("%w: %s, %s of %s: %s", kind, d.agent, action, d.address, device.Line(d.scrub(why), most))
 }

@@ -100,24 +100,13 @@ func words(o outcome) string {
 // most is how much of what an agent says is kept.
 const most = 240
 
-// line is a message in one line.
-func line(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
-
 // scrub takes out the secrets, as they are and as programs write them (S29).
 func (d *driver) scrub(s string) string {
 	for name, v := range d.params {
 		if !secret(name) {
 			continue
 		}
-		for _, w := range spellings(v, d.params["username"]) {
-			s = strings.ReplaceAll(s, w, "(redacted)")
-		}
+		s = device.Redacted(s, spellings(v, d.params["username"])...)
 	}
 	return s
 }

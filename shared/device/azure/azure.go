@@ -194,11 +194,7 @@ func (c *conversation) command(ctx context.Context, verb, query string) error {
 		if op.Status != "Failed" && op.Status != "Canceled" {
 			return op.Status == "Succeeded", nil
 		}
-		kind := kinds[op.Error.Code]
-		if kind == nil {
-			kind = device.ErrConflict
-		}
-		return true, c.Errorf(kind, "%s: %s: %s: %s", verb, op.Status, op.Error.Code, op.Error.Message)
+		return true, c.Failed(op.Error.Code, "%s: %s: %s: %s", verb, op.Status, op.Error.Code, op.Error.Message)
 	})
 }
 
@@ -215,20 +211,11 @@ var kinds = map[string]error{
 
 // said reads Azure's answers, and those of who gives out tokens.
 func said(body []byte) (code, text string) {
-	var a struct {
-		Error       json.RawMessage `json:"error"`
-		Description string          `json:"error_description"`
-	}
-	if json.Unmarshal(body, &a) != nil {
-		return "", ""
-	}
-	var word string
-	if json.Unmarshal(a.Error, &word) == nil {
-		return word, a.Description
-	}
-	var e struct{ Code, Message string }
-	if json.Unmarshal(a.Error, &e) != nil {
-		return "", ""
-	}
-	return e.Code, e.Message
+	return rest.Refused(body, func(object json.RawMessage) (code, text string) {
+		var e struct{ Code, Message string }
+		if json.Unmarshal(object, &e) != nil {
+			return "", ""
+		}
+		return e.Code, e.Message
+	})
 }

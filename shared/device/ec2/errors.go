@@ -141,21 +141,10 @@ const longest = 240
 // nothing to a reader.
 func line(s string) string {
 	s, _, _ = strings.Cut(s, "Encoded authorization failure message")
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
-	}
-	return s
+	return device.Line(s, longest)
 }
 
 // scrub takes out whatever the answer had of the credentials (S29).
 func (c *connection) scrub(s string) string {
-	for _, secret := range []string{
-		c.accessKey, c.secretKey, c.who.last.AccessKeyID, c.who.last.SecretAccessKey, c.who.last.SessionToken,
-	} {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "(redacted)")
-		}
-	}
-	return s
+	return device.Redacted(s, c.accessKey, c.secretKey, c.who.last.AccessKeyID, c.who.last.SecretAccessKey, c.who.last.SessionToken)
 }

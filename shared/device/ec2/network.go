@@ -38,11 +38,7 @@ type wiring struct {
 
 // State reads the groups of all interfaces. Some isolated and some not is neither.
 func (n *network) State(ctx context.Context) (device.Reading, error) {
-	c, err := n.connect(ctx)
-	if err != nil {
-		return device.Reading{}, err
-	}
-	w, err := n.wiring(ctx, c)
+	_, w, err := n.look(ctx)
 	if err != nil {
 		return device.Reading{}, err
 	}
@@ -69,11 +65,7 @@ func (n *network) isolated(groups []string) bool { return slices.Equal(groups, [
 // Off saves the groups of the interfaces that are not isolated, and only then
 // takes them away.
 func (n *network) Off(ctx context.Context) error {
-	c, err := n.connect(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := n.wiring(ctx, c)
+	c, w, err := n.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,11 +100,7 @@ func (n *network) Off(ctx context.Context) error {
 // On gives back what was saved. An interface that somebody else isolated has
 // nothing saved, and stays as it is.
 func (n *network) On(ctx context.Context) error {
-	c, err := n.connect(ctx)
-	if err != nil {
-		return err
-	}
-	w, err := n.wiring(ctx, c)
+	c, w, err := n.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,6 +152,16 @@ func readable(groups []string) bool {
 }
 
 var groupID = regexp.MustCompile(`^sg-([0-9a-f]{8}|[0-9a-f]{17})$`)
+
+// look begins a conversation with how the interfaces stand.
+func (n *network) look(ctx context.Context) (*connection, wiring, error) {
+	c, err := n.connect(ctx)
+	if err != nil {
+		return nil, wiring{}, err
+	}
+	w, err := n.wiring(ctx, c)
+	return c, w, err
+}
 
 // wiring reads it in one request. An instance without interfaces can't be isolated,
 // and one that is not told of must not read as if none were left.

@@ -161,11 +161,7 @@ func (c *conversation) command(ctx context.Context, verb string, query url.Value
 		started = true
 		if len(op.Error.Errors) > 0 {
 			e := op.Error.Errors[0]
-			kind := kinds[e.Code]
-			if kind == nil {
-				kind = device.ErrConflict
-			}
-			return true, c.Errorf(kind, "%s: %s: %s", verb, e.Code, e.Message)
+			return true, c.Failed(e.Code, "%s: %s: %s", verb, e.Code, e.Message)
 		}
 		return op.Status == "DONE", nil
 	})
@@ -186,27 +182,18 @@ var kinds = map[string]error{
 
 // said reads Google's answers, and those of who gives out tokens.
 func said(body []byte) (code, text string) {
-	var a struct {
-		Error       json.RawMessage `json:"error"`
-		Description string          `json:"error_description"`
-	}
-	if json.Unmarshal(body, &a) != nil {
-		return "", ""
-	}
-	var word string
-	if json.Unmarshal(a.Error, &word) == nil {
-		return word, a.Description
-	}
-	var e struct {
-		Message string
-		Status  string
-		Errors  []struct{ Reason string }
-	}
-	if json.Unmarshal(a.Error, &e) != nil {
-		return "", ""
-	}
-	if len(e.Errors) > 0 {
-		return e.Errors[0].Reason, e.Message
-	}
-	return e.Status, e.Message
+	return rest.Refused(body, func(object json.RawMessage) (code, text string) {
+		var e struct {
+			Message string
+			Status  string
+			Errors  []struct{ Reason string }
+		}
+		if json.Unmarshal(object, &e) != nil {
+			return "", ""
+		}
+		if len(e.Errors) > 0 {
+			return e.Errors[0].Reason, e.Message
+		}
+		return e.Status, e.Message
+	})
 }

@@ -83,7 +83,7 @@ func (b *bmc) control(ctx context.Context, word chassis.ChassisControl, goal dev
 // talk opens a session, does one thing in it, and leaves nothing behind: no
 // socket, no goroutine (S10).
 func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client) error) error {
-	short, cancel := shorter(ctx)
+	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
 	// The library puts host and port together with nothing but a colon.
 	host := b.host
@@ -104,25 +104,11 @@ func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client)
 	return do(short, c)
 }
 
-// shorter keeps back time to hang up, so that the call ends within the caller's.
-func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	left := time.Until(end)
-	return context.WithDeadline(ctx, end.Add(-min(goodbye, left/4)))
-}
-
 // hangUp takes no longer than the caller has, but does not end with a cancelled
 // call: the BMC has few sessions.
 func hangUp(ctx context.Context, c *client.Client) {
 	c.WithRetry(0)
-	until := time.Now().Add(goodbye)
-	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until = end
-	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	ctx, cancel := device.Goodbye(ctx, goodbye)
 	defer cancel()
 	_ = c.Close(ctx) // the BMC ends an abandoned session by itself
 }

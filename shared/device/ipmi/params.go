@@ -1,7 +1,6 @@
 package ipmi
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -46,13 +45,11 @@ func address(p map[string]string) (string, error) {
 
 func open(p map[string]string) (device.Driver, error) {
 	b, err := parse(p)
+	if err == nil {
+		err = device.Given(p, "username", "password")
+	}
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range []string{"username", "password"} {
-		if p[name] == "" {
-			return nil, errors.New(name + " is missing")
-		}
 	}
 	return b, nil
 }

@@ -193,20 +193,14 @@ func (d *driver) mute(action string, e End) error {
 const most = 240
 
 func (d *driver) errorf(kind error, action, why string) error {
-	why = strings.Join(strings.Fields(strings.ToValidUTF8(d.scrub(why), "?")), " ")
-	if r := []rune(why); len(r) > most {
-		why = string(r[:most]) + "…"
-	}
-	return fmt.Errorf("%w: %s in a Job, %s of %s: %s", kind, d.call.Agent, action, d.at, why)
+	return fmt.Errorf("%w: %s in a Job, %s of %s: %s", kind, d.call.Agent, action, d.at, device.Line(d.scrub(why), most))
 }
 
 // scrub takes out the secrets, should anybody on the way ever tell one (S29).
 // What the agent says is scrubbed in its pod already.
 func (d *driver) scrub(s string) string {
 	for _, name := range d.secrets {
-		if v := d.call.Params[name]; v != "" {
-			s = strings.ReplaceAll(s, v, "(redacted)")
-		}
+		s = device.Redacted(s, d.call.Params[name])
 	}
 	return s
 }

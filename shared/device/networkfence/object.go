@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
 )
@@ -145,7 +144,7 @@ func (f *fence) remove(ctx context.Context, o *object) error {
 }
 
 func (f *fence) errorf(word error, why string) error {
-	return fmt.Errorf("%w: NetworkFence %s: %s", word, f.spec.object(), line(why))
+	return fmt.Errorf("%w: NetworkFence %s: %s", word, f.spec.object(), device.Line(why, longest))
 }
 
 // explain says what was done; the word is in the error already.
@@ -161,12 +160,3 @@ func (f *fence) explain(verb string, err error) error {
 
 // longest is how much of a foreign message is kept.
 const longest = 240
-
-// line is a message in one line.
-func line(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
-	}
-	return s
-}

@@ -3,15 +3,14 @@ package redfish
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
@@ -71,25 +70,14 @@ func (c *conversation) refused(what, method string, a answer) error {
 	}
 	parts := []string{fmt.Sprintf("status %d", a.status)}
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
-		parts = append(parts, busy(a.header.Get("Retry-After")))
+		parts = append(parts, rest.Busy(a.header.Get("Retry-After")))
 	}
 	for _, p := range []string{id, text} {
 		if p != "" {
 			parts = append(parts, p)
 		}
 	}
-	return &refusal{kind, a.status, c.m.at() + ": " + line(c.scrub(what+": "+strings.Join(parts, ": ")))}
-}
-
-// busy is what a BMC asks for that has too much to do.
-func busy(after string) string {
-	switch n, err := strconv.ParseUint(after, 10, 31); {
-	case after == "":
-		return "busy"
-	case err == nil:
-		return fmt.Sprintf("busy, asks to wait %d s", n)
-	}
-	return "busy, asks to wait until " + after
+	return &refusal{kind, a.status, c.m.at() + ": " + rest.Line(c.scrub(what+": "+strings.Join(parts, ": ")))}
 }
 
 // message is one of Redfish's.
@@ -119,36 +107,10 @@ func said(body []byte) (id, text string) {
 // lost is a request without an answer. Whether a command took effect is for the
 // next read to tell.
 func (c *conversation) lost(what string, err error) error {
-	var about *url.Error
-	if errors.As(err, &about) {
-		err = about.Err
-	}
-	why, ok := trust.Why(err)
-	if !ok {
-		why = err.Error()
-	}
-	return c.errorf(device.ErrUnreachable, "%s: %s", what, why)
-}
-
-// longestLine is how much of a foreign message is kept.
-const longestLine = 300
-
-func line(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > longestLine {
-		s = string(r[:longestLine]) + "…"
-	}
-	return s
+	return c.errorf(device.ErrUnreachable, "%s: %s", what, trust.Lost(err))
 }
 
 // scrub takes out whatever an answer had of the credentials (S29).
 func (c *conversation) scrub(s string) string {
-	for _, secret := range []string{
-		c.m.password, c.token, base64.StdEncoding.EncodeToString([]byte(c.m.user + ":" + c.m.password)),
-	} {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "(redacted)")
-		}
-	}
-	return s
+	return device.Redacted(s, c.m.password, c.token, base64.StdEncoding.EncodeToString([]byte(c.m.user+":"+c.m.password)))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
 // State reads the power and the UUID of the system.
@@ -32,7 +33,7 @@ func (c *conversation) state(ctx context.Context) (device.Reading, error) {
 	if err != nil {
 		return device.Reading{}, err
 	}
-	return device.Reading{Power: p, Identity: line(s.UUID)}, nil
+	return device.Reading{Power: p, Identity: rest.Line(s.UUID)}, nil
 }
 
 // Off cuts the power at once.
@@ -137,5 +138,5 @@ func (c *conversation) target(s *system, word string) (string, error) {
 
 // errorf is an error of one kind about this BMC.
 func (c *conversation) errorf(kind error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", kind, c.m.at(), line(c.scrub(fmt.Sprintf(format, args...))))
+	return fmt.Errorf("%w: %s: %s", kind, c.m.at(), rest.Line(c.scrub(fmt.Sprintf(format, args...))))
 }

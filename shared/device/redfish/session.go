@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
 )
@@ -42,28 +41,13 @@ func place(location string) string {
 	return u.EscapedPath()
 }
 
-// shorter keeps back time to end the session, so that the call ends within the
-// caller's.
-func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	left := time.Until(end)
-	return context.WithDeadline(ctx, end.Add(-min(goodbye, left/4)))
-}
-
 // logOut takes no longer than the caller has, but does not end with a cancelled
 // call: a BMC has few sessions, and one that is left may take half an hour.
 func (c *conversation) logOut(ctx context.Context) {
 	if c.session == "" {
 		return
 	}
-	until := time.Now().Add(goodbye)
-	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until = end
-	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	ctx, cancel := device.Goodbye(ctx, goodbye)
 	defer cancel()
 	_, _ = c.do(ctx, "end the session", http.MethodDelete, c.session, nil) // the BMC ends an abandoned one by itself
 }

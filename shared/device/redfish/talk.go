@@ -48,7 +48,7 @@ func (m *machine) talk(ctx context.Context, do func(context.Context, *conversati
 	if !m.sessions {
 		return do(ctx, c)
 	}
-	short, cancel := shorter(ctx)
+	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
 	if err := c.logIn(short); err != nil {
 		return err

@@ -176,7 +176,7 @@ func (t *Talk) refused(what string, resp *http.Response, body []byte) error {
 	}
 	parts := []string{what, fmt.Sprintf("status %d", resp.StatusCode)}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
-		parts = append(parts, busy(resp.Header.Get("Retry-After")))
+		parts = append(parts, Busy(resp.Header.Get("Retry-After")))
 	}
 	for _, p := range []string{code, text} {
 		if p != "" {
@@ -186,8 +186,8 @@ func (t *Talk) refused(what string, resp *http.Response, body []byte) error {
 	return t.Errorf(kind, "%s", strings.Join(parts, ": "))
 }
 
-// busy is what an API asks for that has too much to do.
-func busy(after string) string {
+// Busy is what an API asks for that has too much to do, by its Retry-After.
+func Busy(after string) string {
 	switch n, err := strconv.ParseUint(after, 10, 31); {
 	case after == "":
 		return "busy"
@@ -200,26 +200,22 @@ func busy(after string) string {
 // lost is a request without an answer. Whether a command took effect is for the
 // next read to tell.
 func (t *Talk) lost(what string, err error) error {
-	var about *url.Error
-	if errors.As(err, &about) {
-		err = about.Err
-	}
-	why, ok := trust.Why(err)
-	if !ok {
-		why = err.Error()
-	}
-	return t.Errorf(device.ErrUnreachable, "%s: %s", what, why)
+	return t.Errorf(device.ErrUnreachable, "%s: %s", what, trust.Lost(err))
 }
 
 // Errorf is an error of one kind about this machine, in one line.
 func (t *Talk) Errorf(kind error, format string, args ...any) error {
-	s := fmt.Sprintf(format, args...)
-	for _, secret := range t.secrets {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "(redacted)")
-		}
+	return fmt.Errorf("%w: %s: %s", kind, t.About, Line(device.Redacted(fmt.Sprintf(format, args...), t.secrets...)))
+}
+
+// Failed is a command that was taken and failed later, by the API's own code; one
+// without a word is the API's no to this machine as it is now.
+func (t *Talk) Failed(code, format string, args ...any) error {
+	kind := t.Kinds[code]
+	if kind == nil {
+		kind = device.ErrConflict
 	}
-	return fmt.Errorf("%w: %s: %s", kind, t.About, Line(s))
+	return t.Errorf(kind, format, args...)
 }
 
 // As is an error of this package as one of another kind.
@@ -236,11 +232,7 @@ const longestLine = 300
 
 // Line is one line of a foreign text.
 func Line(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > longestLine {
-		s = string(r[:longestLine]) + "…"
-	}
-	return s
+	return device.Line(s, longestLine)
 }
 
 // Endpoint is the URL of an API, without a slash at its end; the usual one if
@@ -283,6 +275,23 @@ func (t *Talk) Bearer(ctx context.Context, r Request) error {
 	t.Hide(got.Token)
 	t.Header.Set("Authorization", "Bearer "+got.Token)
 	return nil
+}
+
+// Refused reads an answer whose member error is a word of who gives out tokens (RFC
+// 6749), or else an object of the API's own.
+func Refused(body []byte, own func(object json.RawMessage) (code, text string)) (code, text string) {
+	var a struct {
+		Error       json.RawMessage `json:"error"`
+		Description string          `json:"error_description"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return "", ""
+	}
+	var word string
+	if json.Unmarshal(a.Error, &word) == nil {
+		return word, a.Description
+	}
+	return own(a.Error)
 }
 
 // Told is how a command ended. A machine that can't be told may be so already: it

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -102,9 +103,21 @@ func Transport(cfg *tls.Config) *http.Transport {
 	return t
 }
 
-// Why says in words what is wrong with a certificate, if that is what an error
+// Lost says in words why a request has no answer.
+func Lost(err error) string {
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err
+	}
+	if words, ok := why(err); ok {
+		return words
+	}
+	return err.Error()
+}
+
+// why says in words what is wrong with a certificate, if that is what an error
 // is about.
-func Why(err error) (string, bool) {
+func why(err error) (string, bool) {
 	var (
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
@@ -52,17 +51,13 @@ func (c *conversation) explain(what string, err error) error {
 		return nil
 	}
 	var (
-		no    *fault
-		about *url.Error
-		code  *status
+		no   *fault
+		code *status
 	)
 	if errors.As(err, &no) {
 		return c.faulty(what, no)
 	}
-	if errors.As(err, &about) {
-		err = about.Err
-	}
-	kind, why := device.ErrUnreachable, err.Error()
+	kind := device.ErrUnreachable
 	switch {
 	case errors.As(err, &code):
 		kind = statuses[code.code]
@@ -74,12 +69,8 @@ func (c *conversation) explain(what string, err error) error {
 		}
 	case errors.Is(err, errNotSOAP):
 		kind = device.ErrUnsupported
-	default:
-		if words, ok := trust.Why(err); ok {
-			why = words
-		}
 	}
-	return c.errorf(kind, "%s: %s", what, why)
+	return c.errorf(kind, "%s: %s", what, trust.Lost(err))
 }
 
 // faulty is a no in vSphere's own words.
@@ -104,26 +95,10 @@ func (c *conversation) faulty(what string, f *fault) error {
 
 // errorf is an error of one kind about this vCenter.
 func (c *conversation) errorf(kind error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", kind, c.m.at(), line(c.scrub(fmt.Sprintf(format, args...))))
-}
-
-// longestLine is how much of a foreign message is kept.
-const longestLine = 300
-
-func line(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > longestLine {
-		s = string(r[:longestLine]) + "…"
-	}
-	return s
+	return fmt.Errorf("%w: %s: %s", kind, c.m.at(), rest.Line(c.scrub(fmt.Sprintf(format, args...))))
 }
 
 // scrub takes out whatever an answer had of the credentials (S29).
 func (c *conversation) scrub(s string) string {
-	for _, secret := range append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password)) {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "(redacted)")
-		}
-	}
-	return s
+	return device.Redacted(s, append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password))...)
 }

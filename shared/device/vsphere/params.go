@@ -2,7 +2,6 @@ package vsphere
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -61,13 +60,11 @@ func address(p map[string]string) (string, error) {
 
 func open(p map[string]string) (device.Driver, error) {
 	m, err := parse(p)
+	if err == nil {
+		err = device.Given(p, "username", "password")
+	}
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range []string{"username", "password"} {
-		if p[name] == "" {
-			return nil, errors.New(name + " is missing")
-		}
 	}
 	return m, nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/rest"
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
@@ -40,7 +40,7 @@ func (m *machine) talk(ctx context.Context, do func(context.Context, *conversati
 	if err := ctx.Err(); err != nil {
 		return c.errorf(device.ErrUnreachable, "%v", err)
 	}
-	short, cancel := shorter(ctx)
+	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
 	if err := c.logIn(short); err != nil {
 		return err
@@ -63,25 +63,10 @@ func (c *conversation) logIn(ctx context.Context) error {
 	return c.explain("log in", err)
 }
 
-// shorter keeps back time to end the session, so that the call ends within the
-// caller's.
-func shorter(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	left := time.Until(end)
-	return context.WithDeadline(ctx, end.Add(-min(goodbye, left/4)))
-}
-
 // logOut takes no longer than the caller has, but does not end with a cancelled
 // call: sessions are few, and one that is left stays for half an hour.
 func (c *conversation) logOut(ctx context.Context) {
-	until := time.Now().Add(goodbye)
-	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until = end
-	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	ctx, cancel := device.Goodbye(ctx, goodbye)
 	defer cancel()
 	_, _ = c.call(ctx, "Logout", c.sessions) // it ends an abandoned one by itself
 }
@@ -94,11 +79,8 @@ type status struct {
 
 func (e *status) Error() string {
 	s := fmt.Sprintf("status %d", e.code)
-	switch n, err := strconv.ParseUint(e.after, 10, 31); {
-	case e.after == "":
-		return s
-	case err == nil:
-		return fmt.Sprintf("%s: busy, asks to wait %d s", s, n)
+	if e.after != "" {
+		s += ": " + rest.Busy(e.after)
 	}
-	return s + ": busy, asks to wait until " + e.after
+	return s
 }

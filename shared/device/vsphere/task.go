@@ -34,13 +34,13 @@ func (c *conversation) wait(ctx context.Context, what string, task ref) error {
 		if !time.Now().Add(pause).Before(until) {
 			return nil
 		}
-		if err := rest(ctx); err != nil {
+		if err := sleep(ctx); err != nil {
 			return c.explain(what, err)
 		}
 	}
 }
 
-func rest(ctx context.Context) error {
+func sleep(ctx context.Context) error {
 	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
