@@ -9,6 +9,7 @@
 package functions
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -51,17 +52,19 @@ import (
 
 // Drivers are the devices that this build can talk to, by name. Those that act by
 // objects of the cluster can be bound and not opened: DriversIn opens them too.
-var Drivers = drivers(nil)
+var Drivers = drivers(nil, gce.Metadata)
 
 // DriversIn are Drivers in one cluster.
-func DriversIn(c *kube.Client) map[string]device.Kind { return drivers(c.ForDrivers()) }
+func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
+	return drivers(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
+}
 
-func drivers(in device.Cluster) map[string]device.Kind {
+func drivers(in device.Cluster, metadata string) map[string]device.Kind {
 	all := map[string]device.Kind{
 		"azure":        azure.Kind(),
 		"ec2":          ec2.Kind(),
 		"ec2-network":  ec2.NetworkKind(),
-		"gce":          gce.Kind(),
+		"gce":          gce.Kind(metadata),
 		"ipmi":         ipmi.Kind(),
 		"manual":       manual.Kind(),
 		"networkfence": networkfence.Kind(in),
@@ -127,6 +130,9 @@ type Settings struct {
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
 	// Self is the node that this process runs on, from the downward API (S13).
 	Self string `envconfig:"NODE_NAME"`
+	// GCEMetadata is a host, with its port, that stands in for Compute Engine's metadata
+	// server, by the name that Google's own tools have for it.
+	GCEMetadata string `envconfig:"GCE_METADATA_HOST"`
 	// Kubeconfig is a file; the pod's own account if empty.
 	Kubeconfig string `envconfig:"KUBECONFIG"`
 	// Port to listen on.
@@ -160,7 +166,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}
 	return Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
-		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client),
+		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client, s),
 	}, nil
 }
 

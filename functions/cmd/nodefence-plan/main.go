@@ -136,7 +136,7 @@ func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int,
 	if err != nil {
 		return failed, err
 	}
-	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client), Log: slog.New(slog.DiscardHandler)}
+	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client, o.Settings), Log: slog.New(slog.DiscardHandler)}
 	w, err := look(ctx, parts)
 	if err != nil {
 		return failed, err

@@ -48,6 +48,7 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
   NODE_NAME                    the node that this runs on, which it does not fence
+  GCE_METADATA_HOST            host that stands in for Compute Engine's metadata server (none)
   KUBECONFIG                   file that says how to reach the cluster (in a pod its own account)
 
 over HTTP:

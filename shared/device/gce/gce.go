@@ -20,7 +20,7 @@ type conversation struct {
 
 // talk does one thing and leaves nothing behind.
 func (i *instance) talk(ctx context.Context, do func(context.Context, *conversation) error) error {
-	t := &rest.Talk{About: "instance " + i.name + " in " + i.zone, Said: said, Kinds: kinds, Direct: metadata()}
+	t := &rest.Talk{About: "instance " + i.name + " in " + i.zone, Said: said, Kinds: kinds, Direct: i.metadata}
 	t.Open(&tls.Config{})
 	defer t.End()
 	if err := i.enter(ctx, t); err != nil {

@@ -160,9 +160,8 @@ func TestErrors(t *testing.T) {
 func TestMetadataServer(t *testing.T) {
 	s := serve(t)
 	const path = "GET /computeMetadata/v1/instance/service-accounts/default/token"
-	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(s.URL, "http://"))
 	s.Answer(path, resttest.Always(200, `{"access_token":"`+token+`","expires_in":1}`))
-	d := dial(t, s.URL, map[string]string{"key": ""})
+	d := dialAs(t, strings.TrimPrefix(s.URL, "http://"), s.URL, map[string]string{"key": ""})
 	if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
 		t.Error(r, err)
 	}

@@ -12,8 +12,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// Kind declares the driver.
-func Kind() device.Kind {
+// Metadata is the host where an instance of Google's learns who it is.
+const Metadata = "169.254.169.254"
+
+// Kind declares the driver, for a process that asks this host who it is: Metadata, or
+// with its port what stands in for that.
+func Kind(metadata string) device.Kind {
 	return device.Kind{
 		Name: "gce",
 		Params: []device.Param{
@@ -31,7 +35,7 @@ func Kind() device.Kind {
 		Address:     address,
 		Identity:    "id",
 		Cloud:       cloud,
-		Open:        open,
+		Open:        func(p map[string]string) (device.Driver, error) { return open(p, metadata) },
 	}
 }
 
@@ -46,8 +50,9 @@ type instance struct {
 	// id is empty where the name alone is believed.
 	id               string
 	endpoint, tokens string
-	// key is nil for the metadata server's account.
-	key *accountKey
+	// key is nil for the account of the metadata server at that host.
+	key      *accountKey
+	metadata string
 }
 
 // address is gce:<project>/<zone>/<instance>. All that is no secret is checked
@@ -61,12 +66,15 @@ func address(p map[string]string) (string, error) {
 	return "gce:" + i.project + "/" + i.zone + "/" + i.name, nil
 }
 
-func open(p map[string]string) (device.Driver, error) {
+func open(p map[string]string, metadata string) (device.Driver, error) {
 	i, err := parse(p)
-	if err != nil || p["key"] == "" {
+	if err != nil {
 		return i, err
 	}
-	i.key, err = parseKey(p["key"])
+	i.metadata = metadata
+	if p["key"] != "" {
+		i.key, err = parseKey(p["key"])
+	}
 	return i, err
 }
 

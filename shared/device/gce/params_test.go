@@ -32,7 +32,7 @@ func TestAddress(t *testing.T) {
 			for k, v := range tc.more {
 				p[k] = v
 			}
-			got, err := gce.Kind().Address(p)
+			got, err := gce.Kind(gce.Metadata).Address(p)
 			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
 				t.Error(d)
 			}
@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 		`{"type":"service_account","client_email":"a","private_key":"hunter2"}`:                                                        "key: private_key is not PEM",
 		`{"type":"service_account","client_email":"a","private_key":"-----BEGIN PRIVATE KEY-----\naGk=\n-----END PRIVATE KEY-----\n"}`: "key: private_key is no RSA key",
 	} {
-		_, err := gce.Kind().Open(map[string]string{"project": "my-project", "zone": "europe-west1-b", "instance": "worker-7", "key": key})
+		_, err := gce.Kind(gce.Metadata).Open(map[string]string{"project": "my-project", "zone": "europe-west1-b", "instance": "worker-7", "key": key})
 		if message(err) != want || strings.Contains(message(err), "hunter2") {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -63,7 +63,7 @@ func TestCloud(t *testing.T) {
 		"aws:///eu-west-1a/i-0123456789abcdef0":      nil,
 		"":                                           nil,
 	} {
-		got, ok := gce.Kind().Cloud(providerID)
+		got, ok := gce.Kind(gce.Metadata).Cloud(providerID)
 		if d := cmp.Diff(fmt.Sprint(want, want != nil), fmt.Sprint(got, ok)); d != "" {
 			t.Error(providerID, d)
 		}

@@ -138,6 +138,12 @@ func fail(w http.ResponseWriter, status int, reason, text string) {
 
 func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
+	return dialAs(t, gce.Metadata, url, more)
+}
+
+// dialAs is of a process that asks this host who it is.
+func dialAs(t testing.TB, metadata, url string, more map[string]string) device.Driver {
+	t.Helper()
 	_, key := account()
 	p := map[string]string{
 		"project": "my-project", "zone": "europe-west1-b", "instance": name, "key": key,
@@ -146,7 +152,7 @@ func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	for k, v := range more {
 		p[k] = v
 	}
-	d, err := gce.Kind().Open(p)
+	d, err := gce.Kind(metadata).Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -76,21 +75,12 @@ func (k *accountKey) assertion(audience string, now time.Time) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(sig), nil
 }
 
-// metadata is where an instance learns who it is. The name is Google's own, for
-// tests and for what stands in for it, such as GKE's workload identity.
-func metadata() (host string) {
-	if host = os.Getenv("GCE_METADATA_HOST"); host == "" {
-		return "169.254.169.254"
-	}
-	return host
-}
-
 const tokenPath = "/computeMetadata/v1/instance/service-accounts/default/token"
 
 // enter gets a token for the requests that follow. What is no success is a no
 // to who asked, unless nobody answered.
 func (i *instance) enter(ctx context.Context, t *rest.Talk) error {
-	r := rest.Request{What: "get a token from the metadata server", Method: http.MethodGet, URL: "http://" + metadata() + tokenPath}
+	r := rest.Request{What: "get a token from the metadata server", Method: http.MethodGet, URL: "http://" + i.metadata + tokenPath}
 	if i.key != nil {
 		jwt, err := i.key.assertion(i.tokens, time.Now())
 		if err != nil {

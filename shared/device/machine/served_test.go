@@ -196,7 +196,7 @@ func (s *served) told() []string {
 }
 
 func clouds() []device.Kind {
-	return []device.Kind{azure.Kind(), ec2.Kind(), gce.Kind(), openstack.Kind()}
+	return []device.Kind{azure.Kind(), ec2.Kind(), gce.Kind(gce.Metadata), openstack.Kind()}
 }
 
 func dial(t testing.TB, s *served, more map[string]string) device.Driver {

@@ -33,8 +33,9 @@ It answers POST / with CloudEvents, /healthz, /readyz and /metrics. Its log is
 JSON on standard error, one line a decision. Ctrl-C ends it; what it was doing
 goes on where it stood when it is started again.
 
-What has no flag is set as for nodefence (nodefence --help): NODEFENCE_AGENTS_DIR,
-NODEFENCE_CLUSTER, NODEFENCE_JOBS_NAMESPACE, NODEFENCE_JOB_IMAGES, NODE_NAME.
+What has no flag is set as for nodefence (nodefence --help): GCE_METADATA_HOST,
+NODEFENCE_AGENTS_DIR, NODEFENCE_CLUSTER, NODEFENCE_JOBS_NAMESPACE,
+NODEFENCE_JOB_IMAGES, NODE_NAME.
 
 flags:
 `
