@@ -11,14 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
 
 // oursKind is our agent's, without its metadata being asked for.
 func oursKind(t *testing.T) (*metadata, device.Kind) {
@@ -98,12 +92,12 @@ func TestRefused(t *testing.T) {
 			maps.Copy(in, tc.change)
 			maps.DeleteFunc(in, func(_, v string) bool { return v == "" })
 			d, err := k.Open(in)
-			if message(err) != tc.want || (d == nil) != (tc.want != "") {
+			if devicetest.Words(err) != tc.want || (d == nil) != (tc.want != "") {
 				t.Errorf("open: %v\nwant  %s", err, tc.want)
 			}
 			// A configuration is refused when it is read, but for what it does not
 			// have itself.
-			if _, err := k.Address(in); message(err) != tc.want && name != "nobody to log in as" {
+			if _, err := k.Address(in); devicetest.Words(err) != tc.want && name != "nobody to log in as" {
 				t.Errorf("address: %v\nwant  %s", err, tc.want)
 			}
 		})
@@ -165,7 +159,7 @@ func TestAddress(t *testing.T) {
 				m.params = append(m.params, param{name: n, word: n, usual: usual, kind: map[bool]string{true: "boolean"}[n == "ssl"]})
 			}
 			got, err := m.address(tc.in)
-			if got != tc.want || message(err) != tc.err {
+			if got != tc.want || devicetest.Words(err) != tc.err {
 				t.Errorf("%q, %v\nwant %q, %s", got, err, tc.want, tc.err)
 			}
 		})
@@ -216,7 +210,7 @@ func TestKind(t *testing.T) {
 		"fence_virsh":   "agent fence_virsh is refused: it calls a machine off that is still shutting down, and one whose state it does not understand",
 	} {
 		k, err := Kind(name, dir)
-		if message(err) != want || err == nil && k.Name != "fence_good" {
+		if devicetest.Words(err) != want || err == nil && k.Name != "fence_good" {
 			t.Errorf("%s: %v\nwant %s", name, err, want)
 		}
 	}

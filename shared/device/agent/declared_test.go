@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
 // TestDeclared: the list says of each agent what its metadata says: its
@@ -26,7 +27,7 @@ func TestDeclared(t *testing.T) {
 		want, err := Kind(name, installed)
 		got, gotErr := Declared(strings.ReplaceAll(name, "_", "-"), "")
 		if err != nil && strings.Contains(err.Error(), " is refused: ") {
-			if message(gotErr) != err.Error() {
+			if devicetest.Words(gotErr) != err.Error() {
 				t.Errorf("%s: %v\nwant %v", name, gotErr, err)
 			}
 			continue

@@ -78,7 +78,7 @@ func TestState(t *testing.T) {
 			if tc.kind != nil {
 				want = tc.kind.Error() + ": " + tc.err
 			}
-			if d := cmp.Diff(want, message(err)); d != "" {
+			if d := cmp.Diff(want, devicetest.Words(err)); d != "" {
 				t.Error(d)
 			}
 		})

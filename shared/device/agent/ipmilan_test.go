@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // bmc is an IPMI simulator that nobody wrote who had a hand in the driver. Its
@@ -59,7 +60,7 @@ exit 0
 func newBMC(t testing.TB) *bmc {
 	t.Helper()
 	needs(t, "openipmi fence-agents ipmitool", "ipmi_sim", "fence_ipmilan", "ipmitool")
-	b := &bmc{t: t, dir: t.TempDir(), port: freeUDP(t)}
+	b := &bmc{t: t, dir: t.TempDir(), port: port.UDP(t)}
 	for name, text := range map[string]string{
 		"chassis": chassis, "emu": emu, "power": "1\n", "told": "",
 		"lan.conf": fmt.Sprintf(lan, b.port, filepath.Join(b.dir, "chassis")),

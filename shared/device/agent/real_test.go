@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // installed is where Debian has the agents.
@@ -41,15 +40,6 @@ func begin(t testing.TB, name string, args ...string) int {
 		_ = cmd.Wait() // it says that it was killed
 	})
 	return cmd.Process.Pid
-}
-
-func freeUDP(t testing.TB) int {
-	t.Helper()
-	number, err := port.FreeUDP()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
 }
 
 func open(t testing.TB, agent string, params map[string]string) device.Driver {

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // pdu is net-snmp's own server with the outlets of an APC rack PDU, which are
@@ -59,7 +61,7 @@ esac
 func newPDU(t testing.TB) *pdu {
 	t.Helper()
 	needs(t, "fence-agents snmp snmpd", "snmpd", "snmpget", "fence_apc_snmp")
-	p := &pdu{t: t, dir: t.TempDir(), port: freeUDP(t)}
+	p := &pdu{t: t, dir: t.TempDir(), port: port.UDP(t)}
 	for name, text := range map[string]string{
 		"outlets": outlets, "1": "1\n", "2": "2\n", "told": "",
 		"conf": fmt.Sprintf(pduConf, p.port, filepath.Join(p.dir, "outlets")),
@@ -115,7 +117,7 @@ func TestPDUWithoutTheOutlet(t *testing.T) {
 		"9":        off + "9: it says off, and its list does not show plug 9",
 		"outlet-2": off + "outlet-2: it says off, and the list has this as the name of 2; write plug=2",
 	} {
-		if r, err := p.open(plug, "hunter-2").State(t.Context()); r != (device.Reading{}) || message(err) != want {
+		if r, err := p.open(plug, "hunter-2").State(t.Context()); r != (device.Reading{}) || devicetest.Words(err) != want {
 			t.Errorf("plug %s: %+v, %v", plug, r, err)
 		}
 	}

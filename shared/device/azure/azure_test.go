@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -21,12 +22,11 @@ func harness() devicetest.Harness {
 		Against: "azure", Secrets: []string{token, secret}, Identity: vmID,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
-			s.SetFault(fault)
 			url := s.URL
 			if fault == devicetest.Unreachable {
-				url = resttest.Nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
-			return devicetest.Machine{Driver: dial(t, url, nil), On: s.Runs, Commands: s.Commands, SetFault: s.SetFault, Settle: s.Settle}
+			return s.Machine(dial(t, url, nil), fault)
 		},
 	}
 }
@@ -68,7 +68,7 @@ func TestStates(t *testing.T) {
 			if tc.err != "" {
 				want = device.Reading{}
 			}
-			if diff := cmp.Diff([]any{want, tc.err}, []any{r, message(err)}); diff != "" {
+			if diff := cmp.Diff([]any{want, tc.err}, []any{r, devicetest.Words(err)}); diff != "" {
 				t.Error(diff)
 			}
 			did := func(err error) string {
@@ -77,7 +77,7 @@ func TestStates(t *testing.T) {
 						return h
 					}
 				}
-				return message(err)
+				return devicetest.Words(err)
 			}
 			s.Heard()
 			got := [2]string{did(d.Off(t.Context()))}
@@ -94,7 +94,7 @@ func TestTheOneMachine(t *testing.T) {
 	s := serve(t)
 	want := "device does not know this machine" + at + "it has vmId " + vmID + ", configured is " + another + ": another one has its name"
 	d := dial(t, s.URL, map[string]string{"vm_id": another})
-	if diff := cmp.Diff([]string{want, want}, []string{message(d.Off(t.Context())), message(d.On(t.Context()))}); diff != "" {
+	if diff := cmp.Diff([]string{want, want}, []string{devicetest.Words(d.Off(t.Context())), devicetest.Words(d.On(t.Context()))}); diff != "" {
 		t.Error(diff)
 	}
 	// As the system on it reads it, with its first three fields turned around.
@@ -144,16 +144,10 @@ func TestErrors(t *testing.T) {
 			s.operation = s.URL + "/operations/1"
 			s.Answer(tc.request, resttest.Always(tc.status, tc.body))
 			err := dial(t, s.URL, nil).Off(t.Context())
-			if d := cmp.Diff(tc.kind.Error()+at+tc.text, message(err)); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff(tc.kind.Error()+at+tc.text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
-			n := 0
-			for _, h := range s.Heard() {
-				if strings.HasPrefix(h, off) {
-					n++
-				}
-			}
-			if n > 1 {
+			if n := s.Sent(off); n > 1 {
 				t.Errorf("powerOff was sent %d times", n)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device/azure"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
 func TestAddress(t *testing.T) {
@@ -34,7 +35,7 @@ func TestAddress(t *testing.T) {
 				p[k] = v
 			}
 			got, err := azure.Kind().Address(p)
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})
@@ -54,7 +55,7 @@ func TestOpen(t *testing.T) {
 				"subscriptionId": subscription, "resourceGroup": group, "vm": "worker-7",
 				"username": tc.user, "password": tc.password, "tenantId": tc.tenant,
 			})
-			if message(err) != tc.err {
+			if devicetest.Words(err) != tc.err {
 				t.Errorf("%v, want %q", err, tc.err)
 			}
 		})

@@ -3,6 +3,7 @@ package azure_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -155,19 +156,10 @@ func dial(t testing.TB, url string, more map[string]string) device.Driver {
 		"subscriptionId": subscription, "resourceGroup": group, "vm": name, "tenantId": "my-tenant",
 		"username": client, "password": secret, "endpoint": url, "authority": url,
 	}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	d, err := azure.Kind().Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 )
@@ -98,7 +99,7 @@ func TestOwnIdentity(t *testing.T) {
 			s := serve(t)
 			tc.set(t)
 			r, err := own(t, s.url).State(t.Context())
-			if d := cmp.Diff(tc.text, message(err)); d != "" || !errors.Is(err, tc.kind) || (err == nil) != (r.Power == device.On) {
+			if d := cmp.Diff(tc.text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) || (err == nil) != (r.Power == device.On) {
 				t.Error(r, d)
 			}
 		})

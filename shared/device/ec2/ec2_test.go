@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -30,7 +31,7 @@ func harness() devicetest.Harness {
 			s.setFault(t, fault)
 			url := s.url
 			if fault == devicetest.Unreachable {
-				url = nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
 			return devicetest.Machine{
 				Driver:   dial(t, url, nil),
@@ -78,7 +79,7 @@ func TestStates(t *testing.T) {
 				s.Hold(true)
 				s.Put(ec2test.Instance{ID: id, State: state})
 				err := do(dial(t, s.url, nil))
-				return s.sent(), message(err)
+				return s.sent(), devicetest.Words(err)
 			}
 			var r device.Reading
 			sent, err := in(func(d device.Driver) (err error) { r, err = d.State(t.Context()); return err })
@@ -135,7 +136,7 @@ func TestHibernated(t *testing.T) {
 			r, err := d.State(t.Context())
 			before := len(s.sent())
 			on := d.On(t.Context())
-			got := result{r.Power, message(err), message(on), s.sent()[before:]}
+			got := result{r.Power, devicetest.Words(err), devicetest.Words(on), s.sent()[before:]}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -191,7 +192,7 @@ func TestErrors(t *testing.T) {
 				if want.text != "" && code != "" {
 					text += "."
 				}
-				if d := cmp.Diff(text, message(err)); d != "" || !errors.Is(err, want.kind) {
+				if d := cmp.Diff(text, devicetest.Words(err)); d != "" || !errors.Is(err, want.kind) {
 					t.Error(name, d)
 				}
 				n := 0
@@ -226,7 +227,7 @@ func TestNotTheAPI(t *testing.T) {
 			"</instanceId></item></instancesSet>"), device.ErrUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			isolate(t)
+			ec2test.Nobody(t)
 			srv := httptest.NewServer(want.answer)
 			defer srv.Close()
 			r, err := dial(t, srv.URL, nil).State(t.Context())
@@ -275,11 +276,4 @@ func TestLog(t *testing.T) {
 	if at := s.Actions()[0].At; at.Before(before) || at.After(time.Now()) {
 		t.Error("the log has another time:", at)
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -95,7 +96,7 @@ func networkHarness() devicetest.Harness {
 			s.setNetFault(t, fault)
 			url := s.url
 			if fault == devicetest.Unreachable {
-				url = nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
 			return devicetest.Machine{
 				Driver:   dialNetwork(t, url),
@@ -163,7 +164,7 @@ func TestNetworkStates(t *testing.T) {
 				i := s.InstanceOf(id)
 				i.Tags = maps.Clone(tc.tags)
 				s.Put(i)
-				text = message(do(dialNetwork(t, s.url)))
+				text = devicetest.Words(do(dialNetwork(t, s.url)))
 				for _, a := range s.Actions() {
 					switch a.Name {
 					case "CreateTags":
@@ -240,7 +241,7 @@ func TestNetworkParams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := k.Address(map[string]string{"instance": id, "region": region, "group": tc.group})
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 )
 
@@ -39,10 +40,10 @@ func TestAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := map[string]string{"instance": tc.instance, "region": tc.region, "endpoint": tc.endpoint}
 			got, err := ec2.Kind().Address(p)
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
-			if d, oerr := ec2.Kind().Open(p); message(oerr) != tc.err || (d == nil) != (tc.err != "") {
+			if d, oerr := ec2.Kind().Open(p); devicetest.Words(oerr) != tc.err || (d == nil) != (tc.err != "") {
 				t.Errorf("open: %v, %v, want %q", d, oerr, tc.err)
 			}
 		})
@@ -58,7 +59,7 @@ func TestOpenKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ec2.Kind().Open(map[string]string{"instance": id, "region": region, "access_key": tc.access, "secret_key": tc.secret})
-			if message(err) != tc.err {
+			if devicetest.Words(err) != tc.err {
 				t.Errorf("%v, want %q", err, tc.err)
 			}
 		})

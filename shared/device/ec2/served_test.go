@@ -1,11 +1,9 @@
 package ec2_test
 
 import (
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -38,7 +35,7 @@ type served struct {
 // serve ends with t.
 func serve(t testing.TB) *served {
 	t.Helper()
-	isolate(t)
+	ec2test.Nobody(t)
 	s := &served{Cloud: ec2test.Cloud{Secrets: map[string]string{key: secret}}, ended: make(chan struct{})}
 	s.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: region + "a"})
 	s.Show = s.show
@@ -46,20 +43,6 @@ func serve(t testing.TB) *served {
 	t.Cleanup(func() { close(s.ended); srv.Close() })
 	s.url = srv.URL
 	return s
-}
-
-// isolate keeps the machine's own AWS identity, if it has one, out of the test.
-func isolate(t testing.TB) {
-	t.Helper()
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "")
-			os.Unsetenv(name)
-		}
-	}
-	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }
 
 func (s *served) setFault(t testing.TB, fault string) {
@@ -112,11 +95,7 @@ func (s *served) show(i ec2test.Instance) ec2test.Instance {
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.is(devicetest.Hang):
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
-		select {
-		case <-r.Context().Done():
-		case <-s.ended:
-		}
+		devicetest.Silence(r, s.ended)
 	case s.is(devicetest.WrongPassword):
 		other := ec2test.Cloud{Secrets: map[string]string{key: changed}}
 		other.ServeHTTP(w, r)
@@ -164,23 +143,10 @@ func (s *served) on() bool {
 func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{"instance": id, "region": region, "endpoint": url, "access_key": key, "secret_key": secret}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	d, err := ec2.Kind().Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// nobody is a URL at which nobody listens.
-func nobody(t testing.TB) string {
-	t.Helper()
-	c, err := port.NewClosed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return "http://" + c.Addr
 }

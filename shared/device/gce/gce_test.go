@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -21,12 +22,11 @@ func harness() devicetest.Harness {
 		Against: "gce", Secrets: []string{token, "PRIVATE KEY"}, Identity: id,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
-			s.SetFault(fault)
 			url := s.URL
 			if fault == devicetest.Unreachable {
-				url = resttest.Nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
-			return devicetest.Machine{Driver: dial(t, url, nil), On: s.Runs, Commands: s.Commands, SetFault: s.SetFault, Settle: s.Settle}
+			return s.Machine(dial(t, url, nil), fault)
 		},
 	}
 }
@@ -67,7 +67,7 @@ func TestStates(t *testing.T) {
 			if tc.err != "" {
 				want = device.Reading{}
 			}
-			if diff := cmp.Diff([]any{want, tc.err}, []any{r, message(err)}); diff != "" {
+			if diff := cmp.Diff([]any{want, tc.err}, []any{r, devicetest.Words(err)}); diff != "" {
 				t.Error(diff)
 			}
 			did := func(err error) string {
@@ -76,7 +76,7 @@ func TestStates(t *testing.T) {
 						return h
 					}
 				}
-				return message(err)
+				return devicetest.Words(err)
 			}
 			s.Heard()
 			got := [2]string{did(d.Off(t.Context()))}
@@ -93,7 +93,7 @@ func TestTheOneInstance(t *testing.T) {
 	s := serve(t)
 	d := dial(t, s.URL, map[string]string{"id": another})
 	want := "device does not know this machine" + at + "it has ID " + id + ", configured is " + another + ": another one has its name"
-	if diff := cmp.Diff([]string{want, want}, []string{message(d.Off(t.Context())), message(d.On(t.Context()))}); diff != "" {
+	if diff := cmp.Diff([]string{want, want}, []string{devicetest.Words(d.Off(t.Context())), devicetest.Words(d.On(t.Context()))}); diff != "" {
 		t.Error(diff)
 	}
 	if r, err := d.State(t.Context()); err != nil || r.Identity != id { // for the caller to refuse
@@ -140,16 +140,10 @@ func TestErrors(t *testing.T) {
 			s.SetFault(devicetest.AcceptAndIgnore)
 			s.Answer(tc.request, resttest.Always(tc.status, tc.body, tc.header...))
 			err := dial(t, s.URL, nil).Off(t.Context())
-			if d := cmp.Diff(tc.kind.Error()+at+tc.text, message(err)); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff(tc.kind.Error()+at+tc.text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
-			n := 0
-			for _, h := range s.Heard() {
-				if strings.HasPrefix(h, stop) {
-					n++
-				}
-			}
-			if n > 1 {
+			if n := s.Sent(stop); n > 1 {
 				t.Errorf("stop was sent %d times", n)
 			}
 		})
@@ -167,7 +161,7 @@ func TestMetadataServer(t *testing.T) {
 	}
 	s.Answer(path, resttest.Always(404, "not found"))
 	_, err := d.State(t.Context())
-	if want := "device denied access" + at + "get a token from the metadata server: status 404: there is no such API at this address"; message(err) != want {
+	if want := "device denied access" + at + "get a token from the metadata server: status 404: there is no such API at this address"; devicetest.Words(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/gce"
 )
 
@@ -33,7 +34,7 @@ func TestAddress(t *testing.T) {
 				p[k] = v
 			}
 			got, err := gce.Kind(gce.Metadata).Address(p)
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})
@@ -48,7 +49,7 @@ func TestKeys(t *testing.T) {
 		`{"type":"service_account","client_email":"a","private_key":"-----BEGIN PRIVATE KEY-----\naGk=\n-----END PRIVATE KEY-----\n"}`: "key: private_key is no RSA key",
 	} {
 		_, err := gce.Kind(gce.Metadata).Open(map[string]string{"project": "my-project", "zone": "europe-west1-b", "instance": "worker-7", "key": key})
-		if message(err) != want || strings.Contains(message(err), "hunter2") {
+		if devicetest.Words(err) != want || strings.Contains(devicetest.Words(err), "hunter2") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

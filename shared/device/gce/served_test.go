@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -149,19 +150,10 @@ func dialAs(t testing.TB, metadata, url string, more map[string]string) device.D
 		"project": "my-project", "zone": "europe-west1-b", "instance": name, "key": key,
 		"endpoint": url, "token_uri": url + "/token",
 	}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	d, err := gce.Kind(metadata).Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/host"
 )
 
@@ -36,7 +37,7 @@ func TestName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := host.Name("server", tc.in)
-			if d := cmp.Diff(tc.want, answer{text, message(err)}); d != "" {
+			if d := cmp.Diff(tc.want, answer{text, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})
@@ -55,15 +56,8 @@ func TestPort(t *testing.T) {
 		"65536": {0, `ipport "65536" is not a port`},
 		"https": {0, `ipport "https" is not a port`},
 	} {
-		if got, err := host.Port("ipport", in, 443); got != want.port || message(err) != want.err {
+		if got, err := host.Port("ipport", in, 443); got != want.port || devicetest.Words(err) != want.err {
 			t.Errorf("port %q: %d, %v", in, got, err)
 		}
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

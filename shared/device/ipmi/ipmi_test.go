@@ -2,7 +2,6 @@ package ipmi_test
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"testing"
@@ -26,12 +25,12 @@ func harness() devicetest.Harness {
 		Identity: guid,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t, fault)
-			port := s.LocalAddr().(*net.UDPAddr).Port
+			number := s.LocalAddr().(*net.UDPAddr).Port
 			if fault == devicetest.Unreachable {
-				port = nobody(t)
+				number = port.UDP(t)
 			}
 			return devicetest.Machine{
-				Driver:   dial(t, port, password, nil),
+				Driver:   dial(t, number, password, nil),
 				On:       s.on,
 				Commands: s.told,
 				SetFault: func(fault string) { s.setFault(t, fault) },
@@ -130,7 +129,7 @@ func TestAddress(t *testing.T) {
 		{ip: "10.0.0.7", port: "x\n", err: `ipport "x\n" is not a port`},
 	} {
 		got, err := ipmi.Kind().Address(map[string]string{"ip": tc.ip, "ipport": tc.port})
-		if got != tc.want || message(err) != tc.err {
+		if got != tc.want || devicetest.Words(err) != tc.err {
 			t.Errorf("address of %q and %q: %q, %v, want %q, %s", tc.ip, tc.port, got, err, tc.want, tc.err)
 		}
 	}
@@ -147,7 +146,7 @@ func TestAddressChecks(t *testing.T) {
 		{"username", "seventeen-bytes-1"}: "username is longer than the 16 bytes that IPMI has for it",
 	} {
 		_, err := ipmi.Kind().Address(map[string]string{"ip": "10.0.0.7", change[0]: change[1]})
-		if message(err) != want {
+		if devicetest.Words(err) != want {
 			t.Errorf("address with %q: %v, want %q", change, err, want)
 		}
 	}
@@ -168,20 +167,10 @@ func TestOpen(t *testing.T) {
 	} {
 		p := map[string]string{"ip": "10.0.0.7", "username": user, "password": password}
 		p[change[0]] = change[1]
-		if d, err := ipmi.Kind().Open(p); message(err) != want || (d == nil) != (want != "") {
+		if d, err := ipmi.Kind().Open(p); devicetest.Words(err) != want || (d == nil) != (want != "") {
 			t.Errorf("open with %q: %v, %v, want %q", change, d, err, want)
 		}
 	}
-}
-
-// nobody is a port of the loopback on which nobody listens.
-func nobody(t testing.TB) int {
-	t.Helper()
-	number, err := port.FreeUDP()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
 }
 
 func dial(t testing.TB, port int, password string, more map[string]string) device.Driver {
@@ -195,11 +184,4 @@ func dial(t testing.TB, port int, password string, more map[string]string) devic
 		t.Fatal(err)
 	}
 	return d
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return fmt.Sprint(err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // TestSimConformance is the same suite against a BMC that nobody wrote who had
@@ -89,7 +90,7 @@ esac
 // startSim gives it a port that was free just now, and ends it with t.
 func startSim(t testing.TB, path string) *sim {
 	t.Helper()
-	s := &sim{t: t, dir: t.TempDir(), port: nobody(t)}
+	s := &sim{t: t, dir: t.TempDir(), port: port.UDP(t)}
 	s.write("chassis", script)
 	s.write("lan.conf", fmt.Sprintf(lan, s.port, strings.ReplaceAll(guid, "-", ""), filepath.Join(s.dir, "chassis"), user, password))
 	s.write("emu", emu)
@@ -132,16 +133,16 @@ func (s *sim) await() {
 func (s *sim) setFault(fault string) {
 	s.t.Helper()
 	s.write("fault", fault+"\n")
-	word, port, sig := password, s.port, syscall.SIGCONT
+	word, at, sig := password, s.port, syscall.SIGCONT
 	switch fault {
 	case devicetest.Hang:
 		sig = syscall.SIGSTOP
 	case devicetest.WrongPassword:
 		word = changed
 	case devicetest.Unreachable:
-		port = nobody(s.t)
+		at = port.UDP(s.t)
 	}
-	s.Driver = dial(s.t, port, word, nil)
+	s.Driver = dial(s.t, at, word, nil)
 	if err := syscall.Kill(s.pid, sig); err != nil {
 		s.t.Fatal(err)
 	}

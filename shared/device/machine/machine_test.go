@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 	"github.com/nodefence/nodefence/shared/device/machine"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -29,7 +30,7 @@ func harness() devicetest.Harness {
 			s := serve(t)
 			s.setFault(t, fault)
 			if fault == devicetest.Unreachable {
-				s.url, s.ec2 = nobody(t), nobody(t)
+				s.url, s.ec2 = "http://"+port.Nobody(t), "http://"+port.Nobody(t)
 			}
 			return devicetest.Machine{
 				Driver:   dial(t, s, nil),

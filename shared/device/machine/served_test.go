@@ -1,12 +1,10 @@
 package machine_test
 
 import (
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -22,7 +20,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device/machine"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -55,7 +52,7 @@ type served struct {
 // serve ends with t.
 func serve(t testing.TB) *served {
 	t.Helper()
-	isolate(t)
+	ec2test.Nobody(t)
 	s := &served{
 		Server: clustertest.Server{Kinds: []string{list}, Token: token},
 		cloud:  ec2test.Cloud{Secrets: map[string]string{key: secret}}, ended: make(chan struct{}),
@@ -69,20 +66,6 @@ func serve(t testing.TB) *served {
 	t.Cleanup(func() { close(s.ended); api.Close(); cloud.Close() })
 	s.url, s.ec2 = api.URL, cloud.URL
 	return s
-}
-
-// isolate keeps the machine's own AWS identity, if it has one, out of the test.
-func isolate(t testing.TB) {
-	t.Helper()
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "")
-			os.Unsetenv(name)
-		}
-	}
-	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }
 
 func object(meta, providerID string) string {
@@ -160,11 +143,7 @@ func (s *served) faulty(api, strict http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.is(devicetest.Hang):
-			_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
-			select {
-			case <-r.Context().Done():
-			case <-s.ended:
-			}
+			devicetest.Silence(r, s.ended)
 		case s.is(devicetest.WrongPassword):
 			strict.ServeHTTP(w, r)
 		case s.is(devicetest.ResetConnection) && r.Method == http.MethodDelete:
@@ -215,19 +194,6 @@ func open(t testing.TB, url, endpoint string, more map[string]string) (device.Dr
 		t.Fatal(err)
 	}
 	p := map[string]string{"provider_id": provider, "endpoint": endpoint, "access_key": key, "secret_key": secret}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	return machine.Kind(c.ForDrivers(), clouds()...).Open(p)
-}
-
-// nobody is a URL at which nobody listens.
-func nobody(t testing.TB) string {
-	t.Helper()
-	c, err := port.NewClosed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return "http://" + c.Addr
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/clustertest"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -27,7 +28,7 @@ func harness() devicetest.Harness {
 			s.setFault(t, fault)
 			url := s.url
 			if fault == devicetest.Unreachable {
-				url = nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
 			return devicetest.Machine{
 				Driver:   dial(t, url),
@@ -92,7 +93,7 @@ func TestStates(t *testing.T) {
 				for _, w := range s.Writes() {
 					sent = append(sent, w.Method)
 				}
-				return message(err), sent
+				return devicetest.Words(err), sent
 			}
 			var got result
 			var r device.Reading
@@ -217,11 +218,4 @@ func TestNotServedAnyMore(t *testing.T) { // S2
 	if err := dial(t, s.url).Off(t.Context()); !errors.Is(err, device.ErrNotServed) {
 		t.Error(err)
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

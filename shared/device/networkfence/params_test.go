@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/networkfence"
 )
 
@@ -39,10 +40,10 @@ func TestAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := networkfence.Kind(nil)
 			got, err := k.Address(params(tc.more))
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
-			if _, err := k.Open(params(tc.more)); tc.err == "" && !errors.Is(err, device.ErrNoCluster) || tc.err != "" && message(err) != tc.err {
+			if _, err := k.Open(params(tc.more)); tc.err == "" && !errors.Is(err, device.ErrNoCluster) || tc.err != "" && devicetest.Words(err) != tc.err {
 				t.Error("open:", err)
 			}
 		})

@@ -1,7 +1,7 @@
 package networkfence_test
 
 import (
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,7 +15,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/networkfence"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -136,11 +135,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case s.is(devicetest.Hang):
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
-		select {
-		case <-r.Context().Done():
-		case <-s.ended:
-		}
+		devicetest.Silence(r, s.ended)
 	case s.is(devicetest.WrongPassword):
 		(&clustertest.Server{Kinds: s.Kinds, Token: "another"}).ServeHTTP(w, r)
 	case s.is(devicetest.ResetConnection) && r.Method != http.MethodGet:
@@ -170,9 +165,7 @@ func (s *served) told() []string {
 
 func params(more map[string]string) map[string]string {
 	p := map[string]string{"driver": "rbd.csi.example", "cluster_id": "rook", "cidrs": "10.0.0.7", "csi_secret_name": "csi", "csi_secret_namespace": "rook"}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	return p
 }
 
@@ -187,15 +180,4 @@ func dial(t testing.TB, url string) device.Driver {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// nobody is a URL at which nobody listens.
-func nobody(t testing.TB) string {
-	t.Helper()
-	c, err := port.NewClosed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return "http://" + c.Addr
 }

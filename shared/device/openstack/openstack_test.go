@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -22,12 +23,11 @@ func harness() devicetest.Harness {
 		Against: "openstack", Secrets: []string{token, password}, Identity: uuid,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
-			s.SetFault(fault)
 			url := s.URL
 			if fault == devicetest.Unreachable {
-				url = resttest.Nobody(t)
+				url = "http://" + port.Nobody(t)
 			}
-			return devicetest.Machine{Driver: dial(t, url, nil), On: s.Runs, Commands: s.Commands, SetFault: s.SetFault, Settle: s.Settle}
+			return s.Machine(dial(t, url, nil), fault)
 		},
 	}
 }
@@ -99,7 +99,7 @@ func TestStates(t *testing.T) {
 			if tc.err != "" {
 				want = device.Reading{}
 			}
-			if diff := cmp.Diff([]any{want, tc.err}, []any{r, message(err)}); diff != "" {
+			if diff := cmp.Diff([]any{want, tc.err}, []any{r, devicetest.Words(err)}); diff != "" {
 				t.Error(diff)
 			}
 			// What is to come of it: what is sent, the words of an error, or nothing.
@@ -110,7 +110,7 @@ func TestStates(t *testing.T) {
 				}
 				s.Heard()
 				err := do()
-				got := message(err)
+				got := devicetest.Words(err)
 				if slices.ContainsFunc(s.Heard(), func(h string) bool { return strings.HasPrefix(h, action) }) {
 					got = goal
 				}
@@ -150,16 +150,10 @@ func TestErrors(t *testing.T) {
 			s := serve(t)
 			s.Answer(tc.request, resttest.Always(tc.status, tc.body))
 			err := dial(t, s.URL, nil).Off(t.Context())
-			if d := cmp.Diff(tc.kind.Error()+at+tc.text, message(err)); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff(tc.kind.Error()+at+tc.text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
-			n := 0
-			for _, h := range s.Heard() {
-				if strings.HasPrefix(h, action) {
-					n++
-				}
-			}
-			if n > 1 {
+			if n := s.Sent(action); n > 1 {
 				t.Errorf("os-stop was sent %d times", n)
 			}
 		})
@@ -191,7 +185,7 @@ func TestCatalog(t *testing.T) {
 			s := serve(t)
 			s.catalog = tc.catalog(s.URL + "/compute/v2.1")
 			_, err := dial(t, s.URL, map[string]string{"region": tc.region}).State(t.Context())
-			if d := cmp.Diff(tc.err, message(err)); d != "" {
+			if d := cmp.Diff(tc.err, devicetest.Words(err)); d != "" {
 				t.Error(d)
 			}
 		})

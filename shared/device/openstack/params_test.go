@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/openstack"
 )
 
@@ -29,7 +30,7 @@ func TestAddress(t *testing.T) {
 				p[k] = v
 			}
 			got, err := openstack.Kind().Address(p)
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"testing"
 
@@ -163,19 +164,10 @@ func (s *served) login(w http.ResponseWriter, r *http.Request) {
 func dial(t testing.TB, url string, more map[string]string) device.Driver {
 	t.Helper()
 	p := map[string]string{"uuid": uuid, "auth_url": url + "/identity", "project_name": "cluster", "username": user, "password": password}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	d, err := openstack.Kind().Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 )
 
@@ -54,7 +55,7 @@ func TestTheOneSystem(t *testing.T) {
 			for _, r := range s.Resets() {
 				switched = append(switched, r.ID+" "+r.Type)
 			}
-			if d := cmp.Diff([]any{text, text, want}, []any{message(serr), message(oerr), switched}); d != "" || !errors.Is(oerr, tc.kind) {
+			if d := cmp.Diff([]any{text, text, want}, []any{devicetest.Words(serr), devicetest.Words(oerr), switched}); d != "" || !errors.Is(oerr, tc.kind) {
 				t.Error(d)
 			}
 		})
@@ -90,7 +91,7 @@ func TestLists(t *testing.T) {
 			if tc.kind != nil {
 				want, text = device.Reading{}, fmt.Sprintf("%v: %s:%s: %s", tc.kind, s.host, s.port, tc.text)
 			}
-			if d := cmp.Diff([]any{want, text}, []any{r, message(err)}); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff([]any{want, text}, []any{r, devicetest.Words(err)}); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
 		})

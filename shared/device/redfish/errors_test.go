@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 )
 
@@ -72,7 +73,7 @@ func TestErrors(t *testing.T) {
 				if r := []rune(text); len(r) > 300 {
 					text = string(r[:300]) + "…"
 				}
-				if d := cmp.Diff(tc.kind.Error()+": "+at+": "+text, message(err)); d != "" || !errors.Is(err, tc.kind) {
+				if d := cmp.Diff(tc.kind.Error()+": "+at+": "+text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 					t.Error(d)
 				}
 				if n := strings.Count(strings.Join(s.heard(), "\n"), post); n > 1 {
@@ -100,7 +101,7 @@ func TestAnswers(t *testing.T) {
 			s.Refuse("GET", uri, redfishtest.Refusal{Status: 200, Body: tc.body})
 			r, err := s.dial(t, nil).State(t.Context())
 			want := fmt.Sprintf("%v: %s:%s: %s", tc.kind, s.host, s.port, tc.text)
-			if d := cmp.Diff([]any{device.Reading{}, want}, []any{r, message(err)}); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff([]any{device.Reading{}, want}, []any{r, devicetest.Words(err)}); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
 		})

@@ -3,6 +3,7 @@ package redfish_test
 import (
 	"testing"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish"
 )
 
@@ -33,7 +34,7 @@ func TestAddress(t *testing.T) {
 		{ip: "10.0.0.7", uuid: "ffffffff-ffff-ffff-ffff-ffffffffffff", err: `uuid "ffffffff-ffff-ffff-ffff-ffffffffffff" is what firmware writes where none was set`},
 	} {
 		got, err := redfish.Kind().Address(map[string]string{"ip": tc.ip, "ipport": tc.port, "systems_uri": tc.uri, "uuid": tc.uuid})
-		if got != tc.want || message(err) != tc.err {
+		if got != tc.want || devicetest.Words(err) != tc.err {
 			t.Errorf("address of %+v: %q, %v", tc, got, err)
 		}
 	}
@@ -57,18 +58,18 @@ func TestChecks(t *testing.T) {
 	} {
 		p := map[string]string{"ip": "10.0.0.7", "systems_uri": uri, "username": user, "password": password}
 		p[change[0]] = change[1]
-		if d, err := redfish.Kind().Open(p); message(err) != want || (d == nil) != (want != "") {
+		if d, err := redfish.Kind().Open(p); devicetest.Words(err) != want || (d == nil) != (want != "") {
 			t.Errorf("open with %q: %v, want %q", change, err, want)
 		}
 		delete(p, "password")
-		if _, err := redfish.Kind().Address(p); message(err) != want {
+		if _, err := redfish.Kind().Address(p); devicetest.Words(err) != want {
 			t.Errorf("address with %q: %v, want %q", change, err, want)
 		}
 	}
 	for missing, want := range map[string]string{"username": "username is missing", "password": "password is missing"} {
 		p := map[string]string{"ip": "10.0.0.7", "systems_uri": uri, "username": user, "password": password}
 		delete(p, missing)
-		if _, err := redfish.Kind().Open(p); message(err) != want {
+		if _, err := redfish.Kind().Open(p); devicetest.Words(err) != want {
 			t.Errorf("open without %s: %v", missing, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 // choice is a way in which the driver finds its machine and is let in.
@@ -47,7 +49,7 @@ func harness(c choice) devicetest.Harness {
 			}
 			s.host, s.port = s.Serve(t, s.ca.Issue(t, nil, "127.0.0.1"))
 			if fault == devicetest.Unreachable {
-				s.port = nobody(t)
+				_, s.port, _ = net.SplitHostPort(port.Nobody(t))
 			}
 			s.setFault(fault)
 			return devicetest.Machine{
@@ -98,7 +100,7 @@ func TestStates(t *testing.T) {
 			if tc.err != "" {
 				want, text = device.Reading{}, fmt.Sprintf(tc.err, s.host+":"+s.port)
 			}
-			if diff := cmp.Diff([]any{want, text, []string{get}}, []any{r, message(err), s.heard()}); diff != "" {
+			if diff := cmp.Diff([]any{want, text, []string{get}}, []any{r, devicetest.Words(err), s.heard()}); diff != "" {
 				t.Error(diff)
 			}
 			if err := d.Off(t.Context()); err != nil {
@@ -154,7 +156,7 @@ func TestWhatIsNotOffered(t *testing.T) {
 			}
 			err := s.dial(t, nil).Off(t.Context())
 			want := "device does not support this: " + s.host + ":" + s.port + ": " + tc.text
-			if d := cmp.Diff([]any{want, []string{get}}, []any{message(err), s.heard()}); d != "" || !errors.Is(err, device.ErrUnsupported) {
+			if d := cmp.Diff([]any{want, []string{get}}, []any{devicetest.Words(err), s.heard()}); d != "" || !errors.Is(err, device.ErrUnsupported) {
 				t.Error(d)
 			}
 		})

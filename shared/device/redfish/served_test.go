@@ -1,7 +1,7 @@
 package redfish_test
 
 import (
-	"net"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +13,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -146,9 +145,7 @@ func (s *served) params(more map[string]string) map[string]string {
 	p := map[string]string{
 		"ip": s.host, "ipport": s.port, "systems_uri": uri, "username": user, "password": password, "ca": s.ca.PEM,
 	}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	return p
 }
 
@@ -159,26 +156,4 @@ func (s *served) dial(t testing.TB, more map[string]string) device.Driver {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// nobody is a port of the loopback on which nobody listens.
-func nobody(t testing.TB) string {
-	t.Helper()
-	c, err := port.NewClosed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	_, number, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

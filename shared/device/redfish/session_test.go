@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 )
 
@@ -75,7 +76,7 @@ func TestSessionsRefused(t *testing.T) {
 			s.Refuse("POST", sessions, tc.no)
 			_, err := s.dial(t, inSession).State(t.Context())
 			want := fmt.Sprintf("%v: %s:%s: open a session: %s", tc.kind, s.host, s.port, tc.text)
-			if d := cmp.Diff(want, message(err)); d != "" || !errors.Is(err, tc.kind) {
+			if d := cmp.Diff(want, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 				t.Error(d)
 			}
 		})
@@ -87,7 +88,7 @@ func TestSessionsRefused(t *testing.T) {
 		_, err := s.dial(t, inSession).State(t.Context())
 		want := "device unreachable: " + s.host + ":" + s.port + ": open a session: status 503: busy, asks to wait 60 s: Base.1.8.SessionLimitExceeded: " +
 			"The session establishment failed due to the number of simultaneous sessions exceeding the limit."
-		if d := cmp.Diff(want, message(err)); d != "" {
+		if d := cmp.Diff(want, devicetest.Words(err)); d != "" {
 			t.Error(d)
 		}
 	})

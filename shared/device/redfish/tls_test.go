@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
 )
 
@@ -47,8 +48,8 @@ func TestCertificates(t *testing.T) {
 				return
 			}
 			want := "device unreachable: " + s.host + ":" + s.port + ": read system " + uri + ": " + tc.want
-			if !strings.HasPrefix(message(err), want) || !errors.Is(err, device.ErrUnreachable) {
-				t.Error(cmp.Diff(want, message(err)))
+			if !strings.HasPrefix(devicetest.Words(err), want) || !errors.Is(err, device.ErrUnreachable) {
+				t.Error(cmp.Diff(want, devicetest.Words(err)))
 			}
 			if err := d.Off(t.Context()); !errors.Is(err, device.ErrUnreachable) {
 				t.Error("off:", err)
@@ -66,7 +67,7 @@ func TestNoTLS(t *testing.T) {
 	s.host, s.port = s.ServePlain(t)
 	for _, more := range []map[string]string{nil, {"auth": "session"}, {"ca": "", "ssl_insecure": "1"}} {
 		_, err := s.dial(t, more).State(t.Context())
-		if !strings.HasSuffix(message(err), "it does not speak TLS at this port") || !errors.Is(err, device.ErrUnreachable) {
+		if !strings.HasSuffix(devicetest.Words(err), "it does not speak TLS at this port") || !errors.Is(err, device.ErrUnreachable) {
 			t.Error(err)
 		}
 	}

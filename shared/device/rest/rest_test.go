@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/rest"
 	"github.com/nodefence/nodefence/shared/device/rest/resttest"
 )
@@ -105,7 +106,7 @@ func TestOneRequest(t *testing.T) {
 			if tc.kind != nil {
 				want = tc.kind.Error() + ": it: " + tc.text
 			}
-			if got := message(err); got != want || !errors.Is(err, tc.kind) {
+			if got := devicetest.Words(err); got != want || !errors.Is(err, tc.kind) {
 				t.Errorf("%q, want %q", got, want)
 			}
 			if n := len(c.Heard()); n != 1 {
@@ -113,11 +114,4 @@ func TestOneRequest(t *testing.T) {
 			}
 		})
 	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
 )
 
@@ -26,7 +27,7 @@ func TestAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := vsphere.Kind().Address(tc.params)
-			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, message(err)}); d != "" {
+			if d := cmp.Diff([]string{tc.want, tc.err}, []string{got, devicetest.Words(err)}); d != "" {
 				t.Error(d)
 			}
 		})
@@ -41,7 +42,7 @@ func TestOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := vsphere.Kind().Open(map[string]string{"server": "vcenter.example", "uuid": uuid, "username": tc.user, "password": tc.password})
-			if message(err) != tc.err {
+			if devicetest.Words(err) != tc.err {
 				t.Errorf("%v, want %q", err, tc.err)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +24,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
-	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 const (
@@ -257,34 +257,10 @@ func (s *served) heard() []string {
 func (s *served) dial(more map[string]string) device.Driver {
 	s.t.Helper()
 	p := map[string]string{"server": s.host, "ipport": s.port, "uuid": uuid, "username": user, "password": password, "ca": s.ca.PEM}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	d, err := vsphere.Kind().Open(p)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return d
-}
-
-// nobody is a port of the loopback on which nobody listens.
-func nobody(t testing.TB) string {
-	t.Helper()
-	c, err := port.NewClosed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	_, number, err := net.SplitHostPort(c.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

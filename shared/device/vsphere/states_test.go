@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
 )
 
@@ -88,7 +89,7 @@ func TestStates(t *testing.T) {
 			if tc.err == "" {
 				want = device.Reading{Power: tc.want, Identity: uuid}
 			}
-			if diff := cmp.Diff([]any{want, words(tc.err), []string(nil)}, []any{r, message(err), s.sent()}); diff != "" {
+			if diff := cmp.Diff([]any{want, words(tc.err), []string(nil)}, []any{r, devicetest.Words(err), s.sent()}); diff != "" {
 				t.Error(diff)
 			}
 			did := func(err error) string {
@@ -99,7 +100,7 @@ func TestStates(t *testing.T) {
 				if len(sent) == 1 {
 					return sent[0] // what becomes of it in such a state is the simulator's
 				}
-				return message(err)
+				return devicetest.Words(err)
 			}
 			got := [2]string{did(d.Off(t.Context()))}
 			put()
@@ -144,7 +145,7 @@ func TestTheOneMachine(t *testing.T) {
 			d := s.dial(tc.params)
 			_, err := d.State(t.Context())
 			oerr := d.Off(t.Context())
-			if diff := cmp.Diff([]any{want, want, sent}, []any{message(err), message(oerr), s.sent()}); diff != "" {
+			if diff := cmp.Diff([]any{want, want, sent}, []any{devicetest.Words(err), devicetest.Words(oerr), s.sent()}); diff != "" {
 				t.Error(diff)
 			}
 			if on := s.second().(*simulator.VirtualMachine).Runtime.PowerState; on != types.VirtualMachinePowerStatePoweredOn {
@@ -284,7 +285,7 @@ func TestCertificates(t *testing.T) {
 			switch {
 			case tc.want == "" && (err != nil || r.Power != device.On):
 				t.Errorf("%+v, %v", r, err)
-			case tc.want != "" && (!errors.Is(err, device.ErrUnreachable) || !strings.Contains(message(err), tc.want)):
+			case tc.want != "" && (!errors.Is(err, device.ErrUnreachable) || !strings.Contains(devicetest.Words(err), tc.want)):
 				t.Errorf("%v, want %s", err, tc.want)
 			}
 		})

@@ -1,9 +1,11 @@
 package vsphere_test
 
 import (
+	"net"
 	"testing"
 
 	"github.com/nodefence/nodefence/shared/device/devicetest"
+	"github.com/nodefence/nodefence/test/rig/port"
 )
 
 func TestConformance(t *testing.T) { devicetest.Run(t, harness()) }
@@ -17,7 +19,7 @@ func harness() devicetest.Harness {
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t)
 			if fault == devicetest.Unreachable {
-				s.port = nobody(t)
+				_, s.port, _ = net.SplitHostPort(port.Nobody(t))
 			}
 			s.setFault(fault)
 			return devicetest.Machine{Driver: s.dial(nil), On: s.on, Commands: s.told, SetFault: s.setFault, Settle: s.settle}

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
@@ -50,12 +52,10 @@ func New(t testing.TB) *Cloud {
 	return c
 }
 
-// Nobody is a URL at which nobody listens.
-func Nobody(t testing.TB) string {
-	t.Helper()
-	srv := httptest.NewServer(nil)
-	srv.Close()
-	return srv.URL
+// Machine is it, with a fault, to who holds its driver to the contract.
+func (c *Cloud) Machine(d device.Driver, fault string) devicetest.Machine {
+	c.SetFault(fault)
+	return devicetest.Machine{Driver: d, On: c.Runs, Commands: c.Commands, SetFault: c.SetFault, Settle: c.Settle}
 }
 
 // ServeHTTP is the API, or what a fault makes of it.
@@ -69,11 +69,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case answer != nil:
 		answer(w, r)
 	case c.Is(devicetest.Hang):
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
-		select {
-		case <-r.Context().Done():
-		case <-c.ended:
-		}
+		devicetest.Silence(r, c.ended)
 		panic(http.ErrAbortHandler) // or it would be a 200 to who is just hanging up
 	case c.Is(devicetest.ResetConnection) && c.Command(r) != "":
 		c.API(httptest.NewRecorder(), r)
@@ -165,6 +161,16 @@ func (c *Cloud) Heard() []string {
 	heard := c.heard
 	c.heard = nil
 	return heard
+}
+
+// Sent is how many of these requests there were since it was asked last.
+func (c *Cloud) Sent(request string) (n int) {
+	for _, h := range c.Heard() {
+		if strings.HasPrefix(h, request) {
+			n++
+		}
+	}
+	return n
 }
 
 // JSON is an answer.
