@@ -1,10 +1,7 @@
 package functions
 
 import (
-	"encoding/json"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -128,20 +124,11 @@ func TestOpenAnAgent(t *testing.T) {
 		"no Secret": {err: "Secret pdu, key community: secret devices/pdu does not exist; create it there, with key community"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if tc.secret != nil && r.URL.Path == "/api/v1/namespaces/devices/secrets/pdu" {
-					_ = json.NewEncoder(w).Encode(corev1.Secret{Data: tc.secret})
-					return
-				}
-				w.WriteHeader(http.StatusNotFound)
-				_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound})
-			}))
-			defer srv.Close()
-			c, err := kube.New(&rest.Config{Host: srv.URL})
-			if err != nil {
-				t.Fatal(err)
+			has := map[string]corev1.Secret{}
+			if tc.secret != nil {
+				has["/api/v1/namespaces/devices/secrets/pdu"] = corev1.Secret{Data: tc.secret}
 			}
+			c := kubetest.Client(t, kubetest.Table(has, nil))
 			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices", AgentsDir: pduDir(t)}, Client: c}}
 			d, err := b.Open(t.Context(), &api.Binding{
 				Driver: "fence_pdu", Params: map[string]string{"ip": "10.0.0.9", "plug": "7"},

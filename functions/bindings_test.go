@@ -1,10 +1,7 @@
 package functions
 
 import (
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -14,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/functions/gate"
@@ -23,33 +19,18 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // stored answers for an API server that has these ConfigMaps and Nodes.
 func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path == "/api/v1/namespaces/ns/configmaps" {
-			_ = json.NewEncoder(w).Encode(corev1.ConfigMapList{Items: maps})
-			return
-		}
-		for _, n := range all {
-			if r.URL.Path == "/api/v1/nodes/"+n.Name {
-				_ = json.NewEncoder(w).Encode(n)
-				return
-			}
-		}
-		w.WriteHeader(http.StatusNotFound)
-		_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound})
-	}))
-	t.Cleanup(srv.Close)
-	c, err := kube.New(&rest.Config{Host: srv.URL})
-	if err != nil {
-		t.Fatal(err)
+	has := map[string]any{"/api/v1/namespaces/ns/configmaps": corev1.ConfigMapList{Items: maps}}
+	for _, n := range all {
+		has["/api/v1/nodes/"+n.Name] = n
 	}
 	return bindings{Parts{
-		Settings: Settings{Namespace: "ns"}, Client: c,
+		Settings: Settings{Namespace: "ns"}, Client: kubetest.Client(t, kubetest.Table(has, nil)),
 		Drivers: map[string]device.Kind{"ipmi": ipmi.Kind(), "ec2": ec2.Kind()},
 	}}
 }

@@ -4,22 +4,20 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // objects is an API server that keeps objects, and takes writes against their
 // resourceVersion only.
 type objects struct {
-	*httptest.Server
 	client *kube.Client
 	// before is called ahead of each request: somebody else's chance.
 	before func(r *http.Request)
@@ -32,13 +30,7 @@ type objects struct {
 func newObjects(t *testing.T) *objects {
 	t.Helper()
 	o := &objects{all: map[string]map[string]any{}}
-	o.Server = httptest.NewServer(o)
-	t.Cleanup(o.Close)
-	c, err := kube.New(&rest.Config{Host: o.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.client = c
+	o.client = kubetest.Client(t, o)
 	return o
 }
 
@@ -82,21 +74,18 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path += "/" + body.Metadata.Name
 	}
 	is, there := o.all[path]
-	var answer any = is
-	code := http.StatusOK
 	switch {
 	case r.Method == http.MethodPost && there, r.Method == http.MethodPut && there && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
-		code, answer = http.StatusConflict, metav1.Status{Status: "Failure", Code: http.StatusConflict, Reason: metav1.StatusReasonConflict}
+		kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
 	case r.Method == http.MethodPost, r.Method == http.MethodPut && there:
-		answer = o.store(path, raw)
-	case !there && strings.HasSuffix(path, "s") && r.Method == http.MethodGet:
-		answer = o.list(path)
-	case !there:
-		code, answer = http.StatusNotFound, metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
+		kubetest.Answer(w, o.store(path, raw))
+	case there:
+		kubetest.Answer(w, is)
+	case strings.HasSuffix(path, "s") && r.Method == http.MethodGet:
+		kubetest.Answer(w, o.list(path))
+	default:
+		kubetest.Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer)
 }
 
 func (o *objects) list(path string) any {

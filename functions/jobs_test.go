@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"slices"
 	"strings"
@@ -17,11 +16,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions/power"
 	"github.com/nodefence/nodefence/shared/device/job"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // yard is an API server with nothing in it but the Jobs of agents. What becomes
@@ -41,7 +39,7 @@ type yard struct {
 func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	name, status := path.Base(r.URL.Path), http.StatusOK
+	name := path.Base(r.URL.Path)
 	var answer any = metav1.Status{Status: "Success"}
 	switch what := r.Method + " " + path.Base(path.Dir(r.URL.Path)); {
 	case r.Method == http.MethodPost && name == "jobs":
@@ -68,11 +66,10 @@ func (y *yard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case name == "pods":
 		answer = corev1.PodList{Items: y.pods(r.URL.Query().Get("labelSelector"))}
 	default:
-		status, answer = http.StatusNotFound, metav1.Status{Status: "Failure", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
+		kubetest.Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer)
+	kubetest.Answer(w, answer)
 }
 
 // pods are those of one Job, or those of a node.
@@ -110,13 +107,7 @@ func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 func theJobs(t *testing.T, y *yard) *jobs {
 	t.Helper()
 	y.jobs, y.secrets = map[string]*batchv1.Job{}, map[string]*corev1.Secret{}
-	srv := httptest.NewServer(y)
-	t.Cleanup(srv.Close)
-	c, err := kube.New(&rest.Config{Host: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &jobs{client: c, namespace: "jobs", call: power.Call{
+	return &jobs{client: kubetest.Client(t, y), namespace: "jobs", call: power.Call{
 		Node: "node-7", Holder: "0123456789abcdef", Record: metav1.OwnerReference{Kind: "NodeFence", Name: "node-7", UID: "fence"},
 	}}
 }

@@ -2,10 +2,8 @@ package functions
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestTriggersAndOwnersAgree: the Triggers route each event to the function that
@@ -67,21 +66,11 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 		"/api/v1/nodes/a": `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a","uid":"1"}}`,
 		"/apis/nodefence.io/v1alpha1/fencepolicies": `{"kind":"FencePolicyList","apiVersion":"nodefence.io/v1alpha1","items":[]}`,
 	}
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		answer, ok := answers[r.URL.Path]
-		if r.Method != http.MethodGet {
-			t.Errorf("asked for %s %s", r.Method, r.URL)
-		}
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-		}
-		_, _ = io.WriteString(w, answer)
+	api := kubetest.Serve(t, kubetest.Table(answers, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked for %s %s", r.Method, r.URL)
 	}))
-	defer api.Close()
 	var log strings.Builder
-	p, err := NewParts(t.Context(), Settings{Cluster: "c"}, &rest.Config{Host: api.URL}, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewRegistry())
+	p, err := NewParts(t.Context(), Settings{Cluster: "c"}, api, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

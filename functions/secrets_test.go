@@ -1,18 +1,15 @@
 package functions
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestKeysOfASecret are parameters by any of their names: what the ConfigMaps do
@@ -48,23 +45,17 @@ func TestKeysOfASecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				reads++
 				s := corev1.Secret{Data: map[string][]byte{}}
 				for k, v := range tc.secret {
 					s.Data[k] = []byte(v)
 				}
-				w.Header().Set("Content-Type", "application/json")
-				_ = json.NewEncoder(w).Encode(s)
+				kubetest.Answer(w, s)
 			}))
-			defer srv.Close()
-			c, err := kube.New(&rest.Config{Host: srv.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices"}, Client: c, Drivers: map[string]device.Kind{"bmc": kind}}}
 			opened = nil
-			_, err = b.Open(t.Context(), bound(tc.params))
+			_, err := b.Open(t.Context(), bound(tc.params))
 			text := ""
 			if err != nil {
 				text = err.Error()

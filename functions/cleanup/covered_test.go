@@ -1,41 +1,17 @@
 package cleanup
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
-
-// serving answers with these objects by path.
-func serving(t *testing.T, objects map[string]any) *kube.Client {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		o, ok := objects[r.URL.Path]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			o = metav1.Status{Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404}
-		}
-		_ = json.NewEncoder(w).Encode(o)
-	}))
-	t.Cleanup(s.Close)
-	c, err := kube.New(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func claim(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}
@@ -106,7 +82,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "n", Policy: api.ResolvedPolicy{Action: api.ActionReboot}, Isolation: []api.Binding{{
 				Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast"}, CSIDrivers: []string{"rbd"}},
 			}}}}
-			left, err := (&Cleaner{Client: serving(t, objects)}).left(t.Context(), f)
+			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -120,27 +118,12 @@ func TestEvictions(t *testing.T) {
 				change(answers)
 			}
 			var asked []string
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if r.Method != http.MethodGet {
-					if strings.Contains(r.URL.Path, "/pods/") {
-						asked = append(asked, r.Method+" "+r.URL.Path)
-					}
-					_, _ = w.Write([]byte("{}"))
-					return
+			client := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/pods/") {
+					asked = append(asked, r.Method+" "+r.URL.Path)
 				}
-				a, ok := answers[r.URL.Path]
-				if !ok {
-					w.WriteHeader(http.StatusNotFound)
-					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-				}
-				_, _ = w.Write([]byte(a))
+				kubetest.Answer(w, "{}")
 			}))
-			defer s.Close()
-			client, err := kube.New(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			cleaner := &Cleaner{Client: client, Log: slog.New(slog.DiscardHandler), Witness: quiet{}}
 			source := events.SourceOf("c")
 			report := source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/db-0", Report: "r", Component: "attachdetach-controller", Reason: "FailedAttachVolume", Count: 1}, now)

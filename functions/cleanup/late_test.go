@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestNothingIsReleasedLate: a process that stood still begins no deletion of a
@@ -39,15 +38,14 @@ func TestNothingIsReleasedLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var deleted, passed atomic.Int64
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodDelete && deleted.Add(1) == 1 {
 					passed.Add(int64(c.passes))
 				}
 				w.Header().Set("Date", noon.Add(time.Duration(passed.Load())).Format(http.TimeFormat))
-				fmt.Fprint(w, "{}")
+				kubetest.Answer(w, "{}")
 			}))
-			defer server.Close()
-			client, err := kube.NewAt(&rest.Config{Host: server.URL, QPS: -1}, func() time.Duration { return time.Duration(passed.Load()) })
+			client, err := kube.NewAt(server, func() time.Duration { return time.Duration(passed.Load()) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,19 +77,14 @@ func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
 			var mu sync.Mutex
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
 				if r.Method != http.MethodGet {
 					asked = append(asked, r.Method+" "+r.URL.Path)
 				}
-				fmt.Fprint(w, "{}")
+				kubetest.Answer(w, "{}")
 			}))
-			defer server.Close()
-			client, err := kube.New(&rest.Config{Host: server.URL, QPS: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
 			if err := client.Ready(t.Context()); err != nil {
 				t.Fatal(err)
 			}

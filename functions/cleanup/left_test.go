@@ -12,6 +12,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 func TestAttachments(t *testing.T) {
@@ -174,7 +175,7 @@ func TestDetachedFirst(t *testing.T) {
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
 			c.policy.Strategy = api.CleanupResourceDeletion
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "n", Policy: api.ResolvedPolicy{Action: api.ActionReboot, Cleanup: c.policy}, Isolation: c.cut}}
-			left, err := (&Cleaner{Client: serving(t, objects)}).left(t.Context(), f)
+			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
 			}

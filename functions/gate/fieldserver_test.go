@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/cleanup"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -31,30 +29,15 @@ import (
 func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 	t.Helper()
 	var written []string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.Method != http.MethodGet {
-			body, _ := io.ReadAll(r.Body)
-			written = append(written, r.Method+" "+r.URL.Path+" "+string(body))
-			if answers[r.Method+" "+r.URL.Path] == held {
-				w.WriteHeader(http.StatusTooManyRequests)
-				body = []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)
-			}
-			_, _ = w.Write(body)
+	c := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		written = append(written, r.Method+" "+r.URL.Path+" "+string(body))
+		if answers[r.Method+" "+r.URL.Path] == held {
+			kubetest.Refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)
 			return
 		}
-		a, ok := answers[r.URL.Path]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-		}
-		_, _ = w.Write([]byte(a))
+		kubetest.Answer(w, string(body))
 	}))
-	t.Cleanup(s.Close)
-	c, err := kube.New(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &Gate{Client: c, Namespace: "own", Checks: "checks", Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
 }
 

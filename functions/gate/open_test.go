@@ -6,17 +6,16 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -43,28 +42,15 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 			asked, made := 0, (*api.NodeFence)(nil)
 			answers := cluster(now)
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			table := kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
+				made = &api.NodeFence{}
+				_ = json.NewDecoder(r.Body).Decode(made)
+				kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists) // another gate was faster: nothing more is done
+			})
+			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked++
-				w.Header().Set("Content-Type", "application/json")
-				if r.Method == http.MethodPost {
-					made = &api.NodeFence{}
-					_ = json.NewDecoder(r.Body).Decode(made)
-					w.WriteHeader(http.StatusConflict) // another gate was faster: nothing more is done
-					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}`))
-					return
-				}
-				a, ok := answers[r.URL.Path]
-				if !ok {
-					w.WriteHeader(http.StatusNotFound)
-					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-				}
-				_, _ = w.Write([]byte(a))
+				table(w, r)
 			}))
-			defer s.Close()
-			client, err := kube.New(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			g := &Gate{
 				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now},
 				Bind: func(context.Context, *corev1.Node) (*Bound, error) { return c.bound, c.err },

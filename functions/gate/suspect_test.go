@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -24,28 +23,13 @@ import (
 func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []string) {
 	t.Helper()
 	var written []string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.Method != http.MethodGet {
-			var f api.NodeFence
-			_ = json.NewDecoder(r.Body).Decode(&f)
-			tr := f.Spec.Trigger
-			written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Spec.Generation, tr.Condition, tr.Status))
-			_ = json.NewEncoder(w).Encode(f)
-			return
-		}
-		a, ok := answers[r.URL.Path]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-		}
-		_, _ = w.Write([]byte(a))
+	c := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
+		var f api.NodeFence
+		_ = json.NewDecoder(r.Body).Decode(&f)
+		tr := f.Spec.Trigger
+		written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Spec.Generation, tr.Condition, tr.Status))
+		kubetest.Answer(w, f)
 	}))
-	t.Cleanup(s.Close)
-	c, err := kube.New(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return c, func() []string { return written }
 }
 

@@ -2,14 +2,11 @@ package power
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
-
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestPowerLooksAtTheMachineBeforeTheFirstOff, and never after it: by then our own fence
@@ -32,23 +29,12 @@ func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == machine {
 					asked++
 				}
-				w.Header().Set("Content-Type", "application/json")
-				a, ok := answers[r.URL.Path]
-				if !ok {
-					w.WriteHeader(http.StatusNotFound)
-					a = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
-				}
-				_, _ = w.Write([]byte(a))
+				kubetest.Table(answers, nil)(w, r)
 			}))
-			defer server.Close()
-			client, err := kube.New(&rest.Config{Host: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}, Status: api.NodeFenceStatus{Phase: c.phase}}
 			f.Status.Power.CutByUs = c.begun
 			var seen fence.Seen

@@ -3,16 +3,15 @@ package power
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestNoMachineIsDeletedLate: a process that stood still begins nothing that was asked
@@ -28,21 +27,15 @@ func TestNoMachineIsDeletedLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				requests++
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(`{"items":[]}`))
+				kubetest.Answer(w, `{"items":[]}`)
 			}))
-			defer server.Close()
-			client, err := kube.New(&rest.Config{Host: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "x", Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Machine: &api.MachineRef{UID: "x"}}}}
 			if c.asked != nil {
 				f.Status.Machine = &api.MachineRecord{AskedAt: metav1.NewMicroTime(client.Clock().Now().Add(-*c.asked))}
 			}
-			err = (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &fence.Seen{})
+			err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &fence.Seen{})
 			if errors.Is(err, kube.ErrConflict) != c.late || (requests == 0) != c.late {
 				t.Errorf("%v, %d requests", err, requests)
 			}

@@ -3,33 +3,26 @@ package power
 import (
 	"context"
 	"net/http/httptest"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestAnInstanceIsAWitness: what the cloud says of an instance is the answer of
 // the check of the device, and nothing but reads is asked of it.
 func TestAnInstanceIsAWitness(t *testing.T) {
 	const id, key, secret = "i-0123456789abcdef0", "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
-	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ec2test.Nobody(t)
+	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	for state, want := range map[ec2test.State]api.Answer{
 		ec2test.Pending:      api.AnswerNeither,
 		ec2test.Running:      api.AnswerNeither,

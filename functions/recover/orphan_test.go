@@ -5,16 +5,15 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // cluster is one node with our taint, and its record. Meanwhile is what happens once,
@@ -31,7 +30,6 @@ type cluster struct {
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
 	version := fmt.Sprintf(`"resourceVersion":"%d"`, c.version)
 	kind, answer := "node", `{"metadata":{"name":"a","uid":"u1",`+version+`},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}]}}`
 	if strings.Contains(r.URL.Path, "nodefences") {
@@ -39,13 +37,12 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPatch {
 		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), version) {
-			w.WriteHeader(http.StatusConflict)
-			answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409}`
-		} else {
-			c.cleared = true
+			kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
+			return
 		}
+		c.cleared = true
 	}
-	_, _ = w.Write([]byte(answer))
+	kubetest.Answer(w, answer)
 	if then := c.meanwhile[kind]; then != nil && !c.read[kind] {
 		then(c)
 	}
@@ -68,13 +65,7 @@ func TestAMarkWithoutARecordIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &cluster{version: 5, phase: tc.phase, meanwhile: tc.meanwhile, read: map[string]bool{}}
-			s := httptest.NewServer(c)
-			defer s.Close()
-			client, err := kube.New(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := &Recoverer{Client: client, Log: slog.New(slog.DiscardHandler)}
+			r := &Recoverer{Client: kubetest.Client(t, c), Log: slog.New(slog.DiscardHandler)}
 			now := time.Now()
 			_, _ = r.Handle(t.Context(), events.SourceOf("c").Marked("a", "u1", "f1", now, now)) // an error brings the event once more
 			if c.cleared != tc.cleared {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -90,8 +90,7 @@ func (c cluster) item(of string) (any, bool) {
 // plan runs the program against the cluster and gives its exit code and words.
 func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			t.Errorf("it does more than read: %s %s", r.Method, r.URL.Path)
 		}
@@ -99,20 +98,17 @@ func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 		if !ok {
 			body, ok = c.item(r.URL.Path)
 		}
-		if ok {
-			_ = json.NewEncoder(w).Encode(body)
-			return
+		switch {
+		case ok:
+			kubetest.Answer(w, body)
+		case strings.HasSuffix(r.URL.Path, "/secrets/forbidden"):
+			kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
+		default:
+			kubetest.Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 		}
-		code, why := http.StatusNotFound, metav1.StatusReasonNotFound
-		if strings.HasSuffix(r.URL.Path, "/secrets/forbidden") {
-			code, why = http.StatusForbidden, metav1.StatusReasonForbidden
-		}
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(code), Reason: why, Message: "no " + r.URL.Path})
 	}))
-	defer srv.Close()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n", srv.URL)
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n", srv.Host)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,70 @@
+package kubetest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Serve has a server answer until the test ends, and gives what reaches it.
+func Serve(t testing.TB, answers http.Handler) *rest.Config {
+	t.Helper()
+	s := httptest.NewServer(answers)
+	t.Cleanup(s.Close)
+	return &rest.Config{Host: s.URL}
+}
+
+// Client asks a server that answers so.
+func Client(t testing.TB, answers http.Handler) *kube.Client {
+	t.Helper()
+	c, err := kube.New(Serve(t, answers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Table answers reads with these objects, by their paths: text as it stands, all else as
+// JSON. What is not there is not found. Writes, where there may be any, are for others.
+func Table[O any](objects map[string]O, writes http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		o, ok := objects[r.URL.Path]
+		switch {
+		case r.Method != http.MethodGet && writes != nil:
+			writes(w, r)
+		case r.Method != http.MethodGet:
+			Refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed)
+		case !ok:
+			Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+		default:
+			Answer(w, o)
+		}
+	}
+}
+
+// Answer is an object, or JSON as text.
+func Answer(w http.ResponseWriter, object any) { answer(w, http.StatusOK, object) }
+
+// Refuse is an API server's no.
+func Refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
+	answer(w, int(code), metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: reason, Code: code,
+	})
+}
+
+func answer(w http.ResponseWriter, code int, object any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if text, ok := object.(string); ok {
+		_, _ = io.WriteString(w, text) // who went away hears nothing
+		return
+	}
+	_ = json.NewEncoder(w).Encode(object)
+}
