@@ -35,9 +35,9 @@ type Cleaner struct {
 // Handle takes one event.
 func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.Begin(ctx, Name)
-	node, err := events.Node(e)
+	node, err := run.Node(e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+		return nil, err
 	}
 	if e.Type() == events.PodsFailing {
 		return nil, c.evict(ctx, node, e)

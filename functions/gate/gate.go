@@ -56,9 +56,9 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
 		return nil, nil
 	}
-	node, err := events.Node(e)
+	node, err := run.Node(e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+		return nil, err
 	}
 	if idle, err := g.needless(ctx, e); err != nil || idle {
 		return nil, err

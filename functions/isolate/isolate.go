@@ -6,7 +6,6 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
-	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
@@ -38,9 +37,9 @@ type Isolator struct {
 // Handle takes one event.
 func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.Begin(ctx, Name)
-	node, err := events.Node(e)
+	node, err := run.Node(e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+		return nil, err
 	}
 	if check.Asks(e) {
 		return i.Checks.Handle(ctx, node, e)

@@ -31,9 +31,9 @@ type Recoverer struct {
 // Handle takes one event.
 func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.Begin(ctx, Name)
-	node, err := events.Node(e)
+	node, err := run.Node(e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+		return nil, err
 	}
 	if e.Type() == events.NodeMarked {
 		return nil, r.orphan(ctx, node, e)

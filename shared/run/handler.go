@@ -3,8 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/events"
 )
 
 // Handler takes one event and answers with the next, or with nil when there is
@@ -23,3 +26,12 @@ var ErrMalformed = errors.New("malformed event")
 // ErrAgain marks a failure that may be gone at the next try: 503, retried by
 // the broker. Every error that isn't Malformed counts as Again.
 var ErrAgain = errors.New("try again")
+
+// Node is the one that an event is about. One that names none is malformed.
+func Node(e event.Event) (string, error) {
+	node, err := events.Node(e)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return node, nil
+}
