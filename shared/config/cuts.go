@@ -52,20 +52,9 @@ func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s S
 	if isPower(key) {
 		return m.at.errorf("method %q: driver %s cuts off %s, and the machine runs on; it belongs in isolation", m.name, k.Name, strings.ToLower(string(k.Scope)))
 	}
-	off, on, err := action(m)
-	if err != nil {
+	var err error
+	if s.Do, err = cutAction(key, m); err != nil {
 		return err
-	}
-	_, given := m.values["action"]
-	s.Do = Disconnect
-	switch {
-	case !given && key == recovery, on && !off:
-		s.Do = Connect
-	case !off:
-		s.Do = Status
-	}
-	if (key == recovery) != (s.Do == Connect) && s.Do != Status {
-		return m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
 	}
 	if s.Do == Connect && k.NoOn != "" {
 		return m.at.errorf("method %q gives access back, and driver %s can't: %s; leave it out of recovery", m.name, k.Name, k.NoOn)

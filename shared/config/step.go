@@ -76,7 +76,7 @@ var olderScripts = []string{"k8s_cordon_node.sh", "k8s_uncordon_node.sh", "k8s_c
 // fabricStep notes what would cut a machine off from storage or network. The
 // power is what proves, and nothing is released before: to leave it out is safe.
 func (r *resolver) fabricStep(out *stage, key string, m *method) error {
-	s := Step{Method: m.name, Do: Disconnect, Skipped: "its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}
+	s := Step{Method: m.name, Skipped: "its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}
 	var err error
 	if s.MustSucceed, err = must(m); err != nil {
 		return err
@@ -84,19 +84,8 @@ func (r *resolver) fabricStep(out *stage, key string, m *method) error {
 	if s.MustSucceed {
 		return m.values["must_success"].at.errorf("method %q must succeed, and this build does not cut off storage or network; delete the line or the method", m.name)
 	}
-	off, on, err := action(m)
-	if err != nil {
+	if s.Do, err = cutAction(key, m); err != nil {
 		return err
-	}
-	_, given := m.values["action"]
-	switch {
-	case !given && key == recovery, on && !off:
-		s.Do = Connect
-	case !off:
-		s.Do = Status
-	}
-	if (key == recovery) != (s.Do == Connect) && s.Do != Status {
-		return m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
 	}
 	out.steps = append(out.steps, s)
 	return nil
@@ -209,6 +198,27 @@ func action(m *method) (off, on bool, err error) {
 		return false, false, nil
 	}
 	return false, false, e.at.errorf("unknown action %q; known are on, off, reboot, cycle, status", e.value)
+}
+
+// cutAction says what is done by what cuts off storage or network: in recovery it gives
+// back, also where the method has no action.
+func cutAction(key string, m *method) (Do, error) {
+	off, on, err := action(m)
+	if err != nil {
+		return "", err
+	}
+	_, given := m.values["action"]
+	do := Disconnect
+	switch {
+	case !given && key == recovery, on && !off:
+		do = Connect
+	case !off:
+		do = Status
+	}
+	if (key == recovery) != (do == Connect) && do != Status {
+		return "", m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
+	}
+	return do, nil
 }
 
 func must(m *method) (bool, error) {
