@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +18,16 @@ const relist = 10 * time.Second
 // that two nodes have is nobody's.
 type addresses struct {
 	of atomic.Pointer[map[netip.Addr]string]
+	// known is closed by know, once they are.
+	known chan struct{}
+	know  func()
 	// wanted asks for a new list.
 	wanted chan struct{}
 }
 
 func newAddresses() *addresses {
-	a := &addresses{wanted: make(chan struct{}, 1)}
+	a := &addresses{known: make(chan struct{}), wanted: make(chan struct{}, 1)}
+	a.know = sync.OnceFunc(func() { close(a.known) })
 	a.wanted <- struct{}{}
 	return a
 }
@@ -53,6 +58,7 @@ func (a *addresses) learn(nodes []corev1.Node) {
 		}
 	}
 	a.of.Store(&m)
+	a.know()
 }
 
 func addressesOf(n *corev1.Node) []netip.Addr {

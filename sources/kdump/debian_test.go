@@ -89,8 +89,8 @@ func TestDebianHears(t *testing.T) {
 // offered is how fence_kdump ends that gets these bytes until then.
 func offered(t *testing.T, hear, wait string, b []byte) (out string, err error) {
 	t.Helper()
-	port := freePort(t)
-	cmd := exec.CommandContext(t.Context(), hear, "-n", "127.0.0.1", "-p", fmt.Sprint(port), "-f", "ipv4", "-t", wait, "-v")
+	at := port.UDP(t)
+	cmd := exec.CommandContext(t.Context(), hear, "-n", "127.0.0.1", "-p", fmt.Sprint(at), "-f", "ipv4", "-t", wait, "-v")
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -99,20 +99,11 @@ func offered(t *testing.T, hear, wait string, b []byte) (out string, err error) 
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		send(t, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, b)
+		send(t, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at}, b)
 		select {
 		case err := <-ended:
 			return said.String(), err
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	number, err := port.FreeUDP()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return number
 }

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -67,8 +66,12 @@ type Listener struct {
 	addresses *addresses
 	queue     chan heard
 	messages  *prometheus.CounterVec
-	// looked: the socket was seen empty, so that what comes can be told from what waited.
-	looked atomic.Bool
+	// empty is closed by look, once the socket was seen empty: what comes can be told from
+	// what waited.
+	empty chan struct{}
+	look  func()
+	// became counts what a datagram has become.
+	became func(result string)
 
 	mu sync.Mutex
 	// taken is when the message of a node came that was taken last.
@@ -93,7 +96,10 @@ func New(o Options) (*Listener, error) {
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_kdump_messages_total", Help: "Datagrams by what became of them.",
 		}, []string{"result"}),
+		empty: make(chan struct{}),
 	}
+	l.look = sync.OnceFunc(func() { close(l.empty) })
+	l.became = func(result string) { l.messages.WithLabelValues(result).Inc() }
 	if err := o.Registerer.Register(l.messages); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
@@ -102,13 +108,17 @@ func New(o Options) (*Listener, error) {
 
 // Ready says what is missing until messages can be told apart.
 func (l *Listener) Ready() error {
-	switch {
-	case l.addresses.of.Load() == nil:
+	select {
+	case <-l.addresses.known:
+	default:
 		return errors.New("the nodes' addresses are not known yet")
-	case !l.looked.Load():
+	}
+	select {
+	case <-l.empty:
+		return nil
+	default:
 		return errors.New("what waited in the socket is not read yet")
 	}
-	return nil
 }
 
 // Run hears what comes in at conn until ctx ends, and closes it.
@@ -123,7 +133,7 @@ func (l *Listener) Run(ctx context.Context, conn *net.UDPConn) error {
 	for range writers {
 		wg.Go(func() { l.write(ctx) })
 	}
-	buf, in := make([]byte, size+1), &socket{conn: conn, elapsed: l.o.Elapsed, looked: &l.looked}
+	buf, in := make([]byte, size+1), &socket{conn: conn, elapsed: l.o.Elapsed, looked: l.look}
 	for {
 		n, from, err := in.read(buf)
 		if err != nil {
@@ -132,7 +142,7 @@ func (l *Listener) Run(ctx context.Context, conn *net.UDPConn) error {
 			}
 			return fmt.Errorf("read from %s: %w", conn.LocalAddr(), err)
 		}
-		l.messages.WithLabelValues(l.take(buf[:n], from, in.empty)).Inc()
+		l.became(l.take(buf[:n], from, in.empty))
 	}
 }
 
@@ -200,7 +210,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 		return err
 	}
 	if n == nil || !slices.Contains(addressesOf(n), h.from) {
-		l.messages.WithLabelValues("moved").Inc()
+		l.became("moved")
 		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
 		return nil
 	}
@@ -208,7 +218,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 	if err != nil {
 		return err
 	}
-	l.messages.WithLabelValues("written").Inc()
+	l.became("written")
 	if d.Count == 1 {
 		l.o.Log.Info("a machine dumps its memory", "node", n.Name, "from", h.from.String())
 	}

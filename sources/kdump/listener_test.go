@@ -55,6 +55,12 @@ func start(t *testing.T, c *cluster, s Sender) (*Listener, *net.UDPAddr) {
 func startBy(t *testing.T, c *cluster, s Sender, elapsed func() time.Duration) (*Listener, *net.UDPAddr) {
 	t.Helper()
 	l := newListener(t, c, s, elapsed)
+	return l, listen(t, l)
+}
+
+// listen has one listen on loopback until the test ends.
+func listen(t *testing.T, l *Listener) *net.UDPAddr {
+	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -68,14 +74,17 @@ func startBy(t *testing.T, c *cluster, s Sender, elapsed func() time.Duration) (
 			t.Error(err)
 		}
 	})
-	for l.Ready() != nil {
+	for _, done := range []<-chan struct{}{l.addresses.known, l.empty} {
 		select {
 		case err := <-ended:
 			t.Fatal(err)
-		case <-time.After(time.Millisecond):
+		case <-done:
 		}
 	}
-	return l, conn.LocalAddr().(*net.UDPAddr)
+	if err := l.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	return conn.LocalAddr().(*net.UDPAddr)
 }
 
 func TestWhatIsTaken(t *testing.T) {

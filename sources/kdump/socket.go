@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,8 +20,8 @@ type socket struct {
 	elapsed func() time.Duration
 	// empty is when it was last seen empty: what is read later came after that.
 	empty time.Duration
-	// looked: it was, once.
-	looked *atomic.Bool
+	// looked is called when it is.
+	looked func()
 }
 
 // read waits for a datagram.
@@ -42,7 +41,7 @@ func (s *socket) read(buf []byte) (n int, from netip.Addr, err error) {
 			n, sender, failed = syscall.Recvfrom(int(fd), buf, syscall.MSG_DONTWAIT)
 			if errors.Is(failed, syscall.EAGAIN) {
 				s.empty = now
-				s.looked.Store(true)
+				s.looked()
 				return false
 			}
 			return true

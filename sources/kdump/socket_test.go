@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -40,19 +39,25 @@ func (h *halt) elapsed() time.Duration {
 func TestWhatWaitedIsNotNew(t *testing.T) { // S1, S2
 	var h halt
 	c := newCluster(node("a", "127.0.0.1"))
-	l, at := startBy(t, c, nil, h.elapsed)
+	l := newListener(t, c, nil, h.elapsed)
+	became := results(l)
+	at := listen(t, l)
 	h.mu.Lock() // its next look at the socket waits for this
 	send(t, at, message(binary.LittleEndian, magic, version))
 	send(t, at, message(binary.LittleEndian, magic, version))
 	h.ahead = time.Minute
 	h.mu.Unlock()
-	until(t, "what waited to be read", func() bool { return l.count("late")+l.count("taken")+l.count("close") == 2 })
-	if l.count("late") != 2 || len(c.wrote) > 0 {
-		t.Errorf("%v of 2 are late; written down: %d", l.count("late"), len(c.wrote))
+	for range 2 {
+		if got := await(t, became); got != "late" {
+			t.Errorf("what waited is %q", got)
+		}
+	}
+	if n := l.count("late"); n != 2 {
+		t.Errorf("%d of 2 are counted as late", n)
 	}
 	send(t, at, message(binary.LittleEndian, magic, version))
-	if got := await(t, c.wrote); got != "a 127.0.0.1" {
-		t.Error("written down:", got)
+	if got := await(t, c.wrote); got != "a 127.0.0.1" || len(c.wrote) > 0 {
+		t.Error("written down:", got, len(c.wrote))
 	}
 }
 
@@ -65,7 +70,7 @@ func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
 	}
 	defer func() { _ = conn.Close() }()
 	l := newListener(t, nil, nil, kube.Elapsed)
-	in := &socket{conn: conn, elapsed: func() time.Duration { return time.Hour }, looked: &l.looked}
+	in := &socket{conn: conn, elapsed: func() time.Duration { return time.Hour }, looked: l.look}
 	buf := make([]byte, size+1)
 	for range 3 {
 		send(t, conn.LocalAddr().(*net.UDPAddr), message(binary.LittleEndian, magic, version))
@@ -74,7 +79,7 @@ func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
 		if n, from, err := in.read(buf); err != nil || n != size || from != netip.MustParseAddr("127.0.0.1") {
 			t.Fatal(n, from, err)
 		}
-		if in.empty != 0 || l.looked.Load() {
+		if in.empty != 0 {
 			t.Errorf("more waited, and it was seen empty at %s", in.empty)
 		}
 	}
@@ -120,10 +125,12 @@ func TestStoppedProcess(t *testing.T) { // S1, S2
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it to stand still", func() bool { return stopped(cmd.Process.Pid) })
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("it does not stand still: %v, status %x", err, status)
+	}
 	send(t, at, message(binary.LittleEndian, magic, version))
-	since := kube.Elapsed()
-	until(t, "its message to be old", func() bool { return kube.Elapsed()-since > fresh })
+	<-time.After(fresh) // its message is old then, whatever else goes on
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -149,29 +156,17 @@ func listenAndTell() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); stop() }()
+	became := results(l)
 	go func() {
-		for l.Ready() != nil {
-			time.Sleep(time.Millisecond)
-		}
+		<-l.addresses.known
+		<-l.empty
 		fmt.Println(conn.LocalAddr())
-		for l.count("late") == 0 && l.count("written") == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		if l.count("late") > 0 {
-			fmt.Println("late")
-		}
+		fmt.Println(<-became)
 		for w := range c.wrote {
 			fmt.Println(w)
 		}
 	}()
 	_ = l.Run(ctx, conn)
-}
-
-// stopped tells whether the kernel has stopped a process.
-func stopped(pid int) bool {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return strings.HasPrefix(rest, "T")
 }
 
 // count is how many datagrams became this.
@@ -187,11 +182,12 @@ func (l *Listener) count(result string) (n int) {
 	return n
 }
 
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain for " + what)
-		}
+// results has a word for what each datagram became, of a listener that does not run yet.
+func results(l *Listener) <-chan string {
+	all, count := make(chan string, 100), l.became
+	l.became = func(result string) {
+		count(result)
+		all <- result
 	}
+	return all
 }
