@@ -2,8 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-)
 
-var update = flag.Bool("update", false, "write schemas and golden samples anew")
+	"github.com/nodefence/nodefence/test/golden"
+)
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 
@@ -72,27 +70,9 @@ func problem(component, reason, message string, count int64) ProblemReport {
 	}
 }
 
-// golden compares with a file, or writes it with -update.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s differs (make generate):\n%s", path, d)
-	}
-}
-
 func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
 	for _, typ := range Types() {
-		golden(t, filepath.Join("schemas", typ+".json"), Schema(typ))
+		golden.File(t, filepath.Join("schemas", typ+".json"), string(Schema(typ)))
 		e := sample(typ)
 		if err := e.Validate(); err != nil {
 			t.Errorf("%s: %v", typ, err)
@@ -101,7 +81,7 @@ func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("testdata", typ+".json"), append(b, '\n'))
+		golden.File(t, filepath.Join("testdata", typ+".json"), string(b)+"\n")
 	}
 }
 

@@ -3,7 +3,6 @@ package crd_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
-)
 
-var update = flag.Bool("update", false, "write the reference anew")
+	"github.com/nodefence/nodefence/test/golden"
+)
 
 // TestGeneratedReference: REFERENCE.md says what every field that a person sets
 // means, with its default and bounds.
@@ -27,19 +25,7 @@ func TestGeneratedReference(t *testing.T) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| field | default | meaning |\n|---|---|---|\n", root.kind, root.Description)
 		fields(&b, "spec", root.Properties["spec"])
 	}
-	if *update {
-		if err := os.WriteFile("REFERENCE.md", []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile("REFERENCE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("REFERENCE.md is old (make generate):\n%s", d)
-	}
+	golden.File(t, "REFERENCE.md", b.String())
 }
 
 // schemaOf reads what the API server knows of a kind.

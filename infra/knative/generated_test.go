@@ -3,7 +3,6 @@ package knative
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -12,31 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/nodefence/nodefence/events"
+
+	"github.com/nodefence/nodefence/test/golden"
 )
-
-var update = flag.Bool("update", false, "write generated files anew")
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s is old (make generate):\n%s", path, d)
-	}
-}
 
 // TestGeneratedEventTypes: Knative's registry knows every type that nodefence
 // sends or takes.
@@ -74,7 +55,7 @@ spec:
       value: "{node}"
 `, typ)
 	}
-	golden(t, "base/eventtypes.yaml", b.String())
+	golden.File(t, "base/eventtypes.yaml", b.String())
 }
 
 // role is a Role or ClusterRole.
@@ -115,7 +96,7 @@ func TestGeneratedRights(t *testing.T) {
 		slices.Sort(lines)
 		fmt.Fprintf(&out, "\n## %s\n\n| resources | verbs | where |\n|---|---|---|\n%s\n", name, strings.Join(lines, "\n"))
 	}
-	golden(t, "RIGHTS.md", out.String())
+	golden.File(t, "RIGHTS.md", out.String())
 }
 
 func resources(r rbacv1.PolicyRule) string {

@@ -1,22 +1,19 @@
 package story
 
 import (
-	"flag"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-)
 
-var update = flag.Bool("update", false, "write the transcripts anew")
+	"github.com/nodefence/nodefence/test/golden"
+)
 
 // incident is one story: how it begins, and how it must end.
 type incident struct {
@@ -188,7 +185,7 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})
 			judge(t, "as it is", i, w, i.offs)
-			golden(t, filepath.Join("testdata", strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")+".txt"), name+"\n\n"+w.text.String())
+			golden.File(t, filepath.Join("testdata", strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")+".txt"), name+"\n\n"+w.text.String())
 			judge(t, "every event doubled", i, tell(i, twist{double: true}), i.offs)
 			for n := 1; n <= w.handled; n++ {
 				judge(t, "one event lost", i, tell(i, twist{drop: n}), i.offs)
@@ -200,22 +197,5 @@ func TestStories(t *testing.T) {
 				judge(t, "shuffled", i, tell(i, twist{shuffle: rand.New(rand.NewPCG(seed, 1))}), i.offs)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s differs (go test ./test/story -update):\n%s", path, d)
 	}
 }

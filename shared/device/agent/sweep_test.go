@@ -3,19 +3,16 @@
 package agent
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/nodefence/nodefence/shared/device"
-)
 
-var update = flag.Bool("update", false, "write agents.txt anew")
+	"github.com/nodefence/nodefence/test/golden"
+)
 
 // swept is the version of the agents that agents.txt is about.
 const swept = "4.12.1"
@@ -48,18 +45,7 @@ func TestSweep(t *testing.T) {
 	if v := regexp.MustCompile(`RELEASE_VERSION = "(.*)"`).FindSubmatch(library); len(v) < 2 || string(v[1]) != swept {
 		t.Skipf("the agents here are %q, and %s is about %s", v, sweptFile, swept)
 	}
-	if *update {
-		if err := os.WriteFile(sweptFile, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(sweptFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Error(d)
-	}
+	golden.File(t, sweptFile, b.String())
 }
 
 // takes is what is cut off, if that is not the power.

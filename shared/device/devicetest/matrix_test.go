@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -12,29 +11,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write MATRIX.md anew")
+	"github.com/nodefence/nodefence/test/golden"
+)
 
 const page = "../MATRIX.md"
 
 // TestMatrix holds the page to the table that the suite itself takes its faults from.
-func TestMatrix(t *testing.T) {
-	got := matrix()
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("MATRIX.md is old (make generate):\n%s", d)
-	}
-}
+func TestMatrix(t *testing.T) { golden.File(t, page, matrix()) }
 
 const head = `# What each driver is held to
 
