@@ -68,12 +68,8 @@ func early(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	if err := untouched(c, []string{victim, alive}); err != nil {
 		return err
 	}
-	w, err := c.Lab.Writers()
-	if err != nil {
+	if _, err := c.Lab.OneWriter(); err != nil {
 		return err
-	}
-	if len(w.Overlaps) > 0 {
-		return fmt.Errorf("two writers on one volume: %s", w.Overlaps[0])
 	}
 	fmt.Printf("\npod db-0 ran elsewhere %.1f s after the power went; Kubernetes alone notices nothing for 50 s\n"+
 		"%s, alive, whose Lease stood still for %s: read, and left alone\nfrom the BMCs' own logs: no command for either\n"+
@@ -94,12 +90,8 @@ func spared(ctx context.Context, c *rig.Cluster, node string) (time.Duration, er
 		return 0, err
 	}
 	say("  %s  %s: %s", node, f.Status.Reason, f.Status.Message)
-	n, marks, err := c.Marks(ctx, node)
-	if err != nil {
+	if err := c.Unmarked(ctx, node); err != nil {
 		return 0, err
-	}
-	if n.Cordoned || len(marks) > 0 {
-		return 0, fmt.Errorf("%s is marked: cordoned %v, taints %v", node, n.Cordoned, marks)
 	}
 	if err := c.Lab.Node(node, "lease-resume"); err != nil {
 		return 0, err

@@ -58,25 +58,37 @@ var decided = map[string]func(*api.NodeFenceSpec){
 	},
 }
 
+// people gives the roles of nodefence, and its functions', to those who have them.
+func (w *world) people() {
+	w.t.Helper()
+	root, err := rig.Root()
+	must(w.t, err)
+	for _, file := range []string{"people.yaml", "rights.yaml"} {
+		must(w.t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
+	}
+	must(w.t, w.Apply(w.ctx, operators))
+}
+
+// guarded waits until the API server holds to the admission policy.
+func (w *world) guarded() {
+	w.t.Helper()
+	w.until("the admission policy to hold", func() (bool, error) {
+		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
+	})
+}
+
 // TestOnlyTheGateDecides: with the roles that nodefence gives to people one asks,
 // and writes nothing else of a NodeFence; the gate's account opens it and writes it
 // anew (S11, S20).
 func TestOnlyTheGateDecides(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	root, err := rig.Root()
-	must(t, err)
-	for _, file := range []string{"people.yaml", "rights.yaml"} {
-		must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
-	}
-	must(t, w.Apply(w.ctx, operators))
+	w.people()
 	for _, who := range []string{"otto", "ada", "cara"} {
 		w.allowed(who, "update", "of-gate")
 	}
 	w.allowed("otto", "abort", "of-gate")
 	w.allowed(gateAccount, "decide", "of-gate")
-	w.until("the admission policy to hold", func() (bool, error) {
-		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
-	})
+	w.guarded()
 	if r := w.open(gateAccount, "of-gate"); r != (refusal{}) {
 		t.Fatalf("the gate opens a record: %+v", r)
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/test/rig"
 )
 
 const recoverAccount = "system:serviceaccount:nodefence-system:nodefence-recover"
@@ -38,15 +36,8 @@ var heldBy = map[string]map[string]any{
 // (S20, S27).
 func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	root, err := rig.Root()
-	must(t, err)
-	for _, file := range []string{"people.yaml", "rights.yaml"} {
-		must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base", file)))
-	}
-	must(t, w.Apply(w.ctx, operators))
-	w.until("the admission policy to hold", func() (bool, error) {
-		return strings.Contains(w.open("cara", "probe").says, "verb decide on nodefences"), nil
-	})
+	w.people()
+	w.guarded()
 	for _, node := range []string{"a", "b"} {
 		if r := w.open(gateAccount, node); r != (refusal{}) {
 			t.Fatalf("the gate opens a record: %+v", r)

@@ -3,13 +3,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -39,7 +37,7 @@ type world struct {
 	*rig.Cluster
 	t   *testing.T
 	ctx context.Context
-	log *lockedBuffer
+	log *rig.Log
 }
 
 func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
@@ -47,24 +45,9 @@ func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	t.Cleanup(cancel)
-	name := fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1))
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: name, Nodes: nodes, Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Errorf("lab left something behind: %v", err)
-		}
-	})
-	c, err := rig.Connect(lab)
-	must(t, err)
-	w := &world{Cluster: c, t: t, ctx: ctx, log: &lockedBuffer{}}
-	must(t, c.Install(ctx))
-	machines, err := lab.Machines()
-	must(t, err)
-	must(t, c.Bind(ctx, machines))
-	must(t, c.Apply(ctx, rig.Policy("default", policy)))
+	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes, Flags: flags})
+	w := &world{Cluster: c, t: t, ctx: ctx, log: &rig.Log{}}
+	must(t, c.Furnish(ctx, policy))
 	t.Cleanup(w.tell)
 	return w
 }
@@ -144,23 +127,16 @@ func (w *world) words(node, want string) {
 // oneWriter checks that no volume ever had two.
 func (w *world) oneWriter() {
 	w.t.Helper()
-	got, err := w.Lab.Writers()
-	must(w.t, err)
-	for _, o := range got.Overlaps {
-		w.t.Errorf("two writers on one volume: %s", o)
-	}
-	if len(got.Records) == 0 {
-		w.t.Error("nobody ever wrote: the check has seen nothing")
+	if wrote, err := w.Lab.OneWriter(); err != nil || !wrote {
+		w.t.Errorf("somebody wrote: %v; %v", wrote, err)
 	}
 }
 
 // unmarked checks that nothing of ours is left on a node.
 func (w *world) unmarked(node string) {
 	w.t.Helper()
-	n, taints, err := w.Marks(w.ctx, node)
-	must(w.t, err)
-	if n.Cordoned || len(taints) > 0 {
-		w.t.Errorf("left on %s: cordoned=%v taints=%v", node, n.Cordoned, taints)
+	if err := w.Unmarked(w.ctx, node); err != nil {
+		w.t.Error(err)
 	}
 }
 
@@ -179,22 +155,4 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// lockedBuffer takes a log from many goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) Bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Clone(l.b.Bytes())
 }

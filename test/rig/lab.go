@@ -190,6 +190,16 @@ func (l *Lab) Writers() (Writers, error) {
 	return w, err
 }
 
+// OneWriter is an error if a volume ever had two writers. Wrote: somebody has written at
+// all, without whom that would say nothing.
+func (l *Lab) OneWriter() (wrote bool, err error) {
+	w, err := l.Writers()
+	for _, o := range w.Overlaps {
+		err = errors.Join(err, fmt.Errorf("two writers on one volume: %s", o))
+	}
+	return len(w.Records) > 0, err
+}
+
 func (l *Lab) ask(into any, args ...string) error {
 	out, err := l.run(args...)
 	if uerr := json.Unmarshal(out, into); uerr != nil && err == nil {

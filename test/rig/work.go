@@ -148,6 +148,15 @@ func (c *Cluster) Marks(ctx context.Context, node string) (fence.Node, []string,
 	return fence.Node{Cordoned: n.Spec.Unschedulable}, taints, nil
 }
 
+// Unmarked is an error if nodefence has left something on a node.
+func (c *Cluster) Unmarked(ctx context.Context, node string) error {
+	n, taints, err := c.Marks(ctx, node)
+	if err == nil && (n.Cordoned || len(taints) > 0) {
+		err = fmt.Errorf("left on %s: cordoned=%v taints=%v", node, n.Cordoned, taints)
+	}
+	return err
+}
+
 // Timeout bounds a whole story on a busy machine; nothing is asserted by it. The
 // longest takes four minutes where six labs share two cores with all else.
 const Timeout = 10 * time.Minute

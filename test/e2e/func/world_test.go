@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -31,27 +30,15 @@ func must(t *testing.T, err error) {
 // cluster is a lab with nodefence's kinds, bindings and the policy.
 func cluster(ctx context.Context, t *testing.T) *rig.Cluster {
 	t.Helper()
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("func-%d", os.Getpid()), Nodes: 3})
-	must(t, err)
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Errorf("lab left something behind: %v", err)
-		}
-	})
-	c, err := rig.Connect(lab)
-	must(t, err)
-	must(t, c.Install(ctx))
-	machines, err := lab.Machines()
-	must(t, err)
-	must(t, c.Bind(ctx, machines))
-	must(t, c.Apply(ctx, rig.Policy("default", policy)))
+	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("func-%d", os.Getpid()), Nodes: 3})
+	must(t, c.Furnish(ctx, policy))
 	return c
 }
 
 // program is a process that serves the functions.
 type program struct {
 	url string
-	log *lines
+	log *rig.Log
 }
 
 // serve runs a program with that environment and no other, until it answers at
@@ -62,7 +49,7 @@ func serve(ctx context.Context, t *testing.T, bin, ready string, env ...string) 
 	must(t, err)
 	_, port, err := net.SplitHostPort(addr)
 	must(t, err)
-	p := program{url: "http://127.0.0.1:" + port, log: &lines{}}
+	p := program{url: "http://127.0.0.1:" + port, log: &rig.Log{}}
 	cmd := exec.Command(bin)
 	cmd.Env, cmd.Stderr, cmd.Stdout = append(env, "PORT="+port), p.log, p.log
 	must(t, cmd.Start())
@@ -186,22 +173,4 @@ func (r *relay) cut() {
 	for _, c := range r.conns {
 		_ = c.Close()
 	}
-}
-
-// lines takes a process's output while others read it.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

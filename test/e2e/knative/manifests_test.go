@@ -3,8 +3,6 @@ package knative
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -29,12 +26,7 @@ const serving = "knative.dev/serving@v0.48.1"
 func TestManifestsAreAccepted(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline(t))
 	t.Cleanup(cancel)
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("%s%d-%d", labPrefix, os.Getpid(), labs.Add(1)), Nodes: 1})
-	must(t, err)
-	t.Cleanup(func() { must(t, lab.Down()) })
-	c, err := rig.Connect(lab)
-	must(t, err)
-	c.Config.WarningHandler = rest.NoWarnings{}
+	c := newLab(ctx, t, 1)
 	must(t, plane.Install(ctx, c))
 	must(t, c.ApplyFile(ctx, servingKind(t)))
 	must(t, c.Install(ctx))

@@ -59,22 +59,21 @@ func newWorld(t *testing.T) *world {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline(t))
 	t.Cleanup(cancel)
 	must(t, endStaleLabs())
-	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("%s%d-%d", labPrefix, os.Getpid(), labs.Add(1)), Nodes: 3})
-	must(t, err)
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Errorf("lab left something behind: %v", err)
-		}
-	})
-	c, err := rig.Connect(lab)
-	must(t, err)
-	c.Config.WarningHandler = rest.NoWarnings{} // Knative still looks at Endpoints
+	c := newLab(ctx, t, 3)
 	w := &world{Cluster: c, t: t, ctx: ctx, dir: logDir(t)}
+	var err error
 	w.Plane, err = plane.Up(ctx, c, plane.Options{Dir: w.dir, Progress: os.Stderr})
 	must(t, err)
 	t.Cleanup(w.Plane.Down)
 	w.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: http.ProxyURL(w.Proxy), MaxIdleConnsPerHost: 10}}
 	return w
+}
+
+func newLab(ctx context.Context, t *testing.T, nodes int) *rig.Cluster {
+	t.Helper()
+	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("%s%d-%d", labPrefix, os.Getpid(), labs.Add(1)), Nodes: nodes})
+	c.Config.WarningHandler = rest.NoWarnings{} // Knative still looks at Endpoints
+	return c
 }
 
 // logDir is kept when the test fails.
