@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -36,17 +35,12 @@ func measureEarly(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Lab.Down()) }()
-	pods, idle, err := spread(ctx, c)
+	defer func() { err = errors.Join(err, c.end()) }()
+	pods, idle, err := c.spread(ctx, earlyPolicy, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}}]}}")
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "nodefence-bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := c.Start(ctx, dir, io.Discard, nil)
+	p, err := c.Start(ctx, c.dir, io.Discard, nil)
 	if err != nil {
 		return err
 	}
@@ -60,7 +54,7 @@ func measureEarly(ctx context.Context) (err error) {
 		}
 	}
 	began := time.Now()
-	e := early{c: c, off: map[string]bool{}}
+	e := early{c: c.Cluster, off: map[string]bool{}}
 	if err := e.loseAll(ctx, pods); err != nil {
 		return err
 	}
@@ -79,15 +73,15 @@ func measureEarly(ctx context.Context) (err error) {
 	return nil
 }
 
-// spread puts one pod on each of so many nodes, and tells which have none.
-func spread(ctx context.Context, c *rig.Cluster) (pods map[string]string, idle []string, err error) {
+// spread puts one pod on each of so many nodes, by a line of their template, and tells
+// which have none.
+func (c *bench) spread(ctx context.Context, policy, apart string) (pods map[string]string, idle []string, err error) {
 	machines, err := c.Lab.Machines()
 	if err != nil {
 		return nil, nil, err
 	}
-	apart := "      affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}}]}}\n      containers:"
-	if err := errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", earlyPolicy)),
-		c.Apply(ctx, strings.Replace(rig.StatefulSet("db", fences), "      containers:", apart, 1))); err != nil {
+	if err := errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", policy)),
+		c.Apply(ctx, strings.Replace(rig.StatefulSet("db", fences), "      containers:", "      "+apart+"\n      containers:", 1))); err != nil {
 		return nil, nil, err
 	}
 	pods = map[string]string{}

@@ -59,8 +59,15 @@ func main() {
 	}
 }
 
-// world starts a lab with everything installed.
-func world(ctx context.Context, nodes int, flags ...string) (*rig.Cluster, error) {
+// bench is a lab with everything installed.
+type bench struct {
+	*rig.Cluster
+	// dir is for nodefence's own data.
+	dir string
+}
+
+// world starts one; end has to follow.
+func world(ctx context.Context, nodes int, flags ...string) (*bench, error) {
 	fmt.Fprintf(os.Stderr, "starting a lab of %d nodes\n", nodes)
 	lab, err := rig.Up(ctx, rig.LabOptions{Name: fmt.Sprintf("bench-%d", os.Getpid()), Nodes: nodes, Flags: flags})
 	if err != nil {
@@ -70,11 +77,18 @@ func world(ctx context.Context, nodes int, flags ...string) (*rig.Cluster, error
 	if err == nil {
 		err = c.Install(ctx)
 	}
+	dir := ""
+	if err == nil {
+		dir, err = os.MkdirTemp("", "nodefence-bench")
+	}
 	if err != nil {
 		return nil, errors.Join(err, lab.Down())
 	}
-	return c, nil
+	return &bench{c, dir}, nil
 }
+
+// end leaves nothing behind.
+func (b *bench) end() error { return errors.Join(b.Lab.Down(), os.RemoveAll(b.dir)) }
 
 // counter counts requests by verb.
 type counter struct {
@@ -102,32 +116,13 @@ func measureFences(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Lab.Down()) }()
-	machines, err := c.Lab.Machines()
+	defer func() { err = errors.Join(err, c.end()) }()
+	pods, _, err := c.spread(ctx, policy, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]")
 	if err != nil {
 		return err
 	}
-	spread := "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]\n      containers:"
-	if err := errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", policy)),
-		c.Apply(ctx, strings.Replace(rig.StatefulSet("db", fences), "      containers:", spread, 1))); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "nodefence-bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	count := &counter{n: map[string]int{}}
-	pods := map[string]string{}
-	for i := range fences {
-		pod := fmt.Sprintf("db-%d", i)
-		node, err := c.PodRunning(ctx, pod, "")
-		if err != nil {
-			return err
-		}
-		pods[node] = pod
-	}
-	p, err := c.Start(ctx, dir, io.Discard, func(o *local.Options) { o.Config.Wrap(count.wrap) })
+	p, err := c.Start(ctx, c.dir, io.Discard, func(o *local.Options) { o.Config.Wrap(count.wrap) })
 	if err != nil {
 		return err
 	}
@@ -135,7 +130,7 @@ func measureFences(ctx context.Context) (err error) {
 	if err := rig.Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil }); err != nil {
 		return err
 	}
-	return fenceAll(ctx, c, p, pods, count)
+	return fenceAll(ctx, c.Cluster, p, pods, count)
 }
 
 func fenceAll(ctx context.Context, c *rig.Cluster, p *rig.InProcess, pods map[string]string, count *counter) error {
@@ -203,13 +198,8 @@ func measureMemory(ctx context.Context, nodes int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Lab.Down()) }()
-	dir, err := os.MkdirTemp("", "nodefence-bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := c.StartProcess(ctx, dir, io.Discard)
+	defer func() { err = errors.Join(err, c.end()) }()
+	p, err := c.StartProcess(ctx, c.dir, io.Discard)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func measurePrograms(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Lab.Down()) }()
+	defer func() { err = errors.Join(err, c.end()) }()
 	for _, name := range []string{"nodefence", "nodefence-source", "nodefence-local"} {
 		bin, err := rig.Bin(name)
 		if err != nil {
@@ -46,7 +46,7 @@ func measurePrograms(ctx context.Context) (err error) {
 		var took []time.Duration
 		memory := ""
 		for range starts {
-			d, rss, err := first(ctx, c, function)
+			d, rss, err := first(ctx, c.Cluster, function)
 			if err != nil {
 				return err
 			}

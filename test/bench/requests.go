@@ -99,12 +99,7 @@ func requestsAt(ctx context.Context, nodes int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Lab.Down()) }()
-	dir, err := os.MkdirTemp("", "nodefence-bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { err = errors.Join(err, c.end()) }()
 	if err := errors.Join(c.Apply(ctx, rig.Policy("default", "priority: 0")), c.Apply(ctx, rig.StatefulSet("db", 1))); err != nil {
 		return err
 	}
@@ -120,7 +115,7 @@ func requestsAt(ctx context.Context, nodes int) (err error) {
 		return err
 	}
 	count := &requests{n: map[asked]int{}}
-	p, err := c.Start(ctx, dir, io.Discard, func(o *local.Options) { o.Config.Wrap(count.wrap) })
+	p, err := c.Start(ctx, c.dir, io.Discard, func(o *local.Options) { o.Config.Wrap(count.wrap) })
 	if err != nil {
 		return err
 	}
@@ -136,7 +131,7 @@ func requestsAt(ctx context.Context, nodes int) (err error) {
 	if err != nil {
 		return err
 	}
-	return oneFence(ctx, c, count, nodes, victim)
+	return oneFence(ctx, c.Cluster, count, nodes, victim)
 }
 
 // quiet is how long the requests without a fence are counted.
