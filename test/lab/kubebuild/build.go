@@ -6,19 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
-	"time"
 
 	"github.com/nodefence/nodefence/test/lab/filelock"
+	"github.com/nodefence/nodefence/test/lab/gobuild"
 )
 
 // KubernetesVersion is what the executable says that it is. Without a stamp it
 // would call itself v0.0.0, and clients that look at it would misbehave.
 const KubernetesVersion = "v1.36.3"
-
-const progressPeriod = 10 * time.Second
 
 // Ensure returns the control plane's executable and builds it first if it
 // isn't in the cache. Builders of the same one wait for each other.
@@ -35,7 +31,7 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 	if built(path) {
 		return path, nil
 	}
-	say := report(progress, "building the control plane (Kubernetes "+KubernetesVersion+"): needed once, takes 8 minutes or so on two idle cores")
+	say := gobuild.Report(progress, "building the control plane (Kubernetes "+KubernetesVersion+"): needed once, takes 8 minutes or so on two idle cores")
 	defer say()
 	release, err := filelock.Take(ctx, filepath.Join(dir, "lock"))
 	if err != nil {
@@ -62,19 +58,11 @@ func Cached(ctx context.Context) (bool, error) {
 }
 
 func cacheDir(ctx context.Context, source string) (string, error) {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find cache folder: %w", err)
-	}
 	name, err := key(ctx, source)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(base, "nodefence", "lab", name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make cache folder: %w", err)
-	}
-	return dir, nil
+	return gobuild.Cache("lab", name)
 }
 
 func built(path string) bool {
@@ -94,13 +82,8 @@ func build(ctx context.Context, source, path string) error {
 	defer os.Remove(unfinished)
 
 	var output bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", buildArgs(unfinished)...)
-	cmd.Dir = source
-	// A workspace or flags of the user's would build something else than the
-	// cache key says.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
+	cmd := gobuild.Command(ctx, source, buildArgs(unfinished)...)
 	cmd.Stdout, cmd.Stderr = &output, &output
-	endWithChildren(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("build control plane: %w", ctx.Err())
@@ -111,34 +94,4 @@ func build(ctx context.Context, source, path string) error {
 		return fmt.Errorf("keep control plane: %w", err)
 	}
 	return nil
-}
-
-// endWithChildren makes an interrupted build stop at once: the compilers are
-// children of go, and would go on with what they are at.
-func endWithChildren(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-}
-
-// report says what takes so long, now and then, until the returned function is
-// called.
-func report(w io.Writer, what string) (done func()) {
-	begin := time.Now()
-	fmt.Fprintln(w, what)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(progressPeriod)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				fmt.Fprintf(w, "  still building, %s so far\n", time.Since(begin).Round(time.Second))
-			case <-stop:
-				return
-			}
-		}
-	}()
-	return func() { close(stop); <-stopped }
 }

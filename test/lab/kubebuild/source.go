@@ -2,15 +2,13 @@ package kubebuild
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nodefence/nodefence/test/lab/gobuild"
 )
 
 // SourceVariable overrides where the control plane's module is looked for.
@@ -69,7 +67,7 @@ func isModule(dir string) bool {
 
 // key names the build of a source folder by everything that goes into it.
 func key(ctx context.Context, source string) (string, error) {
-	platform, err := goEnv(ctx, source)
+	platform, err := gobuild.Platform(ctx, source)
 	if err != nil {
 		return "", err
 	}
@@ -77,16 +75,7 @@ func key(ctx context.Context, source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%s\n%q\n", platform, buildArgs("out"))
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("hash source: %w", err)
-		}
-		fmt.Fprintf(sum, "%s %x\n", filepath.Base(file), sha256.Sum256(content))
-	}
-	return hex.EncodeToString(sum.Sum(nil))[:16], nil
+	return gobuild.Key(platform, buildArgs("out"), files...)
 }
 
 func sourceFiles(source string) ([]string, error) {
@@ -97,17 +86,4 @@ func sourceFiles(source string) ([]string, error) {
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
 	slices.Sort(files)
 	return append(files, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")), nil
-}
-
-func goEnv(ctx context.Context, source string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH")
-	cmd.Dir = source
-	out, err := cmd.Output()
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("ask for Go's version: %w: install Go and put it into PATH", err)
-	case err != nil:
-		return "", fmt.Errorf("ask for Go's version in %s: %w", source, err)
-	}
-	return string(out), nil
 }

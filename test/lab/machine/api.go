@@ -14,22 +14,8 @@ import (
 
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 	"github.com/nodefence/nodefence/test/lab/machine/writers"
+	"github.com/nodefence/nodefence/test/lab/simclient"
 )
-
-// nodeStatus is what the control API says of one machine.
-type nodeStatus struct {
-	Name       string `json:"name"`
-	Power      string `json:"power"`
-	State      string `json:"state"`
-	BootID     string `json:"bootID"`
-	SystemUUID string `json:"systemUUID"`
-	BMC        string `json:"bmc"`
-	Username   string `json:"username"`
-	Password   string `json:"password"`
-	Fault      string `json:"fault"`
-	// Outlets are the addresses of the two that feed the machine.
-	Outlets map[string]string `json:"outlets"`
-}
 
 // serve answers on the socket until ctx ends. Its permissions keep others out:
 // the passwords are in the answers.
@@ -58,7 +44,7 @@ func (l *lab) serve(ctx context.Context) error {
 func (l *lab) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"nodes": l.status()})
+		answer(w, http.StatusOK, simclient.Status{Nodes: l.status()})
 	})
 	mux.HandleFunc("POST /v1/nodes/{node}/{verb}", l.withNode(func(n *node, r *http.Request) (any, error) {
 		return struct{}{}, n.do(r.PathValue("verb"))
@@ -83,8 +69,8 @@ func (l *lab) handler() http.Handler {
 	return mux
 }
 
-func (l *lab) status() []nodeStatus {
-	all := make([]nodeStatus, 0, len(l.names))
+func (l *lab) status() []simclient.Node {
+	all := make([]simclient.Node, 0, len(l.names))
 	for _, name := range l.names {
 		n := l.nodes[name]
 		seen := n.look()
@@ -92,7 +78,7 @@ func (l *lab) status() []nodeStatus {
 		if seen.power {
 			power = "on"
 		}
-		all = append(all, nodeStatus{
+		all = append(all, simclient.Node{
 			Name: name, Power: power, State: seen.state, BootID: seen.bootID, SystemUUID: n.uuid.String(),
 			BMC: n.bmc.Addr(), Username: n.username, Password: n.password, Fault: n.bmc.Fault(),
 			Outlets: map[string]string{"a": n.outlets["a"].Addr(), "b": n.outlets["b"].Addr()},
