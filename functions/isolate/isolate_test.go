@@ -7,23 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // TestTheClaimSaysWhichDevice: the call goes to the one that was written down before
 // it, and to no other, whatever else is bound (S7).
 func TestTheClaimSaysWhichDevice(t *testing.T) {
-	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	now := client.Clock().Now
 	for name, c := range map[string]struct {
 		place int32

@@ -8,22 +8,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestAnotherMachineAnswers: what a device says of another machine counts for
 // nothing, and the words name the object to mend (S11).
 func TestAnotherMachineAnswers(t *testing.T) {
-	client, err := kube.New(&rest.Config{Host: "http://127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	rack := mem.NewRack(time.Now)
 	open := func(_ context.Context, b *api.Binding, _ Call) (device.Driver, error) {
 		return rack.Kind().Open(b.Params)

@@ -131,31 +131,26 @@ func list[T any](ctx context.Context, c *Client, path string, query ...string) (
 }
 
 // put writes an object with its resourceVersion: compare-and-swap.
-//
-// A field that the API server does not know would be dropped without a word, an intent
-// with it (S8): where the CRDs are older than this program, it says so instead.
 func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
-	body, err := json.Marshal(obj)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", path, err)
-	}
-	at := c.clock.elapsed()
-	r := c.rest.Put().AbsPath(path).Param("fieldManager", api.FieldManager).Param(strict, "Strict").Body(body).Do(ctx)
-	return written[T](ctx, c, r, "put", path, at)
+	return whole(ctx, c, c.rest.Put(), "put", path, obj)
 }
-
-// strict has the API server refuse what it would drop.
-const strict = "fieldValidation"
 
 // post creates an object. ErrConflict says that it is there already.
 func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
+	return whole(ctx, c, c.rest.Post(), "create", path, obj)
+}
+
+// whole writes an object. A field that the API server does not know would be dropped
+// without a word, an intent with it (S8): where the CRDs are older than this program, it
+// says so instead.
+func whole[T any](ctx context.Context, c *Client, req *rest.Request, verb, path string, obj *T) (*T, error) {
 	body, err := json.Marshal(obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", path, err)
 	}
 	at := c.clock.elapsed()
-	r := c.rest.Post().AbsPath(path).Param("fieldManager", api.FieldManager).Param(strict, "Strict").Body(body).Do(ctx)
-	return written[T](ctx, c, r, "create", path, at)
+	r := req.AbsPath(path).Param("fieldManager", api.FieldManager).Param("fieldValidation", "Strict").Body(body).Do(ctx)
+	return written[T](ctx, c, r, verb, path, at)
 }
 
 // patch changes what it names and leaves the rest byte for byte (S22).

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 )
 
 // TestDeleteAsSeen: exactly the version that was looked at.
@@ -36,19 +34,14 @@ func TestDeleteAsSeen(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s %d", name, answer.code), func(t *testing.T) {
 				var asked []string
-				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				f := newFakeAPI(t)
+				f.answer[c.path] = func(w http.ResponseWriter, r request) {
 					var o metav1.DeleteOptions
-					_ = json.NewDecoder(r.Body).Decode(&o)
-					asked = append(asked, fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
-					w.Header().Set("Content-Type", "application/json")
+					_ = json.Unmarshal([]byte(r.Body), &o)
+					asked = append(asked, fmt.Sprintf("%s %s %s %s", r.Method, r.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
 					refuse(w, answer.code, string(answer.reason))
-				}))
-				defer server.Close()
-				client, err := New(&rest.Config{Host: server.URL})
-				if err != nil {
-					t.Fatal(err)
 				}
-				err = c.do(t.Context(), client)
+				err := c.do(t.Context(), f.Client)
 				if (err != nil) != answer.fails || errors.Is(err, ErrConflict) != answer.conflict {
 					t.Error(err)
 				}

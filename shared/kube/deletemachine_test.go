@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -41,28 +40,15 @@ func TestDeleteMachine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				code := c.code
-				switch {
-				case r.Method == http.MethodDelete:
-					var o metav1.DeleteOptions
-					_ = json.NewDecoder(r.Body).Decode(&o)
-					asked = append(asked, fmt.Sprintf("%s %s %s", r.URL.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
-				case r.URL.Path == c.group+"/machines":
-					_, _ = w.Write([]byte(c.list))
-					return
-				default:
-					code = http.StatusNotFound
-				}
-				refuse(w, code, map[int]string{403: "Forbidden", 404: "NotFound", 409: "Conflict"}[code])
-			}))
-			defer server.Close()
-			client, err := New(&rest.Config{Host: server.URL})
-			if err != nil {
-				t.Fatal(err)
+			f := newFakeAPI(t)
+			f.answer[c.group+"/machines"] = func(w http.ResponseWriter, _ request) { _, _ = io.WriteString(w, c.list) }
+			f.answer[c.group+"/namespaces/m/machines/x"] = func(w http.ResponseWriter, r request) {
+				var o metav1.DeleteOptions
+				_ = json.Unmarshal([]byte(r.Body), &o)
+				asked = append(asked, fmt.Sprintf("%s %s %s", r.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
+				refuse(w, c.code, map[int]string{403: "Forbidden", 404: "NotFound", 409: "Conflict"}[c.code])
 			}
-			err = client.DeleteMachine(t.Context(), "x", func(*fence.Machine) error { return c.no })
+			err := f.DeleteMachine(t.Context(), "x", func(*fence.Machine) error { return c.no })
 			if (err != nil) != c.fails || errors.Is(err, ErrConflict) != c.conflict {
 				t.Error(err)
 			}

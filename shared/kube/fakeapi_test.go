@@ -43,14 +43,20 @@ type request struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	t.Helper()
 	f := &fakeAPI{t: t, objects: map[string]map[string]any{}, answer: map[string]func(http.ResponseWriter, request){}}
+	f.Client = f.client()
+	return f
+}
+
+// client is one more process that asks it.
+func (f *fakeAPI) client() *Client {
+	f.t.Helper()
 	s := httptest.NewServer(f)
-	t.Cleanup(s.Close)
+	f.t.Cleanup(s.Close)
 	c, err := New(&rest.Config{Host: s.URL})
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	f.Client = c
-	return f
+	return c
 }
 
 // set stores an object as JSON text.

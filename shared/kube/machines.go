@@ -25,39 +25,43 @@ type machineList struct {
 // Machines reads all Machines of the kinds that this cluster has.
 func (c *Client) Machines(ctx context.Context) (all []fence.Machine, err error) {
 	for _, versions := range machineKinds {
-		for _, path := range versions {
-			l, err := list[machineList](ctx, c, path)
-			if apierrors.IsNotFound(err) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, l.Items...)
-			break
+		some, _, err := c.machinesOf(ctx, versions)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// machinesOf reads those of one kind, where its first version is that is served; none
+// where none is.
+func (c *Client) machinesOf(ctx context.Context, versions []string) (all []fence.Machine, path string, err error) {
+	for _, path := range versions {
+		l, err := list[machineList](ctx, c, path)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Items, path, nil
+	}
+	return nil, "", nil
 }
 
 // DeleteMachine deletes the Machine with this UID, if may has nothing against it as it
 // stands now. One that is gone, or being deleted, is left to whoever does that.
 func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*fence.Machine) error) error {
 	for _, versions := range machineKinds {
-		for _, path := range versions {
-			l, err := list[machineList](ctx, c, path)
-			if apierrors.IsNotFound(err) {
-				continue
+		all, path, err := c.machinesOf(ctx, versions)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if m := &all[i]; m.UID == uid {
+				return c.deleteMachine(ctx, strings.TrimSuffix(path, "/machines"), m, may)
 			}
-			if err != nil {
-				return err
-			}
-			for i := range l.Items {
-				if m := &l.Items[i]; m.UID == uid {
-					return c.deleteMachine(ctx, strings.TrimSuffix(path, "/machines"), m, may)
-				}
-			}
-			break
 		}
 	}
 	return nil

@@ -2,13 +2,11 @@ package kube
 
 import (
 	"errors"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -63,12 +61,7 @@ func TestPast(t *testing.T) {
 // by the ledger, and nobody tells of it a second time (S16).
 func TestARestoreIsToldToAll(t *testing.T) {
 	f := newFakeAPI(t)
-	s := httptest.NewServer(f)
-	t.Cleanup(s.Close)
-	other, err := New(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := f.client()
 	read := func(c *Client) *api.FenceLedger {
 		t.Helper()
 		l, err := c.Ledger(t.Context())

@@ -18,6 +18,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // fakeAPI is as much of an API server as the source speaks to: lists, watches,
@@ -184,15 +185,15 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch {
 	case away:
-		status(w, http.StatusServiceUnavailable, "ServiceUnavailable")
+		kubetest.Refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable")
 	case q.Get("sendInitialEvents") != "":
-		status(w, http.StatusUnprocessableEntity, "Invalid") // an API server without that feature
+		kubetest.Refuse(w, http.StatusUnprocessableEntity, "Invalid") // an API server without that feature
 	case forbidden:
-		status(w, http.StatusForbidden, "Forbidden")
+		kubetest.Refuse(w, http.StatusForbidden, "Forbidden")
 	case r.URL.Path == eventsURL && q.Get("fieldSelector") != "involvedObject.kind=Node,type!=Normal":
-		status(w, http.StatusBadRequest, "BadRequest") // of all Events it would be too many
+		kubetest.Refuse(w, http.StatusBadRequest, "BadRequest") // of all Events it would be too many
 	case r.URL.Path == podEventsURL && q.Get("fieldSelector") != "involvedObject.kind=Pod,reason=FailedMount,type!=Normal":
-		status(w, http.StatusBadRequest, "BadRequest")
+		kubetest.Refuse(w, http.StatusBadRequest, "BadRequest")
 	case q.Get("watch") != "":
 		f.watch(w, r)
 	case r.Method == http.MethodGet && kinds[r.URL.Path][0] != "":
@@ -206,7 +207,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, collection string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := kinds[collection]
-	reply(w, http.StatusOK, map[string]any{
+	kubetest.Answer(w, map[string]any{
 		"apiVersion": k[0], "kind": k[1] + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(f.rv)},
 		"items": slices.Collect(maps.Values(f.objects[collection])),
 	})
@@ -260,20 +261,20 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 	old, exists := f.objects[collection][name]
 	switch {
 	case r.Method == http.MethodPost && exists:
-		status(w, http.StatusConflict, "AlreadyExists")
+		kubetest.Refuse(w, http.StatusConflict, "AlreadyExists")
 	case r.Method == http.MethodPost, r.Method == http.MethodPut && exists:
 		f.writes = append(f.writes, r.Method+" "+name)
-		reply(w, http.StatusCreated, f.store(collection, body))
+		kubetest.Answer(w, f.store(collection, body))
 	case !exists:
-		status(w, http.StatusNotFound, "NotFound")
+		kubetest.Refuse(w, http.StatusNotFound, "NotFound")
 	case r.Method == http.MethodDelete && !wanted(body, old):
-		status(w, http.StatusConflict, "Conflict")
+		kubetest.Refuse(w, http.StatusConflict, "Conflict")
 	case r.Method == http.MethodDelete:
 		f.writes = append(f.writes, r.Method+" "+name)
 		f.drop(collection, name)
-		reply(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"})
+		kubetest.Answer(w, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"})
 	default:
-		reply(w, http.StatusOK, old)
+		kubetest.Answer(w, old)
 	}
 }
 
@@ -326,14 +327,4 @@ func (f *fakeAPI) written() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.writes)
-}
-
-func status(w http.ResponseWriter, code int, reason string) {
-	reply(w, code, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code, "reason": reason})
-}
-
-func reply(w http.ResponseWriter, code int, obj any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(obj)
 }

@@ -3,7 +3,30 @@ package devicetest
 import (
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 )
+
+// Fault is the one that a server plays.
+type Fault struct {
+	mu sync.Mutex
+	is string
+}
+
+// Play begins with one, and ends the one before.
+func (f *Fault) Play(fault string) (was string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, f.is = f.is, fault
+	return was
+}
+
+// Is tells whether one of these is played.
+func (f *Fault) Is(faults ...string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(faults, f.is)
+}
 
 // Words are an error's; none if there is none.
 func Words(err error) string {

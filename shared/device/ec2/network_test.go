@@ -35,7 +35,7 @@ func wired(t testing.TB, interfaces ...ec2test.Interface) *served {
 		i = s.show(i)
 		i.Interfaces = slices.Clone(i.Interfaces)
 		for k := range i.Interfaces {
-			if n := &i.Interfaces[k]; n.Next != nil && s.is(devicetest.Early, devicetest.Lie) {
+			if n := &i.Interfaces[k]; n.Next != nil && s.Is(devicetest.Early, devicetest.Lie) {
 				n.Groups = n.Next
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -25,10 +24,8 @@ const (
 // served is an account with one instance, whose API may misbehave.
 type served struct {
 	ec2test.Cloud
-	url string
-
-	mu    sync.Mutex
-	fault string
+	devicetest.Fault
+	url   string
 	ended chan struct{}
 }
 
@@ -47,9 +44,7 @@ func serve(t testing.TB) *served {
 
 func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = fault
+	s.Play(fault)
 	s.Hold(false)
 	for _, name := range []string{"DescribeInstances", "StopInstances", "StartInstances"} {
 		s.Refuse(name, ec2test.Refusal{})
@@ -70,23 +65,12 @@ func (s *served) setFault(t testing.TB, fault string) {
 	}
 }
 
-func (s *served) is(faults ...string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range faults {
-		if s.fault == f {
-			return true
-		}
-	}
-	return false
-}
-
 // show is what the API pretends.
 func (s *served) show(i ec2test.Instance) ec2test.Instance {
-	if s.is(devicetest.Other) {
+	if s.Is(devicetest.Other) {
 		i.ID = another
 	}
-	if s.is(devicetest.Early, devicetest.Lie) && i.State == ec2test.Stopping {
+	if s.Is(devicetest.Early, devicetest.Lie) && i.State == ec2test.Stopping {
 		i.State = ec2test.Stopped
 	}
 	return i
@@ -94,15 +78,15 @@ func (s *served) show(i ec2test.Instance) ec2test.Instance {
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case s.is(devicetest.Hang):
+	case s.Is(devicetest.Hang):
 		devicetest.Silence(r, s.ended)
-	case s.is(devicetest.WrongPassword):
+	case s.Is(devicetest.WrongPassword):
 		other := ec2test.Cloud{Secrets: map[string]string{key: changed}}
 		other.ServeHTTP(w, r)
-	case s.is(devicetest.ResetConnection):
+	case s.Is(devicetest.ResetConnection):
 		s.Cloud.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	case s.is(devicetest.ConflictWhenOff):
+	case s.Is(devicetest.ConflictWhenOff):
 		s.conflict(w, r)
 	default:
 		s.Cloud.ServeHTTP(w, r)

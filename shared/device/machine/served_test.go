@@ -4,8 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -40,12 +38,10 @@ const owned = `"ownerReferences": [{"kind": "MachineSet", "name": "workers", "ui
 // served is a cluster with one Machine, whose controller ends its instance at EC2.
 type served struct {
 	clustertest.Server
+	devicetest.Fault
 	cloud ec2test.Cloud
 	url   string
 	ec2   string
-
-	mu    sync.Mutex
-	fault string
 	ended chan struct{}
 }
 
@@ -77,7 +73,7 @@ func object(meta, providerID string) string {
 // reconcile is a Machine controller: what is deleted loses its instance, and then
 // its finalizer.
 func (s *served) reconcile() {
-	if s.is(devicetest.AcceptAndIgnore) {
+	if s.Is(devicetest.AcceptAndIgnore) {
 		return
 	}
 	if o := s.Object(path); o != nil && clustertest.Meta(o)["deletionTimestamp"] != nil {
@@ -99,9 +95,7 @@ func (s *served) settle() {
 
 func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
-	s.mu.Lock()
-	s.fault = fault
-	s.mu.Unlock()
+	s.Play(fault)
 	s.cloud.Hold(false)
 	s.Refuse(http.MethodDelete, clustertest.Refusal{})
 	s.Refuse(http.MethodGet, clustertest.Refusal{})
@@ -121,18 +115,12 @@ func (s *served) setFault(t testing.TB, fault string) {
 	}
 }
 
-func (s *served) is(faults ...string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(faults, s.fault)
-}
-
 // show is what EC2 pretends.
 func (s *served) show(i ec2test.Instance) ec2test.Instance {
-	if s.is(devicetest.Other) {
+	if s.Is(devicetest.Other) {
 		i.ID = another
 	}
-	if s.is(devicetest.Early, devicetest.Lie) && i.State == ec2test.ShuttingDown {
+	if s.Is(devicetest.Early, devicetest.Lie) && i.State == ec2test.ShuttingDown {
 		i.State = ec2test.Terminated
 	}
 	return i
@@ -142,14 +130,14 @@ func (s *served) show(i ec2test.Instance) ec2test.Instance {
 func (s *served) faulty(api, strict http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case s.is(devicetest.Hang):
+		case s.Is(devicetest.Hang):
 			devicetest.Silence(r, s.ended)
-		case s.is(devicetest.WrongPassword):
+		case s.Is(devicetest.WrongPassword):
 			strict.ServeHTTP(w, r)
-		case s.is(devicetest.ResetConnection) && r.Method == http.MethodDelete:
+		case s.Is(devicetest.ResetConnection) && r.Method == http.MethodDelete:
 			api.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
-		case s.is(devicetest.ConflictWhenOff) && r.Method == http.MethodDelete && !s.on():
+		case s.Is(devicetest.ConflictWhenOff) && r.Method == http.MethodDelete && !s.on():
 			strict.ServeHTTP(w, r)
 		default:
 			api.ServeHTTP(w, r)

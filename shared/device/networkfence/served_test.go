@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 
@@ -29,12 +28,12 @@ const (
 // outside, and may misbehave.
 type served struct {
 	clustertest.Server
+	devicetest.Fault
 	url string
 	// asked, if set, sees each request.
 	asked func(method string)
 
 	mu     sync.Mutex
-	fault  string
 	access bool
 	ended  chan struct{}
 }
@@ -52,10 +51,7 @@ func serve(t testing.TB) *served {
 
 func (s *served) setFault(t testing.TB, fault string) {
 	t.Helper()
-	s.mu.Lock()
-	was := s.fault
-	s.fault = fault
-	s.mu.Unlock()
+	was := s.Play(fault)
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		s.Refuse(m, clustertest.Refusal{})
 	}
@@ -78,12 +74,6 @@ func (s *served) setFault(t testing.TB, fault string) {
 	}
 }
 
-func (s *served) is(faults ...string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(faults, s.fault)
-}
-
 // ours is an object as the driver makes it, later.
 func ours(meta, state, status string) string {
 	return `{"apiVersion": "csiaddons.openshift.io/v1alpha1", "kind": "NetworkFence",
@@ -96,10 +86,10 @@ func ours(meta, state, status string) string {
 // driver what is wished, and writes the result. A deletion only takes the
 // finalizer off.
 func (s *served) reconcile() {
-	if s.is(devicetest.AcceptAndIgnore, devicetest.Slow) {
+	if s.Is(devicetest.AcceptAndIgnore, devicetest.Slow) {
 		return
 	}
-	s.carryOut(!s.is(devicetest.Early, devicetest.Lie))
+	s.carryOut(!s.Is(devicetest.Early, devicetest.Lie))
 }
 
 func (s *served) carryOut(really bool) {
@@ -134,11 +124,11 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.asked(r.Method)
 	}
 	switch {
-	case s.is(devicetest.Hang):
+	case s.Is(devicetest.Hang):
 		devicetest.Silence(r, s.ended)
-	case s.is(devicetest.WrongPassword):
+	case s.Is(devicetest.WrongPassword):
 		(&clustertest.Server{Kinds: s.Kinds, Token: "another"}).ServeHTTP(w, r)
-	case s.is(devicetest.ResetConnection) && r.Method != http.MethodGet:
+	case s.Is(devicetest.ResetConnection) && r.Method != http.MethodGet:
 		s.Server.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	default:

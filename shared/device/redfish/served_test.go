@@ -3,7 +3,6 @@ package redfish_test
 import (
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,12 +28,12 @@ const (
 // served is a BMC of three machines, of which the first is meant.
 type served struct {
 	redfishtest.BMC
+	devicetest.Fault
 	host, port string
 	ca         *trusttest.CA
 
-	mu    sync.Mutex
-	fault string
-	sent  []string
+	mu   sync.Mutex
+	sent []string
 }
 
 // serve ends with t.
@@ -59,9 +58,7 @@ func prepare(t testing.TB) *served {
 }
 
 func (s *served) setFault(fault string) {
-	s.mu.Lock()
-	s.fault = fault
-	s.mu.Unlock()
+	s.Play(fault)
 	s.Hold(false)
 	s.Refuse(http.MethodPost, resetURI, redfishtest.Refusal{})
 	s.Breaks(redfishtest.Whole)
@@ -85,21 +82,15 @@ func (s *served) setFault(fault string) {
 	s.Allow(user, word)
 }
 
-func (s *served) is(faults ...string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(faults, s.fault)
-}
-
 // show is what the BMC pretends.
 func (s *served) show(sys redfishtest.System) redfishtest.System {
 	switch {
 	case sys.ID != "1":
-	case s.is(devicetest.Other):
+	case s.Is(devicetest.Other):
 		sys.UUID = another
-	case s.is(devicetest.Mute):
+	case s.Is(devicetest.Mute):
 		sys.Power = ""
-	case s.is(devicetest.Early, devicetest.Lie) && sys.Power == redfishtest.PoweringOff:
+	case s.Is(devicetest.Early, devicetest.Lie) && sys.Power == redfishtest.PoweringOff:
 		sys.Power = redfishtest.Off
 	}
 	return sys
