@@ -52,6 +52,7 @@ const (
 func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	rebuild(l, c.Fences, now)
 	placeSlots(l, c)
+	placeUnderWay(l, c)
 	if why, message := Stopped(l); why != "" {
 		return &Verdict{why, message, Resync}
 	}

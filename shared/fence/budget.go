@@ -45,7 +45,7 @@ type setState struct {
 
 func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) setState {
 	var s setState
-	bad, slots := ailing(c, l), map[string]bool{}
+	bad, slots, counted := ailing(c, l), map[string]bool{}, map[string]bool{}
 	for _, r := range l.Status.Reservations {
 		slots[r.Node] = true
 	}
@@ -54,6 +54,7 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 			continue
 		}
 		s.nodes++
+		counted[n.Name] = true
 		switch {
 		case n.Name == node:
 			still := false
@@ -67,6 +68,16 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 		}
 		if n.Unhealthy || bad[n.Name] {
 			s.unavailable++
+		}
+	}
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		if f.Spec.Node == node || counted[f.Spec.Node] || !underWay(f, l) || !chose(b, f, c, l) {
+			continue
+		}
+		s.nodes, s.unavailable = s.nodes+1, s.unavailable+1
+		if slots[f.Spec.Node] {
+			s.fencing++
 		}
 	}
 	s.room, s.words = roomOf(b, s.nodes)
@@ -125,7 +136,7 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	for i := range c.Fences {
 		o := &c.Fences[i]
 		other := o.Spec.Node != f.Spec.Node && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node))
-		if other && o.Open() && (o.CurrentPhase() != api.Pending || ReservedAt(l, o) != nil) {
+		if other && underWay(o, l) {
 			return no("control-plane node %s is under a fence: one at a time", o.Spec.Node)
 		}
 	}

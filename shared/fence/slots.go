@@ -58,6 +58,9 @@ func takesRoom(lim api.ScopedLimits, domain string, r api.Reservation, c Cluster
 func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
 	r := api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now), CountedBy: countedBy(f, c)}
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.Node == r.Node })
+	if underWayOf(l.Status.UnderWay, f) == nil {
+		place(l, f, c, nil)
+	}
 	l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool { return now.Sub(a.At.Time) >= 24*time.Hour })
 	// Thousands are kept, so only what a rate may ask for.
 	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return !rated(f, by.Policy) })

@@ -56,8 +56,9 @@ type FenceBudgetSpec struct {
 
 // FenceBudgetStatus is the set as last seen.
 type FenceBudgetStatus struct {
-	// Nodes that the selector chooses; Available of them are Ready, their Leases
-	// move, and they are not under nodefence's care.
+	// Nodes that the selector chooses, or chose when a fence of theirs that has not ended
+	// was under way already; Available of them are Ready, their Leases move, and they are
+	// not under nodefence's care.
 	// +optional
 	Nodes int32 `json:"nodes"`
 	// +optional

@@ -59,6 +59,12 @@ type FenceLedgerStatus struct {
 	// +listMapKey=node
 	// +optional
 	Reservations []Reservation `json:"reservations,omitempty"`
+	// UnderWay are the fences between their reservation and their end, with what their
+	// nodes counted for since: so they count also once a Node object is gone, or has
+	// other labels.
+	// +listType=atomic
+	// +optional
+	UnderWay []UnderWay `json:"underWay,omitempty"`
 	// Leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`
@@ -115,6 +121,17 @@ type CountedBy struct {
 	TopologyKey string `json:"topologyKey,omitempty"`
 	// +optional
 	Domain string `json:"domain,omitempty"`
+}
+
+// UnderWay is one fence between its reservation and its end.
+type UnderWay struct {
+	Node       string    `json:"node"`
+	FenceUID   types.UID `json:"fenceUID"`
+	Generation int64     `json:"generation"`
+	// Budgets are the FenceBudgets that chose the node at some time since.
+	// +listType=atomic
+	// +optional
+	Budgets []string `json:"budgets,omitempty"`
 }
 
 // LeasePicture is what the source saw of the nodes' Leases.

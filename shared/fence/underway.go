@@ -1,0 +1,75 @@
+package fence
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A fence that is under way counts by what its node was known to be since it began. By
+// its labels as they are a node would be forgotten as soon as its Node object is deleted,
+// which may be what the fence is for, or gets another label: a FenceBudget of one would
+// then let a whole set be taken down (S14).
+
+// underWay: the fence has been given a slot, and has not ended.
+func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
+	return f.Open() && (f.CurrentPhase() != api.Pending || ReservedAt(l, f) != nil)
+}
+
+// placeUnderWay says of each such fence what its node counts for, and drops what was
+// said of others. It goes after rebuild.
+func placeUnderWay(l *api.FenceLedger, c Cluster) {
+	old := l.Status.UnderWay
+	l.Status.UnderWay = nil
+	for i := range c.Fences {
+		if f := &c.Fences[i]; underWay(f, l) {
+			place(l, f, c, underWayOf(old, f))
+		}
+	}
+}
+
+// place keeps the budgets that chose a fence's node before, and those that choose it
+// now. Where neither can be known, nothing is kept, which counts in each.
+func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
+	n, known := c.nodeOf(f)
+	if was == nil && !known {
+		return
+	}
+	u := api.UnderWay{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation}
+	for i := range c.Budgets {
+		name := c.Budgets[i].Name
+		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector, n.Labels) {
+			u.Budgets = append(u.Budgets, name)
+		}
+	}
+	l.Status.UnderWay = append(l.Status.UnderWay, u)
+}
+
+// nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
+// was opened because there is none never had any labels.
+func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
+	if n = c.node(f.Spec.Node); c.has(f.Spec.Node) && n.Under == nil {
+		return n, true
+	}
+	return ClusterNode{Name: f.Spec.Node}, f.Spec.NodeUID == ""
+}
+
+func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
+	for i := range all {
+		if u := &all[i]; u.FenceUID == f.UID && u.Generation == f.Spec.Generation {
+			return u
+		}
+	}
+	return nil
+}
+
+// chose tells whether this budget counts the node of a fence that is under way, which it
+// does not choose by its labels as they are. What nobody knows any more, because the
+// ledger was lost or is an older version's, counts in each.
+func chose(b *api.FenceBudget, f *api.NodeFence, c Cluster, l *api.FenceLedger) bool {
+	if was := underWayOf(l.Status.UnderWay, f); was != nil {
+		return slices.Contains(was.Budgets, b.Name)
+	}
+	_, known := c.nodeOf(f)
+	return !known
+}

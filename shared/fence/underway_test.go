@@ -1,0 +1,122 @@
+package fence
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// budgetedWorld is a world in which n1 of the workers has been admitted, under a budget of
+// one worker, and stands in this phase by now. The first one is the fence of n0, a
+// worker too, that asks next.
+func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.FenceLedger) {
+	t.Helper()
+	f, c, l := admitWorld(walkStart)
+	lim(f).MaxConcurrent = 9
+	for i := range c.Nodes {
+		c.Nodes[i].Labels = map[string]string{"role": "worker"}
+	}
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
+	c.Nodes[1].Unhealthy = true
+	first := f.DeepCopy()
+	first.Name, first.Spec.Node, first.Spec.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"
+	c.Fences = []api.NodeFence{*first}
+	if v := Admit(first, c, l, walkStart); v != nil {
+		t.Fatal(v)
+	}
+	c.Fences[0].Status.Phase = p
+	c.Fences = append(c.Fences, *f)
+	return f, c, l
+}
+
+func nodeGone(c *Cluster) {
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == "n1" })
+}
+
+// TestBudgetsRememberTheirNodes: a Node object that is deleted, or gets other labels, in
+// the middle of its fence counts for the budgets that chose it until the fence has ended
+// (S14).
+func TestBudgetsRememberTheirNodes(t *testing.T) {
+	relabelled := func(c *Cluster) { c.Nodes[1].Labels = map[string]string{"role": "none"} }
+	expected := func(c *Cluster) {
+		nodeGone(c)
+		p := expecting()
+		p.Status.Missing = []api.MissingNode{{Node: "n1"}}
+		*c = WithMissing(*c, []api.FencePolicy{p})
+	}
+	lost := func(l *api.FenceLedger) { l.Status.UnderWay = nil }
+	for name, c := range map[string]struct {
+		phase  api.Phase
+		change func(*Cluster)
+		ledger func(*api.FenceLedger)
+		// healthy: n0 is, and somebody asks for its fence.
+		healthy bool
+		want    api.Reason
+	}{
+		"its slot, while it is there":                {api.Fencing, func(*Cluster) {}, nil, false, api.BudgetHold},
+		"its slot, when its Node object is gone":     {api.Fencing, nodeGone, nil, false, api.BudgetHold},
+		"its slot, when it is gone and expected":     {api.Fencing, expected, nil, false, api.BudgetHold},
+		"its slot, when it is relabelled":            {api.Releasing, relabelled, nil, false, api.BudgetHold},
+		"its slot, before it is used":                {api.Pending, nodeGone, nil, false, api.BudgetHold},
+		"released and gone, the dead need no room":   {api.PoweringOn, nodeGone, nil, false, ""},
+		"released and gone, a healthy one needs it":  {api.PoweringOn, nodeGone, nil, true, api.BudgetHold},
+		"recovering and relabelled, the same":        {api.Recovering, relabelled, nil, true, api.BudgetHold},
+		"it has ended":                               {api.Finished, nodeGone, nil, true, ""},
+		"the ledger was lost, and it is gone":        {api.Fencing, nodeGone, lost, false, api.BudgetHold},
+		"the ledger was lost, and it is relabelled":  {api.Fencing, relabelled, lost, false, ""},
+		"another set's budget, and it is gone":       {api.Fencing, func(c *Cluster) { c.Budgets[0].Name = "another"; nodeGone(c) }, nil, true, ""},
+		"a fence of a node that was missing then":    {api.Fencing, func(c *Cluster) { c.Fences[0].Spec.NodeUID = ""; nodeGone(c) }, lost, true, ""},
+		"the record was deleted with its Node":       {api.Fencing, func(c *Cluster) { nodeGone(c); c.Fences = c.Fences[1:] }, nil, true, ""},
+		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Spec.Generation++ }, nil, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cl, l := budgetedWorld(t, c.phase)
+			cl.Nodes[0].Unhealthy = !c.healthy
+			c.change(&cl)
+			if c.ledger != nil {
+				c.ledger(l)
+			}
+			v := Admit(f, cl, l, walkStart)
+			if got := reasonOf(v); got != c.want {
+				t.Errorf("%q, want %q: %+v", got, c.want, v)
+			}
+		})
+	}
+}
+
+// TestABudgetThatCameLater counts a node that it chose while the fence was under way.
+func TestABudgetThatCameLater(t *testing.T) {
+	f, c, l := budgetedWorld(t, api.Fencing)
+	l.Status.UnderWay[0].Budgets = nil
+	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetHold {
+		t.Fatal(v)
+	}
+	nodeGone(&c)
+	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetHold {
+		t.Error(v)
+	}
+}
+
+// TestWhatIsUnderWayEnds with the fence; until then it shows in the budget's status.
+func TestWhatIsUnderWayEnds(t *testing.T) {
+	f, c, l := budgetedWorld(t, api.Recovering)
+	want := []api.UnderWay{{Node: "n1", FenceUID: "f1", Generation: 1, Budgets: []string{"b"}}}
+	if d := cmp.Diff(want, l.Status.UnderWay); d != "" {
+		t.Error(d)
+	}
+	l.Status.Reservations = nil
+	got := BudgetStatus(&c.Budgets[0], Cluster{Nodes: c.Nodes[2:], Fences: c.Fences, Budgets: c.Budgets}, l)
+	if d := cmp.Diff(api.FenceBudgetStatus{Nodes: 9, Available: 8}, got); d != "" {
+		t.Errorf("shown is %s", d)
+	}
+	c.Fences[0].Status.Phase = api.Finished
+	c.Budgets[0].Name = "another"
+	want = []api.UnderWay{{Node: "n0", FenceUID: "f0", Generation: 1, Budgets: []string{"another"}}}
+	if v := Admit(f, c, l, walkStart); v != nil || !cmp.Equal(want, l.Status.UnderWay) {
+		t.Errorf("%+v %s", v, cmp.Diff(want, l.Status.UnderWay))
+	}
+}
