@@ -28,10 +28,11 @@ type Public struct {
 }
 
 type metrics struct {
-	decisions, transitions, actions  *prometheus.CounterVec
-	phase                            *prometheus.HistogramVec
-	refused, lost, ignored, problems *prometheus.CounterVec
-	merged                           prometheus.Counter
+	decisions, transitions, actions *prometheus.CounterVec
+	phase                           *prometheus.HistogramVec
+	refused, lost, ignored          *prometheus.CounterVec
+	problems                        *aged
+	merged                          prometheus.Counter
 }
 
 // NewPublic registers the metrics and returns the witness.
@@ -62,7 +63,7 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
 		}, []string{"function", "type", "reason"}),
-		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+		problems: newAged(prometheus.CounterOpts{
 			Name: "nodefence_node_problems_total", Help: "Problems that policies name and that were reported often enough, by node and reason.",
 		}, []string{"node", "reason"}),
 	}}
@@ -188,10 +189,11 @@ func (p *Public) Merged(ctx context.Context, r Refusal) {
 }
 
 // Alerted tells of one problem: log, metric, and an Event on the Node. The
-// problem is one that a policy names, so that the metric has an end.
+// problem is one that a policy names and the node goes when it is old, so that the
+// metric has an end.
 func (p *Public) Alerted(ctx context.Context, r Refusal, problem string) {
 	p.Log.Warn("node problem", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "reason", string(r.Reason), "message", r.Message)
-	p.metrics.problems.WithLabelValues(r.Node, problem).Inc()
+	p.metrics.problems.inc(r.Node, problem)
 	p.sayOfNode(ctx, r, r.Message, true)
 }
 

@@ -203,3 +203,12 @@ func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
 func (s *Source) uncount(node string) {
 	s.counted.DeletePartialMatch(prometheus.Labels{"node": node})
 }
+
+// uncountAll is at the end of a lead: who stands by sees no node go, and what it said of
+// the nodes would be said beside what the one that leads says.
+func (s *Source) uncountAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counted.Reset()
+	s.unfenceable.Reset()
+}

@@ -1,15 +1,18 @@
 package apiserver
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -152,5 +155,44 @@ func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	s.nodeGone("a")
 	if d := cmp.Diff(map[string]float64{"Node b TaskHung": 1}, s.counts(t)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestWhoLeadsNoMoreCountsNobody: it sees no node go, and another replica counts by now.
+func TestWhoLeadsNoMoreCountsNobody(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(targetsURL, targetIn("a", string(api.DeviceUnreachable), 0))
+	reg := prometheus.NewRegistry()
+	s, err := New(Options{
+		Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: newBroker(), Logger: quiet(), Source: "c", Namespace: "ns",
+		Resync: time.Hour, CheckEvery: time.Hour, Registerer: reg,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.counted.WithLabelValues("gone", "TaskHung", "Node").Inc()
+	byLabel := func() (names []string) {
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if n := family.GetName(); n == "nodefence_nodes_unfenceable" || n == "nodefence_source_problem_reports_total" {
+				names = append(names, n)
+			}
+		}
+		return names
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.lead(ctx) }()
+	eventually(t, func() bool { return len(byLabel()) == 2 })
+	cancel()
+	f.cutWatches("")
+	<-done
+	if left := byLabel(); left != nil {
+		t.Errorf("still counted: %v", left)
 	}
 }

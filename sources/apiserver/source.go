@@ -128,6 +128,7 @@ func (s *Source) setState(err error) {
 // lead watches and sends until ctx ends.
 func (s *Source) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer s.uncountAll()
 	defer s.wg.Wait()
 	defer cancel()
 	ledger, err := s.o.Client.Ledger(ctx)
