@@ -2,11 +2,15 @@ package gate
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -43,4 +47,31 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + policy.Name}, string(why))
 	return true, g.write(ctx, last, spec)
+}
+
+// lookExcluded: a node that is missing is left alone if its Node object had it left alone
+// when it was last seen, as the source keeps it with the enrolment.
+func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	if !f.Spec.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
+		return nil
+	}
+	cm, err := g.Client.Enrolled(ctx, g.Namespace, f.Spec.Node)
+	if err != nil || cm == nil {
+		return err
+	}
+	if why := cm.Data[kube.Excluded]; why != "" {
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen: %s; to end that, take %s out of ConfigMap %s", why, kube.Excluded, cm.Name)
+		return nil
+	}
+	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Spec.Policy.Name) {
+		return nil
+	}
+	p, err := g.Client.Policy(ctx, f.Spec.Policy.Name)
+	if err != nil {
+		return err
+	}
+	if p == nil || p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Spec.Policy.Name, kube.ExcludedBy, cm.Name)
+	}
+	return nil
 }

@@ -21,6 +21,9 @@ func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) err
 	if err := g.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
+	if err := g.lookExcluded(ctx, f, seen); err != nil {
+		return err
+	}
 	if err := g.Client.LookBrakes(ctx, f, seen); err != nil {
 		return err
 	}

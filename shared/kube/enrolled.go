@@ -6,6 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Excluded and ExcludedBy are in the enrolment of a node that was to be left alone when
+// its Node object was last seen: why, in words, for the label or taint that it had, and
+// the policies whose exclude.selector chose it, by name, parted by blanks.
+const (
+	Excluded   = "excluded"
+	ExcludedBy = "excluded_by"
+)
+
 // WorkerRole is in the enrolment of a node that is none of the control plane.
 const WorkerRole = "worker"
 

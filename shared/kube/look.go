@@ -159,9 +159,9 @@ func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence
 // excludeLabel is medik8s' word for a node that no remediation may touch.
 const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
 
-// maintenanceTaint is on a node that a person has put into maintenance by medik8s'
+// MaintenanceTaint is on a node that a person has put into maintenance by medik8s'
 // NodeMaintenance.
-const maintenanceTaint = "medik8s.io/drain"
+const MaintenanceTaint = "medik8s.io/drain"
 
 // ofControlPlane are the labels of nodes on whose loss the cluster may end (S13); the
 // last is that of nodes on which RKE2 and k3s run etcd and nothing else of it.
@@ -197,8 +197,8 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 		switch {
 		case t.Key == api.IsolationTaint && t.Value == fenceUID:
 			s.Taint = true
-		case t.Key == maintenanceTaint:
-			s.Excluded = "the node is in maintenance (taint " + maintenanceTaint + ")"
+		case t.Key == MaintenanceTaint:
+			s.Excluded = "the node is in maintenance (taint " + MaintenanceTaint + ")"
 		case deleters[t.Key] != "":
 			s.Deleting = deleters[t.Key] + " is about to delete this node (taint " + t.Key + ")"
 		}

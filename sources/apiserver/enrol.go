@@ -21,7 +21,8 @@ import (
 // itself, into an object that the node's credentials can't write (S11). What is
 // written for a Node object is never changed, and the provider ID, which a
 // cloud's controller may give a node that is Ready already, is added to it once.
-// Another Node object of the name is enrolled anew.
+// Another Node object of the name is enrolled anew. Who excludes the node is written
+// there too, and follows the Node object.
 type enrolment struct {
 	client    *kube.Client
 	namespace string
@@ -31,6 +32,8 @@ type enrolment struct {
 	mu    sync.Mutex
 	known map[string]enrolled
 	todo  map[string]nodeView
+	// wanted is what each enrolment is to say of who excludes its node.
+	wanted map[string]exclusion
 }
 
 type enrolled struct {
@@ -39,6 +42,7 @@ type enrolled struct {
 	role string
 	// is what counts, said what the node said otherwise and was warned of.
 	is, said machine
+	excluded exclusion
 	// object and version are the ConfigMap's, gone since when its node is, as it says;
 	// empty until it was seen as it stands.
 	object        types.UID
@@ -54,14 +58,17 @@ func (m machine) lacks(now machine) bool {
 }
 
 func enrolledIn(cm *corev1.ConfigMap) enrolled {
-	return enrolled{uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]}}
+	return enrolled{
+		uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]},
+		excluded: exclusion{cm.Data[kube.Excluded], cm.Data[kube.ExcludedBy]},
+	}
 }
 
 // begin is before each run, which learns anew what is enrolled.
 func (e *enrolment) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.known, e.todo = map[string]enrolled{}, map[string]nodeView{}
+	e.known, e.todo, e.wanted = map[string]enrolled{}, map[string]nodeView{}, map[string]exclusion{}
 	e.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
 }
@@ -89,6 +96,7 @@ func (e *enrolment) gone(name string) (node string, ok bool) {
 	defer e.mu.Unlock()
 	_, ok = e.known[node]
 	delete(e.known, node)
+	delete(e.wanted, node)
 	return node, ok
 }
 
@@ -132,7 +140,7 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 	v, ok := e.todo[name]
 	e.mu.Unlock()
 	if !ok {
-		return nil
+		return e.writeExclusion(ctx, name)
 	}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -162,7 +170,7 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID, "providerID", v.providerID)
 	}
 	e.put(name, latest) // does it say what stands there, and still the same?
-	return nil
+	return e.writeExclusion(ctx, name)
 }
 
 // replace writes over the enrolment of another Node object, never of this one
@@ -189,5 +197,6 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 		return old, e.client.SaveConfigMap(ctx, old)
 	}
 	cm.ResourceVersion = old.ResourceVersion
+	enrolledIn(old).excluded.into(cm) // until it is known who excludes this one
 	return cm, e.client.SaveConfigMap(ctx, cm)
 }

@@ -20,12 +20,13 @@ const (
 )
 
 // policyWatch is for the problems that policies name, and for the nodes that they
-// expect. What a policy says of problems is for the gate: here it only bounds what is
+// expect and exclude. What a policy says of problems is for the gate: here it only bounds what is
 // watched, counted and told again.
 func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
 		s.expects(p.Name, expectedBy(p))
+		s.excludes(p.Name, p.Spec.Exclude)
 		s.policy(ctx, scheme, p.Name, p.Spec.Unhealthy.Problems)
 	}
 	return watched{
@@ -34,6 +35,7 @@ func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watche
 			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
 			DeleteFunc: func(obj any) {
 				s.expects(nameOf(obj), nil)
+				s.excludes(nameOf(obj), nil)
 				s.policy(ctx, scheme, nameOf(obj), nil)
 			},
 		},
@@ -47,7 +49,7 @@ func slimPolicy(obj any) (any, error) {
 	}
 	slim := &api.FencePolicy{}
 	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
-	slim.Spec.Unhealthy.Problems, slim.Spec.Expected = p.Spec.Unhealthy.Problems, p.Spec.Expected
+	slim.Spec.Unhealthy.Problems, slim.Spec.Expected, slim.Spec.Exclude = p.Spec.Unhealthy.Problems, p.Spec.Expected, p.Spec.Exclude
 	slim.Status.Missing, slim.Status.Failed = p.Status.Missing, p.Status.Failed
 	return slim, nil
 }

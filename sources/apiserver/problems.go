@@ -47,6 +47,7 @@ func (s *Source) watchProblems(ctx context.Context) error {
 		return err
 	}
 	s.wg.Go(func() { s.collects(ctx, synced) })
+	s.wg.Go(func() { s.exclusions(ctx, synced) })
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,8 +68,12 @@ type Source struct {
 	// are at rest, by node.
 	expected map[string][]string
 	finished map[string]closedFence
-	state    error
-	counted  *prometheus.CounterVec
+	// excluded chooses the nodes that each policy leaves alone by label; excluding says
+	// that the policies are known.
+	excluded  map[string]*metav1.LabelSelector
+	excluding bool
+	state     error
+	counted   *prometheus.CounterVec
 	// targets are the FenceTargets by node; pace gives the turns to be checked, once
 	// checks says that the FenceTargets are known.
 	targets     map[string]*targetView
@@ -141,6 +146,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.drawn, s.told = api.LeasePicture{}, nil
 	s.named, s.reports, s.recall = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}, recall{}
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
+	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
 	s.unfenceable.Reset()
 	s.mu.Unlock()
@@ -240,6 +246,7 @@ func (s *Source) node(n *corev1.Node) {
 	if v.ready() {
 		s.enrol.put(n.Name, v)
 	}
+	s.exclude(n.Name, v)
 }
 
 // enrolmentGone has a node enrolled again whose enrolment somebody deleted.
@@ -249,6 +256,7 @@ func (s *Source) enrolmentGone(name string) {
 	defer s.mu.Unlock()
 	if v, ok := s.nodes[node]; ok && was && v.ready() {
 		s.enrol.put(node, v)
+		s.exclude(node, v)
 	}
 }
 
@@ -257,6 +265,7 @@ func (s *Source) nodeGone(name string) {
 	defer s.mu.Unlock()
 	delete(s.nodes, name)
 	s.uncount(name)
+	s.enrol.left(name)
 	if x := s.due.byNode[name]; x != nil {
 		now := s.now()
 		s.sendFence(x.fence, now, now)

@@ -21,6 +21,10 @@ type nodeView struct {
 	role string
 	// marks are the values of our isolation taint.
 	marks []string
+	// excluded says which label or taint of the node has it left alone; labels are for
+	// the policies to choose it by.
+	excluded string
+	labels   map[string]string
 }
 
 type condition struct {

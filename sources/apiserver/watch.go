@@ -132,12 +132,9 @@ func slimNode(obj any) (any, error) {
 	slim := &corev1.Node{}
 	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
 	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
-	slim.Status.NodeInfo.SystemUUID = n.Status.NodeInfo.SystemUUID
-	if kube.NodeSeen(n, "").ControlPlane {
-		slim.Labels = map[string]string{api.ControlPlaneLabel: ""}
-	}
+	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
 	for _, t := range n.Spec.Taints {
-		if t.Key == api.IsolationTaint {
+		if t.Key == api.IsolationTaint || t.Key == kube.MaintenanceTaint {
 			slim.Spec.Taints = append(slim.Spec.Taints, t)
 		}
 	}
@@ -168,16 +165,19 @@ func slimFence(obj any) (any, error) {
 func viewOf(n *corev1.Node) nodeView {
 	v := nodeView{
 		uid: string(n.UID), systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
-		conditions: map[string]condition{}, role: kube.WorkerRole,
+		conditions: map[string]condition{}, role: kube.WorkerRole, labels: n.Labels,
 	}
-	if kube.NodeSeen(n, "").ControlPlane {
+	seen := kube.NodeSeen(n, "")
+	if v.excluded = seen.Excluded; seen.ControlPlane {
 		v.role = "control-plane"
 	}
 	for _, c := range n.Status.Conditions {
 		v.conditions[string(c.Type)] = condition{string(c.Status), c.Reason, c.LastTransitionTime.Time}
 	}
 	for _, t := range n.Spec.Taints {
-		v.marks = append(v.marks, t.Value)
+		if t.Key == api.IsolationTaint {
+			v.marks = append(v.marks, t.Value)
+		}
 	}
 	return v
 }

@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // TestMissingNode: a machine hangs, and somebody deletes its Node object. It is
-// expected, so that its machine is switched off and on; it registers again.
+// expected, so that its machine is switched off and on, but for as long as the label
+// counts that its Node object had last; it registers again.
 func TestMissingNode(t *testing.T) {
 	w := newWorld(t, 3, quick+"expected: {nodes: [node-1], missingFor: 1m}\n")
 	p := w.start(nil)
@@ -20,7 +22,18 @@ func TestMissingNode(t *testing.T) {
 		return err == nil && cm.Data["role"] == kube.WorkerRole, nil
 	})
 	w.node("node-1", "crash")
+	enrolments := w.Kube.CoreV1().ConfigMaps("nodefence-system")
+	_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, "node-1", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"}}}`), metav1.PatchOptions{})
+	must(t, err)
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, "node-1", metav1.DeleteOptions{}))
+	w.until("the fence to be held", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, "node-1")
+		return f != nil && f.Spec.Trigger.Missing() && f.Status.Reason == api.ExcludedHold, err
+	})
+	w.words("node-1", "")
+	_, err = enrolments.Patch(w.ctx, kube.EnrolledName("node-1"), types.MergePatchType, []byte(`{"data":{"excluded":null}}`), metav1.PatchOptions{})
+	must(t, err)
 	f := w.phase("node-1", api.Finished)
 	if !f.Spec.Trigger.Missing() || f.Spec.NodeUID != "" || f.Status.Release.StartedAt != nil || f.Status.Outcome != api.Recovered {
 		t.Errorf("trigger %+v, node UID %q, release %+v, outcome %s", f.Spec.Trigger, f.Spec.NodeUID, f.Status.Release, f.Status.Outcome)

@@ -48,7 +48,8 @@ type FencePolicySpec struct {
 	// Exclude names nodes that are selected and must not be fenced all the same.
 	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
 	// are left alone under every policy, as are nodes that an autoscaler is about
-	// to delete, or whose Machine is being deleted.
+	// to delete, or whose Machine is being deleted. A node that is excluded by its
+	// labels stays so when its Node object is gone.
 	// +optional
 	Exclude *ExcludedNodes `json:"exclude,omitempty"`
 	// Unhealthy says what counts as a failed node.

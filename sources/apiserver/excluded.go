@@ -1,0 +1,130 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// What excludes a node stands on its Node object, and would be gone with it, while the
+// machine may still be fenced as that of a node that is missing. So it is kept with the
+// enrolment, Ready or not, for the gate to read there.
+
+// exclusion is who has a node left alone by label: why, in words, for a label or taint of
+// the node's own, and by which policies.
+type exclusion struct{ why, by string }
+
+// into writes it into an enrolment.
+func (x exclusion) into(cm *corev1.ConfigMap) {
+	for key, value := range map[string]string{kube.Excluded: x.why, kube.ExcludedBy: x.by} {
+		if delete(cm.Data, key); value != "" {
+			cm.Data[key] = value
+		}
+	}
+}
+
+// excludes notes which nodes a policy leaves alone by label.
+func (s *Source) excludes(policy string, nodes *api.ExcludedNodes) {
+	var now *metav1.LabelSelector
+	if nodes != nil {
+		now = nodes.Selector
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.excluded[policy]
+	if delete(s.excluded, policy); now != nil {
+		s.excluded[policy] = now
+	}
+	if !equality.Semantic.DeepEqual(was, now) {
+		s.excludeAll()
+	}
+}
+
+// exclusions begins once the policies are known: until then none is taken away.
+func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), policies) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.excluding = true
+	s.excludeAll()
+}
+
+// excludeAll is exclude for each node; called with the lock held.
+func (s *Source) excludeAll() {
+	for name, v := range s.nodes {
+		s.exclude(name, v)
+	}
+}
+
+// exclude has the enrolment of a node that is there say who excludes it; called with the
+// lock held.
+func (s *Source) exclude(name string, v nodeView) {
+	if !s.excluding {
+		return
+	}
+	var by []string
+	for policy, selector := range s.excluded {
+		if fence.Selects(selector, v.labels) {
+			by = append(by, policy)
+		}
+	}
+	slices.Sort(by)
+	s.enrol.exclude(name, exclusion{v.excluded, strings.Join(by, " ")})
+}
+
+// exclude has it written, if the node is enrolled and says something else. A node that
+// is not enrolled is not fenced when it is missing.
+func (e *enrolment) exclude(name string, x exclusion) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wanted[name] = x
+	if was, ok := e.known[name]; ok && was.uid != "" && was.excluded != x {
+		e.queue.Add(name)
+	}
+}
+
+// left: the node is gone. What its enrolment is to say is still written.
+func (e *enrolment) left(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, known := e.known[name]
+	if _, waits := e.todo[name]; !known && !waits {
+		delete(e.wanted, name)
+	}
+}
+
+func (e *enrolment) writeExclusion(ctx context.Context, name string) error {
+	e.mu.Lock()
+	x, wanted := e.wanted[name]
+	was, known := e.known[name]
+	e.mu.Unlock()
+	if !wanted || !known || was.excluded == x {
+		return nil
+	}
+	cm, err := e.client.ConfigMap(ctx, e.namespace, kube.EnrolledName(name))
+	if err != nil || cm == nil || cm.Labels[kube.EnrolledLabel] == "" || cm.Data == nil {
+		return err // gone, or none of ours by now
+	}
+	x.into(cm)
+	if err := e.client.SaveConfigMap(ctx, cm); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now, ok := e.known[name]; ok {
+		now.excluded = x
+		e.known[name] = now
+	}
+	return nil
+}
