@@ -12,38 +12,59 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// etcd is how etcd's members stand: the listed nodes, or those of the static
-// pods of kube-system. It is read only where it decides, which is under the rule of
-// quorum.
-func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node) (map[string]bool, error) {
+// etcd is how etcd's members stand: the nodes that the policy lists as it stands, since
+// that tells what is and not what is wished, or those of the static pods of kube-system.
+// Of those that are not well it says by what they are known. It is read only where it
+// decides, which is under the rule of quorum.
+func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Spec.Policy.ControlPlane != api.Quorum {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ready := map[string]bool{}
 	for i := range nodes {
 		ready[nodes[i].Name] = kube.NodeSeen(&nodes[i], "").Ready()
 	}
-	if listed := f.Spec.Policy.Etcd; len(listed) > 0 {
-		members := map[string]bool{}
-		for _, node := range listed {
-			members[node] = ready[node]
+	listed := f.Spec.Policy.Etcd
+	for i := range policies {
+		if policies[i].Name == f.Spec.Policy.Name {
+			listed = policies[i].Spec.Etcd
 		}
-		return members, nil
+	}
+	if len(listed) > 0 {
+		members, from = map[string]bool{}, map[string]string{}
+		for _, node := range listed {
+			if members[node] = ready[node]; !ready[node] {
+				from[node] = "listed in spec.etcd, " + ofNode(node, ready)
+			}
+		}
+		return members, from, nil
 	}
 	pods, err := g.Client.EtcdPods(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return etcdMembers(pods, kube.ClusterNodes(nodes), ready), nil
+	members, from = etcdMembers(pods, kube.ClusterNodes(nodes), ready)
+	return members, from, nil
 }
 
-// etcdMembers are the members that the static pods show. One is healthy if its node
-// and its pod are seen Ready. A pod goes with its Node object and the member does
-// not: who is named in another's --initial-cluster, or is a control-plane node beside
-// others that run etcd, is a member too, and not a healthy one (S13). No pod at all is
-// no knowledge.
-func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]bool) map[string]bool {
-	members, nodeOf, named := map[string]bool{}, map[string]string{}, map[string]bool{}
+// ofNode says of a node that is not Ready what is known of it.
+func ofNode(node string, ready map[string]bool) string {
+	if _, there := ready[node]; !there {
+		return "there is no such Node"
+	}
+	return "its Node is not Ready"
+}
+
+// etcdMembers are the members that the static pods show, and by what those that are not
+// healthy are known. One is healthy if its node and its pod are seen Ready. A pod goes
+// with its Node object and the member does not: who is named in another's
+// --initial-cluster, or is a control-plane node beside others that run etcd, is a member
+// too, and not a healthy one (S13). Whether it has left etcd since only etcd knows: the
+// flag tells of the time at which its pod's member joined, and of an upgrade not even
+// that. No pod at all is no knowledge.
+func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]bool) (members map[string]bool, from map[string]string) {
+	members, from = map[string]bool{}, map[string]string{}
+	nodeOf, namedBy := map[string]string{}, map[string]string{}
 	for i := range pods {
 		p := &pods[i]
 		node := p.Spec.NodeName
@@ -52,6 +73,12 @@ func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]
 		}
 		before, twice := members[node]
 		members[node] = ready[node] && podReady(p) && (before || !twice)
+		switch {
+		case !ready[node]:
+			from[node] = "pod " + p.Name + " is bound to it, " + ofNode(node, ready)
+		case !podReady(p):
+			from[node] = "its pod " + p.Name + " is not Ready"
+		}
 		for flag, value := range flags(p) {
 			switch flag {
 			case "name":
@@ -59,27 +86,30 @@ func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]
 			case "initial-cluster":
 				for m := range strings.SplitSeq(value, ",") {
 					name, _, _ := strings.Cut(m, "=")
-					named[strings.TrimSpace(name)] = true
+					namedBy[strings.TrimSpace(name)] = p.Name
 				}
 			}
 		}
 	}
 	if len(members) == 0 {
-		return nil
+		return nil, nil
 	}
-	unseen := map[string]bool{}
-	for _, n := range nodes {
-		unseen[n.Name] = n.ControlPlane
-	}
-	for name := range named {
-		unseen[name] = unseen[name] || nodeOf[name] == "" && name != ""
-	}
-	for m, isMember := range unseen {
-		if _, seen := members[m]; isMember && !seen {
-			members[m] = false
+	unseen := func(member, words string) {
+		if _, seen := members[member]; !seen && member != "" {
+			members[member], from[member] = false, words
 		}
 	}
-	return members
+	for name, pod := range namedBy {
+		if nodeOf[name] == "" {
+			unseen(name, "named in --initial-cluster of pod "+pod+", and no pod of it is there")
+		}
+	}
+	for _, n := range nodes {
+		if n.ControlPlane {
+			unseen(n.Name, "a control-plane node without a pod of etcd")
+		}
+	}
+	return members, from
 }
 
 func podReady(p *corev1.Pod) bool {

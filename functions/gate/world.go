@@ -170,7 +170,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	c := fence.WithMissing(fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}, policies)
-	if c.Etcd, err = g.etcd(ctx, f, nodes); err != nil {
+	if c.Etcd, c.EtcdFrom, err = g.etcd(ctx, f, nodes, policies); err != nil {
 		return err
 	}
 	before := led.DeepCopy()

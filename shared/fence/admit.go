@@ -23,6 +23,8 @@ type Cluster struct {
 	Uncounted []string
 	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
 	Etcd map[string]bool
+	// EtcdFrom says, of those that are not healthy, by what they are known as members.
+	EtcdFrom map[string]string
 }
 
 // ClusterNode is what counting needs of a node.

@@ -145,11 +145,16 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	}
 	healthy, lost := wellWithout(f.Spec.Node, c, l)
 	if need := len(c.Etcd)/2 + 1; isMember && healthy < need {
-		down := ""
+		down, mend := "", ""
 		if len(lost) > 0 {
-			down = " (not " + strings.Join(lost, ", ") + ")"
+			down = " (not " + strings.Join(lost, "; ") + ")"
 		}
-		return no("etcd has %d members, %d of them healthy without this one%s, and needs %d", len(c.Etcd), healthy, down, need)
+		for m := range c.EtcdFrom {
+			if m != f.Spec.Node {
+				mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy " + f.Spec.Policy.Name
+			}
+		}
+		return no("etcd has %d members, %d of them healthy without this one%s, and needs %d%s", len(c.Etcd), healthy, down, need, mend)
 	}
 	return nil
 }
@@ -166,6 +171,8 @@ func wellWithout(node string, c Cluster, l *api.FenceLedger) (healthy int, lost 
 	for m, ok := range c.Etcd {
 		switch {
 		case m == node:
+		case !ok && c.EtcdFrom[m] != "":
+			lost = append(lost, m+": "+c.EtcdFrom[m])
 		case !ok:
 			lost = append(lost, m)
 		case still[m]:

@@ -88,6 +88,7 @@ var noes = []struct {
 	{"etcd would lose its quorum", func(f *api.NodeFence, s *Seen, c *Cluster, _ *api.FenceLedger) {
 		s.Node.ControlPlane = true
 		plane(f, c, false, true, false)
+		c.EtcdFrom = map[string]string{"n2": "its pod etcd-n2 is not Ready"}
 	}},
 	{"two policies of one priority select it", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) { f.Spec.Policy.Conflict = "q" }},
 	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {

@@ -95,7 +95,9 @@ type FencePolicySpec struct {
 	// from the static pods of namespace kube-system (label component=etcd); members that
 	// the pods' --initial-cluster names and control-plane nodes without such a pod count
 	// as unhealthy. That flag is as old as its pod's manifest: a member whose Node is
-	// deleted may be in none, and one that has left etcd may still be in one.
+	// deleted may be in none, and one that has left etcd may still be in one. What is
+	// held for that says which member counts and by what it is known. The list counts
+	// as it stands, also for a fence that is held already.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=set
 	// +optional

@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// planeNode is a node of the control plane.
+func planeNode(name string, ready corev1.ConditionStatus) corev1.Node {
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.ControlPlaneLabel: ""}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
+	return n
+}
+
+func etcdPod(node string, ready corev1.ConditionStatus, command ...string) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "etcd-" + node}, Spec: corev1.PodSpec{NodeName: node}}
+	p.Spec.Containers = []corev1.Container{{Command: append([]string{"etcd", "--name=" + node}, command...)}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+	return p
+}
+
+// TestQuorumSaysWhoCounts: where etcd would lose its quorum, it is said which member counts
+// though it is not well, from where that is known, and what to do if it is none any more:
+// the policy as it stands says so, also of a fence that is held already (S13, S28).
+func TestQuorumSaysWhoCounts(t *testing.T) {
+	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
+	const has4, needs3 = "etcd has 4 members, 2 of them healthy without this one (not ", "), and needs 3"
+	const mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy p"
+	for name, c := range map[string]struct {
+		node  []corev1.Node
+		pods  []corev1.Pod
+		named string
+		etcd  []string
+		want  string
+	}{
+		"all are well": {nil, nil, "", nil, ""},
+		"one is named by another's flag": {nil, nil, "--initial-cluster=cp-0=https://192.0.2.9:2380,cp-3=https://192.0.2.3:2380", nil,
+			has4 + "cp-0: named in --initial-cluster of pod etcd-cp-3, and no pod of it is there" + needs3 + mend},
+		"the policy lists the others by now": {nil, nil, "--initial-cluster=cp-0=https://192.0.2.9:2380,cp-3=https://192.0.2.3:2380", []string{"cp-1", "cp-2", "cp-3"}, ""},
+		"a pod was left over without a Node": {nil, []corev1.Pod{etcdPod("cp-0", yes)}, "", nil,
+			has4 + "cp-0: pod etcd-cp-0 is bound to it, there is no such Node" + needs3 + mend},
+		"a pod was left over on a dead Node": {[]corev1.Node{planeNode("cp-0", no)}, []corev1.Pod{etcdPod("cp-0", yes)}, "", nil,
+			has4 + "cp-0: pod etcd-cp-0 is bound to it, its Node is not Ready" + needs3 + mend},
+		"a pod is not well": {[]corev1.Node{planeNode("cp-0", yes)}, []corev1.Pod{etcdPod("cp-0", no)}, "", nil,
+			has4 + "cp-0: its pod etcd-cp-0 is not Ready" + needs3 + mend},
+		"a Node was left over": {[]corev1.Node{planeNode("cp-0", yes)}, nil, "", nil,
+			has4 + "cp-0: a control-plane node without a pod of etcd" + needs3 + mend},
+		"the list itself is old": {nil, nil, "", []string{"cp-0", "cp-1", "cp-2", "cp-3"},
+			has4 + "cp-0: listed in spec.etcd, there is no such Node" + needs3 + mend},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := func(obj any) string {
+				raw, err := json.Marshal(obj)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(raw)
+			}
+			now := time.Now()
+			f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "cp-2", UID: "f"}}
+			f.Spec = api.NodeFenceSpec{Node: "cp-2", Generation: 1, Policy: api.ResolvedPolicy{Name: "p", ControlPlane: api.Quorum}}
+			at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
+			led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
+			led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
+			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: api.Quorum, Etcd: c.etcd}}
+			last := etcdPod("cp-3", yes)
+			if c.named != "" {
+				last = etcdPod("cp-3", yes, c.named)
+			}
+			g, _ := server(t, map[string]string{
+				ledgerPath:                               text(led),
+				policyPath:                               text(api.FencePolicyList{Items: []api.FencePolicy{p}}),
+				"/api/v1/nodes":                          text(corev1.NodeList{Items: append(c.node, planeNode("cp-1", yes), planeNode("cp-2", no), planeNode("cp-3", yes))}),
+				"/apis/nodefence.io/v1alpha1/nodefences": text(api.NodeFenceList{Items: []api.NodeFence{f}}),
+				"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
+				"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: append(c.pods, etcdPod("cp-1", yes), etcdPod("cp-2", yes), last)}),
+			})
+			var seen fence.Seen
+			if err := g.reserve(t.Context(), &f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if v := seen.Verdict; v != nil {
+				got = v.Message
+			}
+			if got != c.want {
+				t.Errorf("%s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
