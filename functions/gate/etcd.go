@@ -14,11 +14,18 @@ import (
 
 // etcd is how etcd's members stand: the nodes that the policy lists as it stands, since
 // that tells what is and not what is wished, or those of the static pods of kube-system.
-// Of those that are not well it says by what they are known. It is read only where it
-// decides, which is under the rule of quorum.
+// Of those that are not well it says by what they are known. The pods are read only where
+// they decide, which is under the rule of quorum; without it, whoever is listed by any
+// policy is a member, and left alone.
 func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Spec.Policy.ControlPlane != api.Quorum {
-		return nil, nil, nil
+		members = map[string]bool{}
+		for i := range policies {
+			for _, node := range policies[i].Spec.Etcd {
+				members[node] = false
+			}
+		}
+		return members, nil, nil
 	}
 	ready := map[string]bool{}
 	for i := range nodes {

@@ -56,43 +56,65 @@ func TestQuorumSaysWhoCounts(t *testing.T) {
 			has4 + "cp-0: listed in spec.etcd, there is no such Node" + needs3 + mend},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := func(obj any) string {
-				raw, err := json.Marshal(obj)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return string(raw)
-			}
-			now := time.Now()
-			f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "cp-2", UID: "f"}}
-			f.Spec = api.NodeFenceSpec{Node: "cp-2", Generation: 1, Policy: api.ResolvedPolicy{Name: "p", ControlPlane: api.Quorum}}
-			at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
-			led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
-			led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
-			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: api.Quorum, Etcd: c.etcd}}
 			last := etcdPod("cp-3", yes)
 			if c.named != "" {
 				last = etcdPod("cp-3", yes, c.named)
 			}
-			g, _ := server(t, map[string]string{
-				ledgerPath:                               text(led),
-				policyPath:                               text(api.FencePolicyList{Items: []api.FencePolicy{p}}),
-				"/api/v1/nodes":                          text(corev1.NodeList{Items: append(c.node, planeNode("cp-1", yes), planeNode("cp-2", no), planeNode("cp-3", yes))}),
-				"/apis/nodefence.io/v1alpha1/nodefences": text(api.NodeFenceList{Items: []api.NodeFence{f}}),
-				"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
-				"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: append(c.pods, etcdPod("cp-1", yes), etcdPod("cp-2", yes), last)}),
-			})
-			var seen fence.Seen
-			if err := g.reserve(t.Context(), &f, &seen); err != nil {
-				t.Fatal(err)
-			}
-			got := ""
-			if v := seen.Verdict; v != nil {
-				got = v.Message
-			}
+			got := refusal(t, "cp-2", api.Quorum, c.etcd,
+				append(c.node, planeNode("cp-1", yes), planeNode("cp-2", no), planeNode("cp-3", yes)),
+				append(c.pods, etcdPod("cp-1", yes), etcdPod("cp-2", yes), last))
 			if got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
 	}
+}
+
+// TestWhoIsListedAsEtcdsIsLeftAlone, whatever its labels, where no policy says Quorum (S13).
+func TestWhoIsListedAsEtcdsIsLeftAlone(t *testing.T) {
+	const want = "etcd runs on this node, as a policy's spec.etcd says, and policy p never fences those (controlPlane: Never)"
+	for node, want := range map[string]string{"w-1": want, "w-2": ""} {
+		a, b := planeNode("w-1", corev1.ConditionFalse), planeNode("w-2", corev1.ConditionFalse)
+		a.Labels, b.Labels = nil, nil
+		others := []corev1.Node{planeNode("a", corev1.ConditionTrue), planeNode("b", corev1.ConditionTrue), planeNode("c", corev1.ConditionTrue)}
+		if got := refusal(t, node, api.Never, []string{"w-1", "a", "b"}, append(others, a, b), nil); got != want {
+			t.Errorf("%s: %q, want %q", node, got, want)
+		}
+	}
+}
+
+// refusal is why a fence of this node gets no slot; empty if it does. Its own copy of the
+// policy is from before anybody listed the nodes of etcd.
+func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string, nodes []corev1.Node, pods []corev1.Pod) string {
+	t.Helper()
+	text := func(obj any) string {
+		raw, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	now := time.Now()
+	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "f"}}
+	f.Spec = api.NodeFenceSpec{Node: node, Generation: 1, Policy: api.ResolvedPolicy{Name: "p", ControlPlane: rule}}
+	at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
+	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
+	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: rule, Etcd: etcd}}
+	g, _ := server(t, map[string]string{
+		ledgerPath:                               text(led),
+		policyPath:                               text(api.FencePolicyList{Items: []api.FencePolicy{p}}),
+		"/api/v1/nodes":                          text(corev1.NodeList{Items: nodes}),
+		"/apis/nodefence.io/v1alpha1/nodefences": text(api.NodeFenceList{Items: []api.NodeFence{f}}),
+		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
+		"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: pods}),
+	})
+	var seen fence.Seen
+	if err := g.reserve(t.Context(), &f, &seen); err != nil {
+		t.Fatal(err)
+	}
+	if seen.Verdict == nil {
+		return ""
+	}
+	return seen.Verdict.Message
 }

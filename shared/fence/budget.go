@@ -130,13 +130,16 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	no := func(format string, args ...any) *Verdict {
 		return &Verdict{api.QuorumHold, fmt.Sprintf(format, args...), askStorm}
 	}
+	if f.Spec.Policy.ControlPlane != api.Quorum && !planes[f.Spec.Node] {
+		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Policy.Name + " never fences those (controlPlane: Never)", Resync}
+	}
 	if f.Spec.Policy.ControlPlane != api.Quorum {
 		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
-		other := o.Spec.Node != f.Spec.Node && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node))
-		if other && underWay(o, l) {
+		other := o.Spec.Node != f.Spec.Node && underWay(o, l)
+		if other && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node) || wasPlane(o, c, l)) {
 			return no("control-plane node %s is under a fence: one at a time", o.Spec.Node)
 		}
 	}

@@ -171,6 +171,12 @@ func TestLimits(t *testing.T) {
 			plane(f, c, false, true, true, true, true)
 			c.Fences = append(c.Fences, running("n1", "f1", api.Recovering))
 		}, api.QuorumHold},
+		"a worker on which etcd runs, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Etcd = map[string]bool{"n0": false}
+		}, api.ControlPlaneHold},
+		"a worker on which it does not": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Etcd = map[string]bool{"n1": false}
+		}, ""},
 		"a member of etcd on a worker is one too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, false)
 			c.Nodes[0].ControlPlane = false

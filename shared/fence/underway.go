@@ -9,7 +9,8 @@ import (
 // A fence that is under way counts by what its node was known to be since it began. By
 // its labels as they are a node would be forgotten as soon as its Node object is deleted,
 // which may be what the fence is for, or gets another label: a FenceBudget of one would
-// then let a whole set be taken down (S14).
+// then let a whole set be taken down (S14), and a second node of the control plane could
+// go beside the first (S13).
 
 // underWay: the fence has been given a slot, and has not ended.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
@@ -28,14 +29,15 @@ func placeUnderWay(l *api.FenceLedger, c Cluster) {
 	}
 }
 
-// place keeps the budgets that chose a fence's node before, and those that choose it
-// now. Where neither can be known, nothing is kept, which counts in each.
+// place keeps what a fence's node was before, and what it is now. Where neither can be
+// known, nothing is kept, which counts as all.
 func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 	n, known := c.nodeOf(f)
 	if was == nil && !known {
 		return
 	}
 	u := api.UnderWay{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation}
+	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || has(c.Etcd, f.Spec.Node)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
 		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector, n.Labels) {
@@ -69,6 +71,16 @@ func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 func chose(b *api.FenceBudget, f *api.NodeFence, c Cluster, l *api.FenceLedger) bool {
 	if was := underWayOf(l.Status.UnderWay, f); was != nil {
 		return slices.Contains(was.Budgets, b.Name)
+	}
+	_, known := c.nodeOf(f)
+	return !known
+}
+
+// wasPlane tells whether the node of a fence that is under way was of the control plane.
+// What nobody knows any more is taken for a yes.
+func wasPlane(f *api.NodeFence, c Cluster, l *api.FenceLedger) bool {
+	if was := underWayOf(l.Status.UnderWay, f); was != nil {
+		return was.ControlPlane
 	}
 	_, known := c.nodeOf(f)
 	return !known

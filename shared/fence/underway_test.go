@@ -120,3 +120,38 @@ func TestWhatIsUnderWayEnds(t *testing.T) {
 		t.Errorf("%+v %s", v, cmp.Diff(want, l.Status.UnderWay))
 	}
 }
+
+// TestAControlPlaneNodeThatIsGone: one at a time, also where the Node object of the first
+// is deleted in the middle of its fence, and its pod of etcd with it (S13).
+func TestAControlPlaneNodeThatIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase  api.Phase
+		change func(*Cluster, *api.FenceLedger)
+		want   api.Reason
+	}{
+		"while its fence runs":         {api.Fencing, func(*Cluster, *api.FenceLedger) {}, api.QuorumHold},
+		"while it recovers":            {api.Recovering, func(*Cluster, *api.FenceLedger) {}, api.QuorumHold},
+		"when it has ended":            {api.Finished, func(*Cluster, *api.FenceLedger) {}, ""},
+		"and the ledger was lost":      {api.Fencing, func(_ *Cluster, l *api.FenceLedger) { l.Status.UnderWay = nil }, api.QuorumHold},
+		"a worker's fence is no other": {api.Fencing, func(_ *Cluster, l *api.FenceLedger) { l.Status.UnderWay[0].ControlPlane = false }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cl, l := budgetedWorld(t, api.Pending)
+			cl.Budgets, l.Status = nil, api.FenceLedgerStatus{Leases: l.Status.Leases}
+			plane(f, &cl, true, true, true, true, true)
+			first := &cl.Fences[0]
+			first.Spec.Policy = f.Spec.Policy
+			if v := Admit(first, cl, l, walkStart); v != nil {
+				t.Fatal(v)
+			}
+			first.Status.Phase = c.phase
+			nodeGone(&cl)
+			delete(cl.Etcd, "n1")
+			c.change(&cl, l)
+			v := Admit(f, cl, l, walkStart)
+			if got := reasonOf(v); got != c.want {
+				t.Errorf("%q, want %q: %+v", got, c.want, v)
+			}
+		})
+	}
+}

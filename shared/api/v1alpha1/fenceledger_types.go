@@ -128,6 +128,9 @@ type UnderWay struct {
 	Node       string    `json:"node"`
 	FenceUID   types.UID `json:"fenceUID"`
 	Generation int64     `json:"generation"`
+	// ControlPlane: the node was of the control plane, or of etcd, at some time since.
+	// +optional
+	ControlPlane bool `json:"controlPlane,omitempty"`
 	// Budgets are the FenceBudgets that chose the node at some time since.
 	// +listType=atomic
 	// +optional
