@@ -101,6 +101,9 @@ func rebuild(l *api.FenceLedger, fences []api.NodeFence, now time.Time) {
 				}
 			}
 			l.Status.Reservations = append(l.Status.Reservations, r)
+		case found && !f.CurrentPhase().Known():
+			// A newer nodefence knows whether this phase takes a slot (S21).
+			l.Status.Reservations = append(l.Status.Reservations, r)
 		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= DecisionValidity && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}

@@ -92,6 +92,18 @@ func TestLimits(t *testing.T) {
 			zones(f, c)
 			l.Status.Storms = []api.Storm{{Policy: "p", Domain: "b", Since: stampOf(walkStart)}}
 		}, ""},
+		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
+			l.Status.Reservations = []api.Reservation{{Node: "n2", FenceUID: "f2", Generation: 1, At: stampOf(walkStart.Add(-time.Hour))}}
+		}, api.ConcurrencyHold},
+		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n2", "f2", api.Recovering))
+			c.Fences[1].Status.SchemaVersion = api.Schema + 1
+			l.Status.Reservations = []api.Reservation{{Node: "n2", FenceUID: "f2", Generation: 1, At: stampOf(walkStart.Add(-time.Hour))}}
+		}, ""},
+		"and none where it holds none": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
+		}, ""},
 		"as many as the rate allows": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
 			begun(l, "n3", 50*time.Minute)
