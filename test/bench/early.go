@@ -45,7 +45,7 @@ func measureEarly(ctx context.Context) (err error) {
 		return err
 	}
 	defer p.Stop()
-	if err := rig.Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil }); err != nil {
+	if err := p.Watching(ctx); err != nil {
 		return err
 	}
 	for _, node := range idle {

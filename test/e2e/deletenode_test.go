@@ -15,7 +15,7 @@ func TestDeleteNode(t *testing.T) {
 	w := newWorld(t, 3, quick+"action: PowerOff\ncleanup: {deleteNode: true}\n")
 	db := w.database(1)
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	w.node(db, "crash")
 	w.moved("db-0", db)
 	w.oneWriter()

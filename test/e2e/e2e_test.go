@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,27 +47,8 @@ func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
 	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes, Flags: flags})
 	w := &world{Cluster: c, t: t, ctx: ctx, log: &rig.Log{}}
 	must(t, c.Furnish(ctx, policy))
-	t.Cleanup(w.tell)
+	t.Cleanup(func() { c.Tell(t, w.log) })
 	return w
-}
-
-// tell prints what happened when a test has failed.
-func (w *world) tell() {
-	if !w.t.Failed() {
-		return
-	}
-	fences, err := w.Fences.Fences(context.Background())
-	if err != nil {
-		w.t.Logf("fences: %v", err)
-	}
-	for i := range fences {
-		words, _ := w.Lab.Words(fences[i].Name)
-		w.t.Logf("%s is %s; its BMC was told: %q\n%s", fences[i].Name, fences[i].Status.Phase, words, rig.Story(&fences[i]))
-	}
-	path := filepath.Join(os.TempDir(), "nodefence-"+strings.ReplaceAll(w.t.Name(), "/", "-")+".log")
-	if os.WriteFile(path, w.log.Bytes(), 0o600) == nil {
-		w.t.Logf("nodefence's log: %s", path)
-	}
 }
 
 // start runs nodefence in process until the test ends.
@@ -83,16 +63,9 @@ func (w *world) start(change func(*local.Options)) *rig.InProcess {
 // database runs a StatefulSet and returns the node of its first pod.
 func (w *world) database(replicas int) string {
 	w.t.Helper()
-	must(w.t, w.Apply(w.ctx, rig.StatefulSet("db", replicas)))
-	var first string
-	for i := range replicas {
-		node, err := w.PodRunning(w.ctx, fmt.Sprintf("db-%d", i), "")
-		must(w.t, err)
-		if i == 0 {
-			first = node
-		}
-	}
-	return first
+	node, err := w.Database(w.ctx, replicas)
+	must(w.t, err)
+	return node
 }
 
 func (w *world) node(node, verb string) {
@@ -104,6 +77,16 @@ func (w *world) phase(node string, want ...api.Phase) *api.NodeFence {
 	w.t.Helper()
 	f, err := w.Phase(w.ctx, node, want...)
 	must(w.t, err)
+	return f
+}
+
+// ended waits for the end of a node's fence, and checks how it came out.
+func (w *world) ended(node string, outcome api.Reason) *api.NodeFence {
+	w.t.Helper()
+	f := w.phase(node, api.Finished)
+	if f.Status.Outcome != outcome {
+		w.t.Errorf("outcome of the fence of %s: %s, want %s: %s", node, f.Status.Outcome, outcome, f.Status.Message)
+	}
 	return f
 }
 

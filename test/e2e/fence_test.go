@@ -154,10 +154,7 @@ func TestHealedBeforePowerIsNotCut(t *testing.T) { // S17
 	w.node(victim, "lease-resume")
 	must(t, w.Ready(w.ctx, victim, corev1.ConditionTrue))
 	must(t, w.Lab.Fault(victim, "none"))
-	f := w.phase(victim, api.Finished)
-	if f.Status.Outcome != api.Healed {
-		t.Errorf("outcome %s: %s", f.Status.Outcome, f.Status.Message)
-	}
+	w.ended(victim, api.Healed)
 	w.words(victim, "")
 	w.sameMarks(victim, before)
 }

@@ -126,7 +126,7 @@ func TestDeleteMachine(t *testing.T) {
 	t.Cleanup(func() { stop(); <-done })
 	go func() { defer close(done); m.run(ctx) }()
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	w.until("the instance to be enrolled", func() (bool, error) {
 		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName(db), metav1.GetOptions{})
 		return err == nil && cm.Data["provider_id"] != "", nil
@@ -145,9 +145,7 @@ func TestDeleteMachine(t *testing.T) {
 	}
 	// As a Machine controller does at its end.
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, db, metav1.DeleteOptions{}))
-	if f = w.phase(db, api.Finished); f.Status.Outcome != api.NodeGone {
-		t.Errorf("outcome %s", f.Status.Outcome)
-	}
+	w.ended(db, api.NodeGone)
 	w.words(db, "")
 	w.endsWithTheComponentsRights(m, endpoint, map[string]string{"node-1": "node-2"}[db])
 	for _, a := range m.cloud.Actions() {

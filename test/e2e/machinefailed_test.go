@@ -23,7 +23,7 @@ func TestFailedMachine(t *testing.T) {
 		other = "node-1"
 	}
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	patch := func(machine, sub, text string) {
 		t.Helper()
 		var subs []string

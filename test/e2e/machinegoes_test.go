@@ -38,7 +38,7 @@ func TestMachineBeingDeleted(t *testing.T) {
 	other := nodes.Items[slices.IndexFunc(nodes.Items, func(n corev1.Node) bool { return n.Name != db })].Name
 	w.ofMachine(other, machineNamespace, db)
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 
 	// Nobody ends the instance of this one.
 	must(t, m.api.Delete(w.ctx, db, metav1.DeleteOptions{}))
@@ -76,8 +76,6 @@ func TestMachineBeingDeleted(t *testing.T) {
 	_, err = m.api.Patch(w.ctx, db, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	must(t, err)
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, db, metav1.DeleteOptions{}))
-	if f := w.phase(db, api.Finished); f.Status.Outcome != api.NodeGone {
-		t.Errorf("outcome %s", f.Status.Outcome)
-	}
+	w.ended(db, api.NodeGone)
 	w.words(db, "")
 }

@@ -16,7 +16,7 @@ import (
 func TestMissingNode(t *testing.T) {
 	w := newWorld(t, 3, quick+"expected: {nodes: [node-1], missingFor: 1m}\n")
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	w.until("the node to be enrolled as a worker", func() (bool, error) {
 		cm, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Get(w.ctx, kube.EnrolledName("node-1"), metav1.GetOptions{})
 		return err == nil && cm.Data["role"] == kube.WorkerRole, nil

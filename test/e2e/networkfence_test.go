@@ -234,14 +234,11 @@ func TestFenceCutsStorage(t *testing.T) {
 	db := w.database(1)
 	w.cutBy(db, "ceph", networkFence)
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	w.node(db, "crash")
 	w.moved("db-0", db)
 	w.oneWriter()
-	f := w.phase(db, api.Finished)
-	if f.Status.Outcome != api.Recovered {
-		t.Errorf("outcome %s", f.Status.Outcome)
-	}
+	w.ended(db, api.Recovered)
 	w.words(db, "off on")
 	w.unmarked(db)
 	storage.holds(t)

@@ -32,7 +32,7 @@ func TestProblems(t *testing.T) {
 	p := w.start(nil)
 	server := httptest.NewServer(p.HTTP())
 	defer server.Close()
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 
 	for i := range 2 {
 		w.report("node-1", "TaskHung", fmt.Sprint("a", i))
@@ -71,7 +71,7 @@ func TestProblems(t *testing.T) {
 func TestProblemsOfPods(t *testing.T) {
 	w := newWorld(t, 3, problems)
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	node := w.database(1)
 	w.reportPod("db-0", "FailedMount", "a")
 	w.reportPod("db-0", "FailedMount", "b")
@@ -94,7 +94,7 @@ func TestProblemsOfPods(t *testing.T) {
 func TestPodsAreMovedOffALiveNode(t *testing.T) {
 	w := newWorld(t, 3, problems)
 	p := w.start(nil)
-	w.until("the source to watch", func() (bool, error) { return p.Ready(w.ctx) == nil, nil })
+	must(t, p.Watching(w.ctx))
 	node := w.database(1)
 	must(t, w.Apply(w.ctx, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: db, namespace: default}\nspec: {minAvailable: 1, selector: {matchLabels: {app: db}}}\n"))
 	uid := func() string {

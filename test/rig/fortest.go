@@ -3,6 +3,9 @@ package rig
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -61,3 +64,22 @@ func (l *Log) Bytes() []byte {
 }
 
 func (l *Log) String() string { return string(l.Bytes()) }
+
+// Tell prints what happened once a test has failed.
+func (c *Cluster) Tell(t testing.TB, log *Log) {
+	if !t.Failed() {
+		return
+	}
+	fences, err := c.Fences.Fences(context.Background())
+	if err != nil {
+		t.Logf("fences: %v", err)
+	}
+	for i := range fences {
+		words, _ := c.Lab.Words(fences[i].Name)
+		t.Logf("%s is %s; its BMC was told: %q\n%s", fences[i].Name, fences[i].Status.Phase, words, Story(&fences[i]))
+	}
+	path := filepath.Join(os.TempDir(), "nodefence-"+strings.ReplaceAll(t.Name(), "/", "-")+".log")
+	if os.WriteFile(path, log.Bytes(), 0o600) == nil {
+		t.Logf("nodefence's log: %s", path)
+	}
+}

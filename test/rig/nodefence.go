@@ -51,6 +51,11 @@ func (c *Cluster) Start(ctx context.Context, dir string, log io.Writer, change f
 	return p, nil
 }
 
+// Watching waits until its source does.
+func (p *InProcess) Watching(ctx context.Context) error {
+	return Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil })
+}
+
 // Stop ends it and waits until it has.
 func (p *InProcess) Stop() {
 	p.once.Do(func() {

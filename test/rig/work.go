@@ -72,6 +72,23 @@ func (c *Cluster) PodRunning(ctx context.Context, name, not string) (node string
 	return node, err
 }
 
+// Database runs a StatefulSet, and gives the node of its first pod.
+func (c *Cluster) Database(ctx context.Context, replicas int) (node string, err error) {
+	if err := c.Apply(ctx, StatefulSet("db", replicas)); err != nil {
+		return "", err
+	}
+	for i := range replicas {
+		at, err := c.PodRunning(ctx, fmt.Sprintf("db-%d", i), "")
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			node = at
+		}
+	}
+	return node, nil
+}
+
 // Running tells whether a pod runs, is Ready, and is not being deleted.
 func Running(p *corev1.Pod) bool {
 	if p.DeletionTimestamp != nil {

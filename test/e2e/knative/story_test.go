@@ -13,8 +13,7 @@ import (
 // database runs a StatefulSet with one volume and returns its pod's node.
 func (w *world) database() string {
 	w.t.Helper()
-	must(w.t, w.Apply(w.ctx, rig.StatefulSet("db", 1)))
-	node, err := w.PodRunning(w.ctx, "db-0", "")
+	node, err := w.Database(w.ctx, 1)
 	must(w.t, err)
 	return node
 }

@@ -133,8 +133,7 @@ func TestTheClockCarriesOnWithoutTheSource(t *testing.T) {
 // database runs a StatefulSet of one pod, and returns its node.
 func (w *world) database() string {
 	w.t.Helper()
-	must(w.t, w.Apply(w.ctx, rig.StatefulSet("db", 1)))
-	node, err := w.PodRunning(w.ctx, "db-0", "")
+	node, err := w.Database(w.ctx, 1)
 	must(w.t, err)
 	return node
 }

@@ -76,18 +76,8 @@ func (w *world) tell() {
 	if !w.t.Failed() {
 		return
 	}
-	fences, err := w.Fences.Fences(context.Background())
-	if err != nil {
-		w.t.Logf("fences: %v", err)
-	}
-	for i := range fences {
-		w.t.Logf("%s is %s\n%s", fences[i].Name, fences[i].Status.Phase, rig.Story(&fences[i]))
-	}
+	w.Tell(w.t, w.log)
 	w.t.Logf("events: %s", strings.Join(w.bus.types(), "\n"))
-	path := filepath.Join(os.TempDir(), "nodefence-"+strings.ReplaceAll(w.t.Name(), "/", "-")+".log")
-	if os.WriteFile(path, w.log.Bytes(), 0o600) == nil {
-		w.t.Logf("nodefence's log: %s", path)
-	}
 }
 
 // deploy starts every function of the template, with so many processes each.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/nodefence/nodefence/test/lab/await"
 	"github.com/nodefence/nodefence/test/lab/kubebuild"
 	"github.com/nodefence/nodefence/test/lab/labdir"
 )
@@ -163,7 +163,7 @@ func TestAnInterruptedUpLeavesNothing(t *testing.T) {
 			if err := up.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the control plane's start", func() bool {
+			await.That(t, "the control plane's start", func() bool {
 				_, record, err := labdir.Open("default")
 				return err == nil && len(record.Processes) > 0
 			})
@@ -177,19 +177,5 @@ func TestAnInterruptedUpLeavesNothing(t *testing.T) {
 				lab(t, "down")
 			}
 		})
-	}
-}
-
-func waitFor(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(time.Minute)
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("waited too long for %s", what)
-		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/nodefence/nodefence/test/lab/await"
 	"github.com/nodefence/nodefence/test/lab/bringup"
 )
 
@@ -41,7 +42,7 @@ func TestRestore(t *testing.T) {
 	if now := machinesOf(t)["node-0"]; now != booted {
 		t.Errorf("the machine is in boot %s, and was in %s", now, booted)
 	}
-	waitFor(t, "the kubelet to tell of the boot that was not restored", func() bool {
+	await.That(t, "the kubelet to tell of the boot that was not restored", func() bool {
 		return nodeOf(t, client, "node-0").Status.NodeInfo.BootID == booted
 	})
 	if status := lab(t, "status"); !strings.Contains(status, "up") {
@@ -87,7 +88,7 @@ func nodeOf(t *testing.T, client kubernetes.Interface, name string) *corev1.Node
 // label writes to the node, whoever else does.
 func label(t *testing.T, client kubernetes.Interface, as string) {
 	t.Helper()
-	waitFor(t, "the node to be free", func() bool {
+	await.That(t, "the node to be free", func() bool {
 		node := nodeOf(t, client, "node-0")
 		node.Labels["written"] = as
 		node.Labels["times"] = strconv.Itoa(rand.Int())
@@ -109,7 +110,7 @@ func version(t *testing.T, of string) uint64 {
 func machinesOf(t *testing.T) map[string]string {
 	t.Helper()
 	var boots map[string]string
-	waitFor(t, "both machines to run", func() bool {
+	await.That(t, "both machines to run", func() bool {
 		status, err := bringup.GetStatus(t.Context(), "default")
 		if err != nil {
 			t.Fatal(err)

@@ -1,14 +1,10 @@
 package kubebuild
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
-	"github.com/nodefence/nodefence/test/lab/filelock"
 	"github.com/nodefence/nodefence/test/lab/gobuild"
 )
 
@@ -28,20 +24,9 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "kube")
-	if built(path) {
-		return path, nil
-	}
-	say := gobuild.Report(progress, "building the control plane (Kubernetes "+KubernetesVersion+"): needed once, takes 8 minutes or so on two idle cores")
-	defer say()
-	release, err := filelock.Take(ctx, filepath.Join(dir, "lock"))
-	if err != nil {
-		return "", fmt.Errorf("wait for another build: %w", err)
-	}
-	defer release()
-	if built(path) {
-		return path, nil
-	}
-	return path, build(ctx, source, path)
+	return path, gobuild.Once(ctx, path, "the control plane (Kubernetes "+KubernetesVersion+")", progress, func(unfinished string) error {
+		return gobuild.Run(ctx, source, buildArgs(unfinished)...)
+	})
 }
 
 // Cached says if Ensure would return at once.
@@ -54,7 +39,7 @@ func Cached(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return built(filepath.Join(dir, "kube")), nil
+	return gobuild.Built(filepath.Join(dir, "kube")), nil
 }
 
 func cacheDir(ctx context.Context, source string) (string, error) {
@@ -65,33 +50,7 @@ func cacheDir(ctx context.Context, source string) (string, error) {
 	return gobuild.Cache("lab", name)
 }
 
-func built(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 func buildArgs(out string) []string {
 	stamp := "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion
 	return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w " + stamp, "-o", out, "."}
-}
-
-func build(ctx context.Context, source, path string) error {
-	// Under the lock there is no other builder, and a name of its own spares
-	// us the remains of one that was killed: the next one overwrites them.
-	unfinished := path + ".unfinished"
-	defer os.Remove(unfinished)
-
-	var output bytes.Buffer
-	cmd := gobuild.Command(ctx, source, buildArgs(unfinished)...)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("build control plane: %w", ctx.Err())
-		}
-		return fmt.Errorf("build control plane: %w\n%s", err, bytes.TrimSpace(output.Bytes()))
-	}
-	if err := os.Rename(unfinished, path); err != nil {
-		return fmt.Errorf("keep control plane: %w", err)
-	}
-	return nil
 }

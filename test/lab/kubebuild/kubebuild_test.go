@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/nodefence/nodefence/test/lab/await"
 	"github.com/nodefence/nodefence/test/lab/process"
 )
 
@@ -100,7 +100,7 @@ func TestAnInterruptedBuildEndsItsCompilersToo(t *testing.T) {
 		done <- err
 	}()
 	var compiler process.ID
-	waitFor(t, "the compiler", func() bool {
+	await.That(t, "the compiler", func() bool {
 		raw, err := os.ReadFile(pidFile)
 		if err != nil {
 			return false
@@ -113,27 +113,13 @@ func TestAnInterruptedBuildEndsItsCompilersToo(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	}
-	waitFor(t, "the compiler's end", func() bool { return !compiler.Alive() })
+	await.That(t, "the compiler's end", func() bool { return !compiler.Alive() })
 	dir, err := cacheDir(t.Context(), source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "kube*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
-	}
-}
-
-func waitFor(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(time.Minute)
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("waited too long for %s", what)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/nodefence/nodefence/test/lab/await"
 	"github.com/nodefence/nodefence/test/lab/machine/writers"
 )
 
@@ -47,21 +48,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) await(t *testing.T, state string) {
 	t.Helper()
-	await(t, "state "+state, func() bool { return r.look().state == state })
-}
-
-func await(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	limit := time.After(time.Minute)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("no %s within a minute", what)
-		}
-	}
+	await.That(t, "state "+state, func() bool { return r.look().state == state })
 }
 
 // act is a verb, or a command of the BMC's.
@@ -151,7 +138,7 @@ func TestWritingEndsWithTheKernelOnly(t *testing.T) {
 	} {
 		t.Run(act, func(t *testing.T) {
 			r := newRig(t)
-			await(t, "writer", func() bool { return len(r.ledger.Records()) == 1 })
+			await.That(t, "writer", func() bool { return len(r.ledger.Records()) == 1 })
 			r.act(t, act)
 			// At once, not in a moment: the caller of Off is told that it is done.
 			if got := r.ledger.Records()[0].To != nil; got != ends {
@@ -196,7 +183,7 @@ func TestFlapFollowsTheCluster(t *testing.T) {
 		r.await(t, stateRunning)
 		r.ready.Store(true)
 	}
-	await(t, "end", func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.flap == nil })
+	await.That(t, "end", func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.flap == nil })
 	if got := r.look().state; got != stateRunning {
 		t.Errorf("state %s after flapping", got)
 	}

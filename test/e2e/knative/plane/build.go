@@ -1,7 +1,6 @@
 package plane
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nodefence/nodefence/test/lab/filelock"
 	"github.com/nodefence/nodefence/test/lab/gobuild"
 	"github.com/nodefence/nodefence/test/rig"
 )
@@ -32,20 +30,12 @@ func build(ctx context.Context, progress io.Writer) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(cache, "bin")
-	if built(dir) {
-		return dir, nil
-	}
-	release, err := filelock.Take(ctx, filepath.Join(cache, "lock"))
-	if err != nil {
-		return "", fmt.Errorf("wait for another build of Knative: %w", err)
-	}
-	defer release()
-	if built(dir) {
-		return dir, nil
-	}
-	stop := gobuild.Report(progress, "building Knative's programs: needed once, takes 8 minutes or so on two idle cores")
-	defer stop()
-	return dir, compile(ctx, source, dir)
+	return dir, gobuild.Once(ctx, dir, "Knative's programs", progress, func(unfinished string) error {
+		if err := os.Mkdir(unfinished, 0o700); err != nil {
+			return err
+		}
+		return gobuild.Run(ctx, source, buildArgs(unfinished)...)
+	})
 }
 
 func source() (string, error) {
@@ -70,40 +60,12 @@ func cacheDir(ctx context.Context, source string) (string, error) {
 	return gobuild.Cache("knative", key)
 }
 
-func built(dir string) bool {
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir()
-}
-
 func buildArgs(dir string) []string {
 	args := []string{"build", "-p", parallel, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir + "/"}
 	for _, p := range programs {
 		args = append(args, p.source)
 	}
 	return args
-}
-
-func compile(ctx context.Context, source, dir string) error {
-	// The folder appears by a rename, so what lies there is whole. Under the
-	// lock nobody else uses the unfinished one.
-	unfinished := dir + ".unfinished"
-	if err := os.RemoveAll(unfinished); err != nil {
-		return fmt.Errorf("remove unfinished build: %w", err)
-	}
-	if err := os.Mkdir(unfinished, 0o700); err != nil {
-		return fmt.Errorf("make folder for Knative's programs: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(unfinished) }()
-	var output bytes.Buffer
-	cmd := gobuild.Command(ctx, source, buildArgs(unfinished)...)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("build Knative's programs: %w\n%s", err, bytes.TrimSpace(output.Bytes()))
-	}
-	if err := os.Rename(unfinished, dir); err != nil {
-		return fmt.Errorf("keep Knative's programs: %w", err)
-	}
-	return nil
 }
 
 func ask(ctx context.Context, dir string, args ...string) (string, error) {

@@ -14,6 +14,8 @@ import (
 	"github.com/bougou/go-ipmi/pkg/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"github.com/nodefence/nodefence/test/lab/await"
 )
 
 // fake is a machine that notes what is done to it.
@@ -183,7 +185,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 			want := append([]string{}, tc.done...)
-			await(t, "effect on the machine", func() bool { return cmp.Equal(want, machine.done()) })
+			await.That(t, "effect on the machine", func() bool { return cmp.Equal(want, machine.done()) })
 		})
 	}
 }
@@ -201,7 +203,7 @@ func TestEarlyIsAheadOfTheMachine(t *testing.T) {
 	if !machine.Power() {
 		t.Error("the machine is off already")
 	}
-	await(t, "the machine to be off", func() bool { return !machine.Power() })
+	await.That(t, "the machine to be off", func() bool { return !machine.Power() })
 }
 
 func TestAFaultEnds(t *testing.T) {
@@ -246,19 +248,5 @@ func TestEverySecondConnectionIsReset(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{-1, 0, -1, 0}, got); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
-	}
-}
-
-func await(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	limit := time.After(time.Minute)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("no %s within a minute", what)
-		}
 	}
 }
