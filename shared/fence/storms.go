@@ -45,12 +45,21 @@ func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []ap
 	return all
 }
 
-// calmed tells whether a storm and its cool-down are over under all of these limits.
+// goneCoolDown is that of a storm whose limits nobody has any more.
+const goneCoolDown = 5 * time.Minute
+
+// calmed tells whether a storm and its cool-down are over under all of these limits. If
+// there are none, its policy is deleted and no open fence has it, or it was a ConfigMap's
+// and its fences have ended: nothing is held by it, and whatever comes under that name
+// again counts for itself.
 func calmed(s *api.Storm, limits []api.ScopedLimits, c Cluster, l *api.FenceLedger, now time.Time) bool {
-	if len(limits) == 0 || slices.Contains(c.Uncounted, s.Policy) {
+	if slices.Contains(c.Uncounted, s.Policy) {
 		return false
 	}
 	longest := time.Duration(0)
+	if len(limits) == 0 {
+		longest = goneCoolDown
+	}
 	for _, lim := range limits {
 		unhealthy, total := count(lim, s.Domain, c, l)
 		if no, numbers := begins(lim, unhealthy, total); no == api.StormHold {

@@ -67,7 +67,15 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			zones(ps, c, l, "a")
 			dead(c, 0, 4)
 		}, inZone(storm("5 of 5 nodes are unhealthy, maxUnhealthy is 3 (3)", nil), "a")},
-		"nobody knows its policy's limits":  {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, began},
+		"its policy is deleted":           {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, storm("many", at(5*time.Minute))},
+		"its policy was deleted long ago": {storm("many", at(-time.Second)), func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, nil},
+		"its policy is deleted, and more are ill under an open fence": {began, func(ps []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			ps[0].Name = "q"
+			dead(c, 0, 1)
+			f := running("n0", "f0", api.Pending)
+			f.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(1)}}}
+			c.Fences = []api.NodeFence{f}
+		}, storm("2 of 10 nodes are unhealthy, maxUnhealthy is 1 (1)", nil)},
 		"nobody knows how many are missing": {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Status.Missing = tooMany() }, began},
 		"the picture of the Leases is old": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.ObservedAt = at(-time.Minute)
