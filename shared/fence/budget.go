@@ -45,38 +45,34 @@ type setState struct {
 
 func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) setState {
 	var s setState
-	bad, slots, counted := ailing(c, l), map[string]bool{}, map[string]bool{}
+	lost, slots, chosen := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, x := range l.Status.Leases.Still {
+		lost[x.Node] = true
+	}
 	for _, r := range l.Status.Reservations {
 		slots[r.Node] = true
 	}
 	for _, n := range c.Nodes {
-		if !Selects(b.Spec.Selector, n.Labels) {
-			continue
-		}
-		s.nodes++
-		counted[n.Name] = true
-		switch {
-		case n.Name == node:
-			still := false
-			for _, x := range l.Status.Leases.Still {
-				still = still || x.Node == node
-			}
-			s.healthy = !n.Unhealthy && !still
-			continue
-		case slots[n.Name]:
-			s.fencing++
-		}
-		if n.Unhealthy || bad[n.Name] {
-			s.unavailable++
+		lost[n.Name] = lost[n.Name] || n.Unhealthy
+		if chosen[n.Name] = Selects(b.Spec.Selector, n.Labels); chosen[n.Name] && n.Name == node {
+			s.healthy = !lost[node]
 		}
 	}
+	// A fence that only waits takes nothing: two that wait would wait for each other.
 	for i := range c.Fences {
-		f := &c.Fences[i]
-		if f.Spec.Node == node || counted[f.Spec.Node] || !underWay(f, l) || !chose(b, f, c, l) {
-			continue
+		if f := &c.Fences[i]; underWay(f, l) {
+			lost[f.Spec.Node] = true
+			chosen[f.Spec.Node] = chosen[f.Spec.Node] || chose(b, f, c, l)
 		}
-		s.nodes, s.unavailable = s.nodes+1, s.unavailable+1
-		if slots[f.Spec.Node] {
+	}
+	for name, is := range chosen {
+		if is {
+			s.nodes++
+		}
+		if is && name != node && lost[name] {
+			s.unavailable++
+		}
+		if is && name != node && slots[name] {
 			s.fencing++
 		}
 	}

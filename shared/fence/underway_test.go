@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -98,6 +99,38 @@ func TestABudgetThatCameLater(t *testing.T) {
 	nodeGone(&c)
 	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetHold {
 		t.Error(v)
+	}
+}
+
+// TestTwoThatAreAskedForAreServed: two healthy nodes, whose fences somebody asks for, and
+// room for one. Neither waits for the other as long as neither has begun.
+func TestTwoThatAreAskedForAreServed(t *testing.T) {
+	_, c, l := admitWorld(walkStart)
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+	c.Nodes[0].Unhealthy = false
+	c.Fences = nil
+	for _, node := range []string{"n0", "n1"} {
+		f, _, _ := admitWorld(walkStart)
+		f.Name, f.Spec.Node, f.UID = node, node, types.UID("f-"+node)
+		lim(f).MaxConcurrent = 9
+		c.Fences = append(c.Fences, *f)
+	}
+	first, second := &c.Fences[0], &c.Fences[1]
+	if s := BudgetStatus(&c.Budgets[0], c, l); s.Available != 10 || s.Allowed != 1 {
+		t.Errorf("before: %+v", s)
+	}
+	for name, step := range []struct {
+		f     *api.NodeFence
+		phase api.Phase
+		want  api.Reason
+	}{
+		{first, api.Pending, ""}, {second, api.Pending, api.BudgetHold}, {second, api.Fencing, api.BudgetHold},
+		{second, api.Recovering, api.BudgetHold}, {second, api.Finished, ""},
+	} {
+		first.Status.Phase = step.phase
+		if v := Admit(step.f, c, l, walkStart); reasonOf(v) != step.want {
+			t.Errorf("%d: %+v, want %q", name, v, step.want)
+		}
 	}
 }
 

@@ -57,8 +57,8 @@ type FenceBudgetSpec struct {
 // FenceBudgetStatus is the set as last seen.
 type FenceBudgetStatus struct {
 	// Nodes that the selector chooses, or chose when a fence of theirs that has not ended
-	// was under way already; Available of them are Ready, their Leases move, and they are
-	// not under nodefence's care.
+	// was under way already; Available of them are Ready, their Leases move, and no fence
+	// of theirs is under way. One that waits for its slot takes nothing.
 	// +optional
 	Nodes int32 `json:"nodes"`
 	// +optional
