@@ -134,7 +134,7 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
-		other := o.Spec.Node != f.Spec.Node && underWay(o, l)
+		other := o.Spec.Node != f.Spec.Node && acts(o, l)
 		if other && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node) || wasPlane(o, c, l)) {
 			return no("control-plane node %s is under a fence: one at a time", o.Spec.Node)
 		}

@@ -12,8 +12,16 @@ import (
 // then let a whole set be taken down (S14), and a second node of the control plane could
 // go beside the first (S13).
 
-// underWay: the fence has been given a slot, and has not ended.
+// underWay: the fence has been given a slot, and has not ended. Its flow may have begun
+// anew since, and wait for another one.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
+	st := &f.Status
+	again := st.Generation == f.Spec.Generation && (st.Restarts > 0 || st.Power.CutByUs || st.Release.StartedAt != nil)
+	return acts(f, l) || f.Open() && again
+}
+
+// acts: it does not wait for a slot now.
+func acts(f *api.NodeFence, l *api.FenceLedger) bool {
 	return f.Open() && (f.CurrentPhase() != api.Pending || ReservedAt(l, f) != nil)
 }
 

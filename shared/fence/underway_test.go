@@ -50,6 +50,7 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 		*c = WithMissing(*c, []api.FencePolicy{p})
 	}
 	lost := func(l *api.FenceLedger) { l.Status.UnderWay = nil }
+	noSlot := func(l *api.FenceLedger) { l.Status.Reservations = nil }
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		change func(*Cluster)
@@ -72,7 +73,10 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 		"another set's budget, and it is gone":       {api.Fencing, func(c *Cluster) { c.Budgets[0].Name = "another"; nodeGone(c) }, nil, true, ""},
 		"a fence of a node that was missing then":    {api.Fencing, func(c *Cluster) { c.Fences[0].Spec.NodeUID = ""; nodeGone(c) }, lost, true, ""},
 		"the record was deleted with its Node":       {api.Fencing, func(c *Cluster) { nodeGone(c); c.Fences = c.Fences[1:] }, nil, true, ""},
-		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Spec.Generation++ }, nil, true, ""},
+		"its flow begins anew, and it has no slot":   {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Restarts = 1 }, noSlot, true, api.BudgetHold},
+		"one that was cut waits again":               {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Power.CutByUs = true }, noSlot, true, api.BudgetHold},
+		"it only waits, and has no slot any more":    {api.Pending, nodeGone, noSlot, true, ""},
+		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Spec.Generation++; c.Fences[0].Status.Restarts = 1 }, nil, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, cl, l := budgetedWorld(t, c.phase)
