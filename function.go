@@ -51,7 +51,6 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if s.Sink != "" {
-		s.TrustBundles = sink.TrustBundles
 		if f.parts.Sender, err = sink.New(s.Options); err != nil {
 			return err
 		}

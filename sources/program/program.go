@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -69,17 +70,21 @@ func Registry() *prometheus.Registry {
 	return reg
 }
 
-// Serve runs a source beside its /healthz, /readyz and /metrics, until ctx or one of
-// the two ends.
-func Serve(ctx context.Context, listen string, reg *prometheus.Registry, ready func() error, source func(context.Context) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	mux := run.Mux(nil, run.Probes{
+// Probes are a source's /healthz, /readyz and /metrics.
+func Probes(reg *prometheus.Registry, ready func() error) http.Handler {
+	return run.Mux(nil, run.Probes{
 		Ready:   func(context.Context) error { return ready() },
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	})
+}
+
+// Serve runs a source beside what answers for it over HTTP, until ctx or one of the two
+// ends.
+func Serve(ctx context.Context, listen string, answers http.Handler, source func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	ended := make(chan error, 2)
-	go func() { ended <- run.Serve(ctx, listen, mux) }()
+	go func() { ended <- run.Serve(ctx, listen, answers) }()
 	go func() { ended <- source(ctx) }()
 	first := <-ended
 	stop() // one without the other is of no use

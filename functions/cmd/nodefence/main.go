@@ -144,7 +144,6 @@ func serveHTTP(s settings) error {
 		return err
 	}
 	if s.Sink != "" {
-		s.TrustBundles = sink.TrustBundles
 		if parts.Sender, err = sink.New(s.Options); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,14 +28,14 @@ type Options struct {
 	Overrides string `envconfig:"K_CE_OVERRIDES"`
 	// CACerts are certificates in PEM that are trusted besides the system's.
 	CACerts string `envconfig:"K_CA_CERTS"`
-	// TrustBundles is a folder of more of them; it need not exist.
+	// TrustBundles is a folder of more of them, which need not exist; trustBundles if empty.
 	TrustBundles string `ignored:"true"`
 	// TokenFile holds the token that the sink asks for; without the file there is none.
 	TokenFile string `envconfig:"NODEFENCE_TOKEN_FILE" default:"/oidc/token"`
 }
 
-// TrustBundles is where a SinkBinding mounts the cluster's own certificates.
-const TrustBundles = "/knative-custom-certs"
+// trustBundles is where a SinkBinding mounts the cluster's own certificates.
+const trustBundles = "/knative-custom-certs"
 
 // Sender posts events, in binary mode, to the one URL that it is given.
 type Sender struct {
@@ -46,6 +47,7 @@ type Sender struct {
 
 // New refuses what could not be sent, or could be sent to nobody.
 func New(o Options) (*Sender, error) {
+	o.TrustBundles = cmp.Or(o.TrustBundles, trustBundles)
 	h := &Sender{o: o}
 	u, err := url.Parse(o.Sink)
 	if err != nil {

@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/kelseyhightower/envconfig"
@@ -21,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/sources/program"
 )
 
 const usage = `nodefence-local fences failed nodes of a cluster, all in one process.
@@ -40,23 +38,19 @@ NODEFENCE_JOB_IMAGES, NODE_NAME.
 flags:
 `
 
+const name = "nodefence-local"
+
 func main() {
 	agent.Supervise()
-	if err := start(os.Args[1:], os.Stderr); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
-		fmt.Fprintf(os.Stderr, "nodefence-local: %v\n", err)
-		os.Exit(1)
-	}
+	program.Main(name, start)
 }
 
-func start(args []string, out io.Writer) error {
+func start(ctx context.Context, args []string, out io.Writer) error {
 	var s settings
 	if err := envconfig.Process("", &s); err != nil {
 		return fmt.Errorf("read the environment: %w", err)
 	}
-	fs := flag.NewFlagSet("nodefence-local", flag.ContinueOnError)
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
 	fs.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "`file` that says how to reach the cluster (KUBECONFIG; in a pod its own account)")
@@ -68,7 +62,9 @@ func start(args []string, out io.Writer) error {
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of second evidence's Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
@@ -79,7 +75,7 @@ func start(args []string, out io.Writer) error {
 		level = slog.LevelDebug
 	}
 	log := run.NewLog(out, level)
-	return serve(s, log, *dir, *listen, *triggers)
+	return serve(ctx, s, log, *dir, *listen, *triggers)
 }
 
 // settings are the functions', and the source's.
@@ -88,9 +84,7 @@ type settings struct {
 	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
 }
 
-func serve(s settings, log *slog.Logger, dir, listen, triggers string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func serve(ctx context.Context, s settings, log *slog.Logger, dir, listen, triggers string) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
@@ -103,20 +97,5 @@ func serve(s settings, log *slog.Logger, dir, listen, triggers string) error {
 	}
 	defer func() { _ = l.Close() }()
 	log.Info("running", "cluster", cfg.Host, "listen", listen, "data", dir)
-	failed := make(chan error, 2)
-	go func() { failed <- run.Serve(ctx, listen, l.HTTP()) }()
-	go func() { failed <- l.Run(ctx) }()
-	err = <-failed
-	stop()
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return errors.Join(err, ignoreCancel(<-failed))
-}
-
-func ignoreCancel(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return program.Serve(ctx, listen, l.HTTP(), l.Run)
 }

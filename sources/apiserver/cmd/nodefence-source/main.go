@@ -104,7 +104,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.S
 		return err
 	}
 	log.Info("running", "cluster", cluster, "sink", fmt.Sprint(sender), "listen", s.Listen)
-	return program.Serve(ctx, s.Listen, reg, src.Ready, src.Run)
+	return program.Serve(ctx, s.Listen, program.Probes(reg, src.Ready), src.Run)
 }
 
 func identity(s settings) string {

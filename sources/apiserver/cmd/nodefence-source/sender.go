@@ -18,7 +18,6 @@ func (s settings) sender(ctx context.Context) (run.Sender, error) {
 	case s.Sink != "" && s.Bus != "":
 		return nil, errors.New("both K_SINK and NODEFENCE_BUS are set: events go to one of them")
 	case s.Sink != "":
-		s.TrustBundles = sink.TrustBundles
 		return sink.New(s.Options)
 	case s.Bus == "":
 		return nil, errors.New("neither K_SINK nor NODEFENCE_BUS is set: K_SINK is the URL that events are posted to, such as a Broker's, NODEFENCE_BUS an EventBridge bus")
