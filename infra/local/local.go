@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
 
@@ -26,6 +24,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
+	"github.com/nodefence/nodefence/sources/program"
 )
 
 // Options are the choices of Start.
@@ -67,8 +66,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg := program.Registry()
 	parts, err := functions.NewParts(ctx, o.Settings, o.Config, o.Log, reg)
 	if err != nil {
 		return nil, err
@@ -92,7 +90,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.parts.Sender = sender{l.Broker}
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
-		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: identity(), Elect: o.Elect, Registerer: reg,
+		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
 		CheckEvery: o.CheckEvery,
 	})
 	if err != nil {
@@ -153,14 +151,6 @@ func installed(ctx context.Context, c *kube.Client) error {
 		return fmt.Errorf("read nodefence's kinds: %w", err)
 	}
 	return nil
-}
-
-func identity() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "local"
-	}
-	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
 // sender lets the source speak to the broker in this process.

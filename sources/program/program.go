@@ -63,6 +63,15 @@ func Source(ctx context.Context, client *kube.Client, cluster string) (events.So
 	return events.SourceOf(cluster), cluster, nil
 }
 
+// Identity tells this process from those that stand by for it.
+func Identity(name string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = name
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
 // Registry is one with what each process tells of itself.
 func Registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -111,9 +110,5 @@ func identity(s settings) string {
 	if s.Identity != "" {
 		return s.Identity
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = name
-	}
-	return fmt.Sprintf("%s-%d", host, os.Getpid())
+	return program.Identity(name)
 }
