@@ -140,23 +140,24 @@ func (d *decision) isolating() Action {
 // isolatedOnly is as far as a policy with action Isolate goes.
 const isolatedOnly = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
-// ended: the node of this record is gone, or another one has its name (S6).
-// What we cut is switched on again all the same; nothing else is done in its name.
+// ended: the node of this record is gone, or another one has its name (S6). Nothing is
+// done in its name any more. What we cut is switched on again all the same, once what
+// ran on it is gone (S4).
 func (d *decision) ended() bool {
 	if d.missing() {
 		return d.machineGone() // which is why it was opened
 	}
-	why, msg := api.NodeGone, "the Node object was deleted"
-	if d.st.Release.DeleteNodeUntil != nil {
-		why, msg = api.NodeDeleted, "its Node object was deleted, as the policy says (cleanup.deleteNode)"
-	}
-	if d.seen.Node.Exists {
-		if d.seen.Node.UID == d.spec.NodeUID {
-			return false
-		}
-		why, msg = api.NodeReplaced, "another Node object of this name exists; the old record ends"
+	why, msg := d.nodeEnded()
+	if why == "" {
+		return false
 	}
 	d.st.Proof, d.st.Power.FirstOff = nil, nil
+	if d.awaitsWork(why, msg) {
+		return true
+	}
+	if d.st.Reason == api.ReleaseTimedOut {
+		msg += "; " + d.st.Message
+	}
 	d.st.Outcome = why
 	if d.owesPowerOn() {
 		d.to(api.PoweringOn, why, msg)
@@ -164,6 +165,20 @@ func (d *decision) ended() bool {
 		d.to(api.Recovering, why, msg)
 	}
 	return true
+}
+
+// nodeEnded says why there is nothing any more in whose name anything could be done;
+// empty while the node is the one that was fenced.
+func (d *decision) nodeEnded() (why api.Reason, msg string) {
+	switch n := d.seen.Node; {
+	case n.Exists && n.UID == d.spec.NodeUID:
+		return "", ""
+	case n.Exists:
+		return api.NodeReplaced, "another Node object of this name exists; the old record ends"
+	case d.st.Release.DeleteNodeUntil != nil:
+		return api.NodeDeleted, "its Node object was deleted, as the policy says (cleanup.deleteNode)"
+	}
+	return api.NodeGone, "the Node object was deleted"
 }
 
 // owesPowerOn: we cut it, and nothing wants it to stay off (S12).

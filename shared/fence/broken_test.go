@@ -215,6 +215,7 @@ func after(change func(*api.NodeFenceStatus, Action, time.Time)) decider {
 func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	all := maps.Clone(broken)
 	maps.Copy(all, brokenGentle)
+	maps.Copy(all, brokenWent)
 	catchEach(t, all, aside{starts(), true})
 	catchEach(t, brokenEarly, aside{[]api.NodeFenceSpec{earlySpec()}, true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})

@@ -89,7 +89,7 @@ func bases(s state, now time.Time) []Seen {
 	for _, uid := range []string{"uid-2", ""} {
 		x := usual(s, now, "Unknown", false, "a")
 		x.Node.UID, x.Node.Exists = "uid-2", uid != ""
-		all = append(all, x)
+		all = append(append(all, x), wentLooks(s, now, x)...)
 	}
 	for _, brake := range []Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
 		x := usual(s, now, "Unknown", false, "a")

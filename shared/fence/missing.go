@@ -216,21 +216,3 @@ func (d *decision) noNode() (Condition, bool) {
 	t := d.spec.Trigger
 	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.spec.NodeUID == ""
 }
-
-// orphans waits for what ran on the machine to go, by Kubernetes' own hand: pod GC
-// deletes the pods of a Node that is gone. Nothing is released here. The machine is
-// not switched on before, or before a recorded deadline has passed (S4).
-func (d *decision) orphans() Action {
-	left, r := d.seen.Left, &d.st.Release
-	if left == nil {
-		return d.hold(d.st.Reason, d.st.Message, Handover)
-	}
-	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
-	if r.Deadline == nil {
-		r.Deadline = d.at(d.spec.Policy.Timeouts.Release.Duration)
-	}
-	if r.LeftPods+r.LeftAttachments > 0 && d.now.Before(r.Deadline.Time) {
-		return d.hold(api.SeenOff, fmt.Sprintf("%d pods and %d attachments are left to Kubernetes: nothing is released without a Node", r.LeftPods, r.LeftAttachments), 5*Poll)
-	}
-	return d.released()
-}

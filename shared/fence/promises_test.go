@@ -32,6 +32,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	checkBare(s, sh, f, seen, a, act, now, say)
 	w.checkHeld(s, sh, f, seen, a, act, now, say)
 	checkManual(s, f, seen, a, act, now, say)
+	checkWent(s, sh, f, seen, a, now, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}

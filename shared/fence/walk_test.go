@@ -416,6 +416,7 @@ func key(s state) string {
 	k = append(k, s.bareKey(age)...)
 	k = append(k, s.holdKey()...)
 	k = append(k, s.manualKey()...)
+	k = append(k, s.wentKey(age)...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

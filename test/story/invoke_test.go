@@ -148,6 +148,9 @@ func (w *world) device(a fence.Action) *fence.CallResult {
 	case a == fence.On:
 		w.ons++
 		w.say("           BMC: on")
+		if until := w.record.Status.Release.Deadline; w.left > 0 && (until == nil || w.now.Before(until.Time)) {
+			w.wrong("switched on while its work is left, at +%s", w.now.Sub(start)) // S4
+		}
 		if w.oos {
 			w.wrong("switched on with the out-of-service taint on")
 		}

@@ -63,8 +63,10 @@ var incidents = map[string]incident{
 		w.crashed, w.bmc = true, "dead"
 		at(w, 7*time.Second, func() { w.deleting = true; w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 0},
-	"the Node object is deleted": {func(w *world) { w.crashed = true; at(w, time.Second, func() { w.gone = true }) }, []api.Phase{api.Finished}, 1},
-	"the machine is to stay off": {func(w *world) { w.crashed = true; w.record.Spec.Policy.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
+	"the Node object is deleted":                                {func(w *world) { w.crashed = true; at(w, time.Second, func() { w.gone = true }) }, []api.Phase{api.Finished}, 1},
+	"the Node object is deleted, and Kubernetes takes its pods": {func(w *world) { w.crashed = true; removedAt(w, 1500*time.Millisecond) }, []api.Phase{api.Finished}, 1},
+	"the Node object is deleted while its work is released":     {func(w *world) { w.crashed = true; removedAt(w, 12500*time.Millisecond) }, []api.Phase{api.Finished}, 1},
+	"the machine is to stay off":                                {func(w *world) { w.crashed = true; w.record.Spec.Policy.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
 	"the BMC is dead, and the PDU is not": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
 		w.twoLevels()

@@ -108,6 +108,17 @@ func (w *world) remove() {
 	w.say("           the Node object is gone")
 }
 
+// removedAt deletes the Node object then, and Kubernetes what ran there 45 s later.
+func removedAt(w *world, when time.Duration) {
+	at(w, when, w.remove)
+	at(w, when+45*time.Second, func() {
+		if w.left > 0 {
+			w.left = 0
+			w.say("           pod GC deletes the pod, and its volume is detached")
+		}
+	})
+}
+
 // restored takes everything but the machine back to what it was then, once its work
 // has moved, and one of nodefence's processes has seen that it went back.
 func restored(w *world, to time.Duration) *cluster {

@@ -1,0 +1,61 @@
+package fence
+
+import (
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What ran on a machine that we cut stays bound to its name when its Node object is
+// deleted, until Kubernetes' own hand takes it: pod GC deletes the pods of a Node that
+// is gone, and its volumes are detached. Nothing is released here, with a proof or
+// without (S6). But a kubelet that comes up before that starts those pods again, just as
+// they are being deleted and begun elsewhere. So the machine is not switched on before
+// they are gone, or a recorded deadline has passed (S4).
+
+// orphans is the release of a node that has no Node object.
+func (d *decision) orphans() Action {
+	if d.workLeft(api.SeenOff, "") {
+		return None
+	}
+	return d.released()
+}
+
+// awaitsWork has a fence whose Node went wait for what ran on its machine, in the phase
+// whose function sees that. A Node of the name that is healthy has a kubelet of its own,
+// and what is bound to the name is that one's work by now.
+func (d *decision) awaitsWork(why api.Reason, msg string) bool {
+	switch {
+	case !d.owesPowerOn() || d.st.Release.DoneAt != nil || d.healthy():
+		return false
+	case d.st.Phase == api.Releasing:
+		return d.workLeft(why, msg+"; ")
+	}
+	d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
+	return true
+}
+
+// workLeft: something is bound to the name still, and its time is not over.
+func (d *decision) workLeft(why api.Reason, msg string) bool {
+	left, r := d.seen.Left, &d.st.Release
+	if left == nil {
+		d.hold(d.st.Reason, d.st.Message, Handover)
+		return true
+	}
+	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	if r.LeftPods+r.LeftAttachments == 0 {
+		return false
+	}
+	if r.Deadline == nil {
+		r.Deadline = d.at(d.spec.Policy.Timeouts.Release.Duration)
+	}
+	if !d.now.Before(r.Deadline.Time) {
+		d.tell(api.ReleaseTimedOut, d.unreleased(left))
+		return false
+	}
+	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.LeftPods, r.LeftAttachments), 5*Poll)
+	if r.Deadline.Before(d.st.NextCheck) {
+		d.nextAt(r.Deadline.Time)
+	}
+	return true
+}
