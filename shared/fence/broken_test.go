@@ -24,6 +24,11 @@ var broken = map[string]decider{
 			f.Status.Claim = nil
 		}
 	}),
+	"takes over a read that may be under way by its holder's clock": always(func(f *api.NodeFence, s *Seen, now time.Time) {
+		if c := f.Status.Claim; c != nil && c.Call == api.CallRead && c.Holder != s.Me && !now.Before(c.NotAfter.Time) {
+			f.Status.Claim = nil
+		}
+	}),
 	"makes two calls in one invocation": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
 		if s.Call != nil && act == None && st.Phase == api.Fencing {

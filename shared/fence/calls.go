@@ -18,12 +18,13 @@ func (d *decision) call(c api.Call) Action {
 }
 
 // takeover is from when a claim no longer counts: its call can't be in flight
-// any more, and what it did has taken effect (S8).
+// any more, by whosever clock (S7), and what it did has taken effect (S8).
 func (d *decision) takeover(c *api.Claim) time.Time {
+	over := c.NotAfter.Add(clockSlack)
 	if c.Call == api.CallRead {
-		return c.NotAfter.Time
+		return over
 	}
-	return c.NotAfter.Add(d.effectDelay())
+	return over.Add(d.effectDelay())
 }
 
 // callElsewhere: another invocation's device call may be in flight (S7).

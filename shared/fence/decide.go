@@ -76,6 +76,9 @@ type decision struct {
 	heard int32
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
+	// told is the end of this invocation's call to the machine's own device, if it
+	// counts: its claim stood still.
+	told *CallResult
 }
 
 // open starts the status anew when the spec asks for a later fence of this
@@ -210,6 +213,7 @@ func (d *decision) noteCall() {
 		d.noteIsolation(place, c)
 		return
 	}
+	d.told = c
 	d.st.Power.LastError = c.Err
 	switch c.Call {
 	case api.CallRead:

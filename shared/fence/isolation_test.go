@@ -283,10 +283,10 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	r.CutByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
 	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	if _, act := Decide(f, seen, now.Add(2*time.Second)); act != None {
+	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
-	st, act := Decide(f, seen, now.Add(4*time.Second))
+	st, act := Decide(f, seen, now.Add(6*time.Second))
 	if act != Read || !st.Isolation[0].CutByUs || st.Isolation[0].Tries != 1 {
 		t.Errorf("action %q, %+v", act, st.Isolation[0])
 	}

@@ -34,6 +34,7 @@ func waits(s state) []time.Duration {
 	if c := s.st.Claim; c != nil && c.Call != api.CallRead && (!s.isRestored() || c.NotAfter.After(s.now)) {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
+	all = append(all, lateReads(s)...)
 	if s.spec.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
 		all = append(all, api.RequestValidity+time.Second)
 	}

@@ -41,7 +41,7 @@ func (d *decision) fencing() Action {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil
 	}
-	if c := d.seen.Call; c != nil && c.Wrong {
+	if c := d.told; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
 	}
 	if d.refused {

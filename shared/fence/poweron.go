@@ -19,7 +19,7 @@ func (d *decision) poweringOn() Action {
 		d.awaken(u.Time)
 		return None
 	}
-	if c := d.seen.Call; c != nil && c.Wrong {
+	if c := d.told; c != nil && c.Wrong {
 		return d.slowly(api.WrongMachine, "the device answers for another machine: not switched on")
 	}
 	if d.justRead() {

@@ -98,7 +98,7 @@ func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a
 func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	b := s.st
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
-		until := c.NotAfter.Time
+		until := c.NotAfter.Add(2 * time.Second)
 		if c.Call != api.CallRead {
 			until = until.Add(delayAt(&f.Spec, b.Power.Level))
 		}

@@ -85,7 +85,7 @@ func (d *decision) peek() Action {
 	if d.calledOff() || d.stale() {
 		return None
 	}
-	if c := d.seen.Call; c != nil && c.Wrong {
+	if c := d.told; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
 	}
 	switch {

@@ -1,0 +1,91 @@
+package fence
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestWhenACallIsTakenOver: not before it can't be in flight any more by the clock of
+// whoever makes it, which may be behind (S7), nor before what it did has taken effect (S8).
+func TestWhenACallIsTakenOver(t *testing.T) {
+	for call, want := range map[api.Call]time.Duration{api.CallRead: clockSlack, api.CallOff: clockSlack + 3*time.Second, api.CallOn: clockSlack + 3*time.Second} {
+		for _, late := range []time.Duration{0, time.Second, want - 1, want} {
+			now := walkStart.Add(late)
+			f := claimed(api.Fencing, call, walkStart)
+			before := *f.Status.DeepCopy()
+			st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+			taken := st.Claim == nil || st.Claim.Holder != "another"
+			if taken != (late >= want) || !taken && !reflect.DeepEqual(before, st) {
+				t.Errorf("%s, %s after its time: taken over %v", call, late, taken)
+			}
+		}
+	}
+}
+
+// TestALateEndCountsForNothing: whoever lost its claim has learnt what was so then, of
+// the device that was asked then (S3, S7).
+func TestALateEndCountsForNothing(t *testing.T) {
+	now := walkStart.Add(time.Minute)
+	for _, phase := range []api.Phase{api.Isolating, api.Fencing, api.PoweringOn, api.Restoring} {
+		for claim, change := range map[string]func(*api.NodeFence){
+			"nobody has it":           func(f *api.NodeFence) { f.Status.Claim = nil },
+			"its time is over":        func(*api.NodeFence) {},
+			"somebody else reads now": func(f *api.NodeFence) { f.Status.Claim.NotAfter = stampOf(now.Add(time.Second)) },
+		} {
+			decide := func(end CallResult) string {
+				f := claimed(phase, api.CallRead, walkStart)
+				f.Spec.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
+				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", CutByUs: true}}
+				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
+				change(f)
+				seen := usual(state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen.Me, seen.Call, seen.Node.Taint = "late", &end, true
+				st, act := Decide(f, seen, now)
+				text, err := json.MarshalIndent(st, "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprintf("%s %q", text, act)
+			}
+			want := decide(CallResult{Call: api.CallRead, At: walkStart})
+			for _, end := range []CallResult{{Power: "Off"}, {Power: "On"}, {Err: "another machine", Identity: "other", Wrong: true}, {Err: "stopping", Stopping: true}, {Call: api.CallOff}, {Call: api.CallOff, Err: "denied", Refused: true}} {
+				if end.At = walkStart; end.Call == "" {
+					end.Call = api.CallRead
+				}
+				if d := cmp.Diff(want, decide(end)); d != "" {
+					t.Errorf("%s, %s, and late comes %+v: %s", phase, claim, end, d)
+				}
+			}
+		}
+	}
+}
+
+// claimed is a fence whose device was read as on, and is spoken with by another until then.
+func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
+	f := &api.NodeFence{Spec: walkSpec()}
+	at, begun := stampOf(walkStart.Add(-5*time.Second)), stampOf(walkStart.Add(-time.Minute))
+	f.Status = api.NodeFenceStatus{
+		Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{CutByUs: true, OffAt: &begun, Cut: []int32{0}},
+		Claim: &api.Claim{Holder: "another", Call: call, At: at, NotAfter: stampOf(until)},
+	}
+	return f
+}
+
+// What the walk adds for a read that may be under way by its holder's clock, and is over
+// by that of whoever looks: once, before the first Off, for all of them.
+func lateReads(s state) []time.Duration {
+	c, p := s.st.Claim, s.st.Power
+	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.CutByUs && p.Level == 0
+	if plain := s.spec.Trigger.Request == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
+		return nil
+	}
+	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}
+}
