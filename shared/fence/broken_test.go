@@ -221,6 +221,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	all := maps.Clone(broken)
 	maps.Copy(all, brokenGentle)
 	maps.Copy(all, brokenWent)
+	maps.Copy(all, brokenSupplies)
 	catchEach(t, all, aside{starts(), true})
 	catchEach(t, brokenEarly, aside{[]api.NodeFenceSpec{earlySpec()}, true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})

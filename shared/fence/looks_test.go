@@ -192,6 +192,7 @@ func callers(s state, now time.Time) []caller {
 		end(CallResult{Power: "Off"})
 		end(CallResult{Err: "unreachable"})
 		end(CallResult{Err: "another machine", Wrong: true})
+		supplyEnds(s, end)
 	} else {
 		end(CallResult{})
 		end(CallResult{Err: "unreachable"})

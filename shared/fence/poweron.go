@@ -28,7 +28,7 @@ func (d *decision) poweringOn() Action {
 	if d.spoken() || d.early() {
 		return None
 	}
-	if d.freshlyRead("Off") && d.st.Power.OnAt == nil {
+	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.Lacks != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
 		d.st.Power.OnAt = d.at(0)
 		d.st.Power.OnCalls++
 		d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", d.st.Power.OnCalls))
@@ -40,6 +40,9 @@ func (d *decision) poweringOn() Action {
 func (d *decision) judgeOn() Action {
 	switch d.st.Power.LastRead.Power {
 	case "On":
+		if lacks := d.st.Power.LastRead.Lacks; lacks != "" && d.onAgain(lacks) {
+			return None
+		}
 		d.st.Retries = 0
 		if d.undoNextLevel() {
 			return None
@@ -59,6 +62,30 @@ func (d *decision) judgeOn() Action {
 		return d.slowly(api.OnNotSeen, "power-on was sent, and the machine still reads off")
 	}
 	return d.slowly(api.DeviceFailed, d.st.Power.LastError)
+}
+
+// onAgain: the machine is on, and one of the supplies that were cut with it is not. It
+// is asked for again (S25), as often as a step is tried: with a supply that is dead a
+// machine that runs recovers all the same.
+func (d *decision) onAgain(lacks string) bool {
+	p := &d.st.Power
+	if p.OnAt != nil && d.since(p.OnAt) < d.powerOff() {
+		d.wait(Poll)
+		return true
+	}
+	if d.st.Retries++; d.st.Retries > d.perStep() {
+		d.tell(api.OnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
+		return false
+	}
+	if p.OnAt == nil {
+		d.tell(api.SeenOn, "the machine reads on, but "+lacks)
+		d.next(0)
+		return true
+	}
+	p.OnAt = nil
+	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, d.st.Retries, d.perStep()))
+	d.wait(d.interval())
+	return true
 }
 
 // cameBack: the node runs again after our cut, whatever its device says.

@@ -33,6 +33,7 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	w.checkHeld(s, sh, f, seen, a, act, now, say)
 	checkManual(s, f, seen, a, act, now, say)
 	checkWent(s, sh, f, seen, a, now, say)
+	checkSupplies(s, sh, a, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
@@ -140,7 +141,7 @@ func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	}
 	if act == On {
 		say(sh.cut, "S12: only what we cut is switched on")
-		say(last.Power == "Off" && fresh, "S9: an On follows a fresh read of off")
+		say((last.Power == "Off" || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
 		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}
 }

@@ -111,6 +111,8 @@ type CallResult struct {
 	Call api.Call
 	// Power, Identity: a read's answer. Empty power is unknown.
 	Power, Identity string
+	// Lacks says what of the power is not seen on though the machine reads on.
+	Lacks string
 	// At is from before the call.
 	At time.Time
 	// Err in words, without secrets; empty if the call came back well.

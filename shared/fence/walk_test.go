@@ -310,7 +310,7 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 		return sh
 	}
 	if c.Call == api.CallRead {
-		r := api.Read{Power: c.Power, At: metav1.NewMicroTime(c.At)}
+		r := api.Read{Power: c.Power, Lacks: c.Lacks, At: metav1.NewMicroTime(c.At)}
 		if n := len(sh.reads); n > 0 && sh.reads[n-1].Power == c.Power {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
 		} else {
@@ -379,7 +379,7 @@ func key(s state) string {
 		if r == nil {
 			return "-"
 		}
-		return r.Power + age(&r.At, limits...)
+		return r.Power + r.Lacks + age(&r.At, limits...)
 	}
 	claim, proof, lease := "-", "-", "-"
 	if c := st.Claim; c != nil {

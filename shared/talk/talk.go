@@ -76,7 +76,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		c.Wrong = true // S11
 		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, Mend(bound))
 	}
-	c.Power = string(r.Power)
+	c.Power, c.Lacks = string(r.Power), r.Lacks
 	return nil
 }
 

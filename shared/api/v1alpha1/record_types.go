@@ -24,6 +24,9 @@ type Read struct {
 	Power string `json:"power"`
 	// +optional
 	Identity string `json:"identity,omitempty"`
+	// Lacks says which of several supplies is not seen on, though the machine is.
+	// +optional
+	Lacks string `json:"lacks,omitempty"`
 	// At is taken before the device was asked, so that its age is never understated.
 	At Time `json:"at"`
 }

@@ -1,6 +1,7 @@
 package set
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,22 +38,28 @@ func New(members ...Member) (device.Driver, error) {
 // driver speaks with the members one after the other.
 type driver []Member
 
-// State reads every member. On if any is on, so that the others are cut with it;
-// off only if all are; else it is not known, and the error names the member.
+// State reads every member. On if any is on, so that the others are cut with it, and
+// with the first that is not seen on, so that an On is asked for again; off only if all
+// are; else it is not known, and the error names the member.
 func (d driver) State(ctx context.Context) (device.Reading, error) {
 	var sum device.Reading
 	var first error
-	power := device.Off
+	power, lacks := device.Off, ""
 	for i, m := range d {
 		r, err := d.read(ctx, i)
+		why := "reads off"
 		switch {
-		case err != nil && first == nil:
-			first = fmt.Errorf("device %s of the set: %w", m.Name, err)
 		case err != nil:
+			why = "can't be read"
+			first = cmp.Or(first, fmt.Errorf("device %s of the set: %w", m.Name, err))
 		case r.Power == device.On:
-			power = device.On
-		case r.Power != device.Off && first == nil:
-			first = fmt.Errorf("device %s of the set: its power is not known", m.Name) // S2
+			power, why = device.On, ""
+		case r.Power != device.Off:
+			why = "does not know its power"
+			first = cmp.Or(first, fmt.Errorf("device %s of the set: its power is not known", m.Name)) // S2
+		}
+		if why != "" && lacks == "" {
+			lacks = "device " + m.Name + " of the set " + why
 		}
 		if strange(m, r) {
 			// The caller refuses it, and must hear it (S11).
@@ -65,7 +72,9 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 	if power != device.On && first != nil {
 		return device.Reading{}, first
 	}
-	sum.Power = power
+	if sum.Power = power; power == device.On {
+		sum.Lacks = lacks
+	}
 	return sum, nil
 }
 

@@ -128,6 +128,65 @@ func TestOneMember(t *testing.T) {
 	}
 }
 
+// TestOneMemberIsNotSwitchedOn with the others: the set is on, so that it is cut again if
+// it must be, and says what it lacks, until an On has reached every member (S25).
+func TestOneMemberIsNotSwitchedOn(t *testing.T) {
+	type seen struct {
+		On      error
+		Reading device.Reading
+		Really  [2]bool
+	}
+	const x = "device x of the set "
+	for fault, want := range map[string]seen{
+		"seven":         {nil, device.Reading{Power: device.On}, [2]bool{true, true}},
+		"unreachable":   {device.ErrUnreachable, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
+		"hang":          {device.ErrUnreachable, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
+		"wrongpassword": {device.ErrDenied, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
+		"mute":          {device.ErrConflict, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
+		"refuse":        {device.ErrConflict, device.Reading{Power: device.On, Lacks: x + "reads off"}, [2]bool{false, true}},
+	} {
+		for i, order := range [][2]string{{"x", "y"}, {"y", "x"}} {
+			synced(t, fault+[]string{" first", " last"}[i], func(t *testing.T) {
+				rack := mem.NewRack(time.Now)
+				d := of(t, rack, order[0], order[1])
+				within(t, func(ctx context.Context) {
+					if err := d.Off(ctx); err != nil || rack.On("x") || rack.On("y") {
+						t.Fatal("not cut:", err)
+					}
+				})
+				rack.SetFault("x", fault)
+				got := seen{}
+				within(t, func(ctx context.Context) { got.On = kind(d.On(ctx)) })
+				within(t, func(ctx context.Context) {
+					r, err := d.State(ctx)
+					if err != nil {
+						t.Error(err)
+					}
+					got.Reading = device.Reading{Power: r.Power, Lacks: r.Lacks}
+				})
+				got.Really = [2]bool{rack.On("x"), rack.On("y")}
+				if d := cmp.Diff(want, got, cmp.Comparer(func(a, b error) bool { return a == b })); d != "" {
+					t.Error(d)
+				}
+				rack.SetFault("x", "seven")
+				within(t, func(ctx context.Context) {
+					if err := d.On(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+				within(t, func(ctx context.Context) {
+					if r, err := d.State(ctx); err != nil || r.Power != device.On || r.Lacks != "" {
+						t.Errorf("asked once more, it reads %+v, %v", r, err)
+					}
+				})
+				if got := rack.Commands("y"); !slices.Equal(got, []string{"off", "on"}) {
+					t.Errorf("the other member was told %q", got)
+				}
+			})
+		}
+	}
+}
+
 // synced runs a test whose time passes only while all wait.
 func synced(t *testing.T, name string, do func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, do) })

@@ -1,0 +1,110 @@
+package fence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestASupplyThatIsNotSwitchedOn: a machine of which only some supplies came on again is
+// told to be switched on anew, as often as a step is tried (S25), and recovers all the
+// same.
+func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
+	const lacks = "device pdu2 of the set reads off"
+	for name, c := range map[string]struct {
+		// comes is by which On the other supply comes; 0 is never.
+		comes, ons int
+		// first is what is read before any On.
+		first CallResult
+		told  []string
+	}{
+		"it comes with the first": {comes: 1, ons: 1},
+		"it comes with the second": {comes: 2, ons: 2, told: []string{
+			"power-on was sent, the machine reads on, but " + lacks + " (try 1 of 3)"}},
+		"it never comes": {ons: 4, told: []string{
+			"power-on was sent, the machine reads on, but " + lacks + " (try 1 of 3)",
+			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)",
+			"power-on was sent, the machine reads on, but " + lacks + " (try 3 of 3)",
+			"the machine reads on, and " + lacks + ": it is to be switched on by hand"}},
+		"others have switched on the first": {comes: 1, ons: 1, first: CallResult{Power: "On", Lacks: lacks}},
+		"others have switched on both":      {first: CallResult{Power: "On"}},
+	} {
+		f := &api.NodeFence{Spec: walkSpec()}
+		f.Spec.Policy.Retries.PerStep = 3
+		at := stampOf(walkStart)
+		f.Status = api.NodeFenceStatus{
+			Phase: api.PoweringOn, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+			Power: api.PowerRecord{CutByUs: true, OffAt: &at, Cut: []int32{0}},
+		}
+		read, ons, now := c.first, 0, walkStart
+		read.Call, read.Power = api.CallRead, cmp.Or(read.Power, "Off")
+		for i := 0; i < 400 && f.Status.Phase == api.PoweringOn; i++ {
+			if n := f.Status.NextCheck; n != nil && n.After(now) {
+				now = n.Time
+			}
+			seen := usual(state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen.Me = fmt.Sprint(i)
+			st, act := Decide(f, seen, now)
+			if f.Status = st; act == None {
+				continue
+			}
+			end := CallResult{Call: api.CallOn}
+			if act == Read {
+				end = read
+			} else if ons++; ons == c.comes {
+				read = CallResult{Call: api.CallRead, Power: "On"}
+			} else {
+				read = CallResult{Call: api.CallRead, Power: "On", Lacks: lacks}
+			}
+			end.At, seen.Call = now, &end
+			f.Status, _ = Decide(f, seen, now)
+		}
+		var told []string
+		for _, h := range f.Status.History {
+			if h.Reason == api.OnNotSeen {
+				told = append(told, h.Message)
+			}
+		}
+		if f.Status.Phase != api.Recovering || ons != c.ons {
+			t.Errorf("%s: %s after %d On (%s)", name, f.Status.Phase, ons, f.Status.Message)
+		}
+		if d := diff.Diff(c.told, told); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// What the walk adds for a machine of several supplies.
+
+// supplyEnds are the ends of a read that tell of a supply that is not on.
+func supplyEnds(s state, end func(CallResult)) {
+	if s.st.Phase == api.PoweringOn && !climbed(s) {
+		end(CallResult{Power: "On", Lacks: "b"})
+	}
+}
+
+// lacking: the last read told of a supply that is not on.
+func (sh shadow) lacking() bool {
+	return len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Lacks != ""
+}
+
+func checkSupplies(s state, sh shadow, a api.NodeFenceStatus, say func(bool, string)) {
+	if s.st.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn && sh.lacking() {
+		say(slices.ContainsFunc(a.History, func(h api.HistoryEntry) bool { return h.Reason == api.OnNotSeen }), "S25: every supply that was cut is asked for anew while it is not on")
+	}
+}
+
+// brokenSupplies take a machine that is on for one of which all supplies are.
+var brokenSupplies = map[string]decider{
+	"takes one supply that is on for all": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		if s.Call != nil {
+			s.Call.Lacks = ""
+		}
+	}),
+}
