@@ -19,13 +19,14 @@ import (
 const maxMerged = 16
 
 // Ends says why a request can't join this open fence of a Node: it is about to end
-// without a cut, or is of another Node object. Empty if it can.
+// without a cut, or is of another Node object (S6). Empty if it can. A fence that was
+// opened because there was no Node waits for the one that is to come of its machine.
 func Ends(f *api.NodeFence, node types.UID) string {
 	switch st := statusNow(f); {
+	case f.Spec.NodeUID != node && !(served(&st) && f.Spec.Trigger.Missing()):
+		return "the fence that is under way is of another Node object of this name, and ends"
 	case served(&st):
 		return ""
-	case f.Spec.NodeUID != node:
-		return "the fence that is under way is of another Node object of this name, and ends"
 	case st.Phase == api.Recovering || f.Spec.Requests.Abort != nil || f.DeletionTimestamp != nil:
 		return "the fence of this node that is under way ends, and no power was cut"
 	}

@@ -135,6 +135,10 @@ func TestWhatJoinedIsUsedUp(t *testing.T) {
 	}
 }
 
+func missingNode(f *api.NodeFence) {
+	f.Spec.NodeUID, f.Spec.Trigger.Condition, f.Spec.Trigger.Status = "", api.NodeCondition, api.NodeMissing
+}
+
 // TestEnds: what can't answer to a request any more, and what still does.
 func TestEnds(t *testing.T) {
 	now := walkStart.Add(time.Hour)
@@ -144,15 +148,18 @@ func TestEnds(t *testing.T) {
 		want   string
 		joins  string
 	}{
-		"it waits":                         {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
-		"it was given up":                  {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
-		"it was cut":                       {cut, "", "it joins the fence that is under way"},
-		"it was cut once":                  {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
-		"it has a request already":         {func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
-		"it is being undone":               {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
-		"it was cut, and the node is back": {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
-		"a person has ended it":            {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
-		"the Node is another one":          {func(f *api.NodeFence) { f.Spec.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"it waits":                          {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
+		"it was given up":                   {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
+		"it was cut":                        {cut, "", "it joins the fence that is under way"},
+		"it was cut once":                   {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
+		"it has a request already":          {func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
+		"it is being undone":                {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
+		"it was cut, and the node is back":  {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
+		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
+		"the Node is another one":           {func(f *api.NodeFence) { f.Spec.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"it was cut as another one":         {func(f *api.NodeFence) { cut(f); f.Spec.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"there was no Node":                 {missingNode, "the fence that is under way is of another Node", ""},
+		"there was no Node, and it was cut": {func(f *api.NodeFence) { cut(f); missingNode(f) }, "", "it joins the fence that is under way"},
 		"it was opened and not looked at": {func(f *api.NodeFence) {
 			f.Spec.Generation, f.Status.Phase, f.Status.RequestServed = 2, api.Finished, true
 		}, "", "it joins the fence that waits"},
