@@ -181,8 +181,12 @@ func (d *decision) nodeEnded() (why api.Reason, msg string) {
 	return api.NodeGone, "the Node object was deleted"
 }
 
-// owesPowerOn: we cut it, and nothing wants it to stay off (S12).
-func (d *decision) owesPowerOn() bool { return d.st.Power.CutByUs && d.staysOff() == "" }
+// owesPowerOn: we cut it, and nothing wants it to stay off (S12). What was left off for
+// its number of cuts stays so until a person wants it back, also when those cuts are
+// old and count no more.
+func (d *decision) owesPowerOn() bool {
+	return d.st.Power.CutByUs && d.st.Phase != api.Fenced && d.staysOff() == ""
+}
 
 // staysOff says why a machine that we cut is not switched on again, if it is not.
 func (d *decision) staysOff() string {

@@ -45,6 +45,10 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 		"its work was released": {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.DoneAt = ago(0) }, "PoweringOn NodeGone, outcome NodeGone"},
 		"its pods are nobody's": {api.Releasing, func(f *api.NodeFence, s *Seen) { f.Spec.Policy.Cleanup.Strategy, s.Left = api.CleanupNone, &Left{} },
 			"PoweringOn NodeGone, outcome NodeGone"},
+		"it was left off a day ago": {api.Fenced, func(f *api.NodeFence, _ *Seen) {
+			none := int32(0)
+			f.Spec.Policy.Recoveries, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = &none, 1, ago(25*time.Hour), ago(25*time.Hour)
+		}, "Recovering NodeGone, outcome NodeGone"},
 		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
 		"others have switched it off":  {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Power.CutByUs = false }, "Recovering NodeGone, outcome NodeGone"},
 		"it had none, and has one now": {api.Releasing, func(f *api.NodeFence, s *Seen) { missingFrom(f); replaced(f, s) }, "Releasing NodeReplaced, by +50s"},
