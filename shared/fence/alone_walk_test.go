@@ -16,9 +16,9 @@ func bareSpec() api.NodeFenceSpec {
 	return s
 }
 
-func (s state) isBare() bool { return s.spec.Trigger.OnlyMachine() }
+func (s *state) isBare() bool { return s.spec.Trigger.OnlyMachine() }
 
-func bareMachine(s state, listed bool) *api.FailedMachine {
+func bareMachine(s *state, listed bool) *api.FailedMachine {
 	if !s.isBare() || !listed {
 		return nil
 	}
@@ -36,7 +36,7 @@ func bareFound(s state) state {
 	return s
 }
 
-func (s state) bareKey(age func(*api.Time, ...time.Duration) string) []any {
+func (s *state) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isBare() {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s state) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // bareBases vary what there is to be seen of it: whether a Node has its name, and the brakes.
-func bareBases(s state, now time.Time) []Seen {
+func bareBases(s *state, now time.Time) []Seen {
 	x := usual(s, now, "Unknown", false, "a")
 	x.Lease.Exists = false
 	named := x
@@ -63,14 +63,14 @@ func bareBases(s state, now time.Time) []Seen {
 }
 
 // bareLooks: it is listed still, or no more; the usual look is of one who does not look.
-func bareLooks(s state, with func(func(*Seen))) {
+func bareLooks(s *state, with func(func(*Seen))) {
 	if s.isBare() {
 		with(func(y *Seen) { y.MachineLooked, y.Machine = true, bareMachine(s, true) })
 		with(func(y *Seen) { y.MachineLooked = true })
 	}
 }
 
-func checkBare(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	say(act != DeleteMachine || s.isBare(), "S1: a Machine is deleted by its name only where it has no node")
 	if !s.isBare() {
 		return

@@ -50,7 +50,7 @@ func TestAsksBrakes(t *testing.T) {
 				return
 			}
 			decide := func(b Brakes, call *CallResult) any {
-				x := usual(state{st: f.Status}, now, "Unknown", false, "a")
+				x := usual(&state{st: f.Status}, now, "Unknown", false, "a")
 				x.Brakes, x.Call = b, call
 				st, act := Decide(f, x, now)
 				return struct {

@@ -75,7 +75,7 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
 	spec.Policy.Timeouts.Release.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	var at []time.Time
 	now := walkStart
 	for range 1000 {
@@ -119,7 +119,7 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
 	spec.Policy.Timeouts.Release.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	at := func(after time.Duration, pods, detach int) (Action, int32) {
 		now := walkStart.Add(after)
 		f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now)
@@ -199,7 +199,7 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 		spec := walkSpec()
 		spec.Policy.Cleanup = c.how
 		f := releasing(spec)
-		seen := usual(state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Left = &c.left
 		f.Status, _ = Decide(f, seen, walkStart)
 		if c.at > 0 {

@@ -18,18 +18,16 @@ func gentle(s api.NodeFenceSpec) api.NodeFenceSpec {
 	return s
 }
 
-func (s state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.CleanupResourceDeletion }
+func (s *state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.CleanupResourceDeletion }
 
-// gently is the same state under such a policy, if a release of it may begin.
-func gently(s state) (state, bool) {
-	ok := s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
+// mayBeGentle: a release of it may as well begin under such a policy.
+func mayBeGentle(s *state) bool {
+	return s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
 		!climbed(s) && s.spec.Trigger.Request == nil && s.spec.Policy.Action.Device() && s.spec.Policy.Kdump == nil && len(s.spec.Isolation) == 0 && s.st.Restarts == 0
-	s.spec = gentle(s.spec)
-	return s, ok
 }
 
 // settled: a release that has ended is like any other.
-func settled(s state) state {
+func settled(s *state) {
 	begun := s.st.Release.StartedAt != nil && s.st.Release.DoneAt == nil
 	if s.isGentle() && s.st.Phase != api.Releasing && !(begun && s.st.Phase == api.Fencing) {
 		plain := walkSpec()
@@ -37,17 +35,16 @@ func settled(s state) state {
 		s.sh.deleted = time.Time{}
 		s.st.Release.AskedAt, s.st.Release.BatchAt, s.st.Release.InMinute = nil, nil, 0
 	}
-	return s
 }
 
 // gentleKey is what such a release reads besides.
-func gentleKey(s state, age func(*api.Time, ...time.Duration) string) []any {
+func gentleKey(s *state, age func(*api.Time, ...time.Duration) string) []any {
 	deleted := stampOf(s.sh.deleted)
 	return []any{"gentle", age(s.st.Release.AskedAt, Poll), age(s.st.Release.BatchAt, deletionWindow), s.st.Release.InMinute, age(&deleted, deletionWindow)}
 }
 
 // gentleLooks: two pods, of a budget that lets both go, one or none.
-func gentleLooks(s state, with func(func(*Seen))) {
+func gentleLooks(s *state, with func(func(*Seen))) {
 	if !s.isGentle() || s.st.Phase != api.Releasing {
 		return
 	}
@@ -61,13 +58,13 @@ func gentleLooks(s state, with func(func(*Seen))) {
 }
 
 // deletedBy is when pods were really last asked to go.
-func (sh *shadow) deletedBy(after api.NodeFenceStatus, act Action, now time.Time) {
+func (sh *shadow) deletedBy(after *api.NodeFenceStatus, act Action, now time.Time) {
 	if act == Release && after.Release.Batch > 0 {
 		sh.deleted = now
 	}
 }
 
-func checkGentle(s state, sh shadow, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if !s.isGentle() {
 		return
 	}

@@ -307,7 +307,7 @@ func TestNeverBegins(t *testing.T) {
 			f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
 		}, api.BindingInvalid},
 	} {
-		s := state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 		f := &api.NodeFence{Spec: s.spec}
 		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
@@ -325,7 +325,7 @@ func TestARecordFromTheFutureIsLeftAlone(t *testing.T) { // S21
 		"a newer schema":   {Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema + 1},
 	} {
 		f := &api.NodeFence{Spec: walkSpec(), Status: st}
-		got, act := Decide(f, usual(state{spec: f.Spec, st: st}, walkStart, "Unknown", false, "a"), walkStart)
+		got, act := Decide(f, usual(&state{spec: f.Spec, st: st}, walkStart, "Unknown", false, "a"), walkStart)
 		if act != None || got.NextCheck != nil || got.Phase != st.Phase {
 			t.Errorf("%s: %+v, action %q", name, got, act)
 		}
@@ -347,7 +347,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 			f.Spec.Policy.ControlPlane, s.Node.ControlPlane = api.Quorum, true
 		},
 	} {
-		s := state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 		f := &api.NodeFence{Spec: s.spec}
 		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
@@ -362,7 +362,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 // TestNoDeviceIsAskedWithoutOne: a person's word that is not believed leads back
 // to waiting, and holds no slot meanwhile (S14).
 func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
-	s := state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f := &api.NodeFence{Spec: s.spec}
 	f.Spec.Policy.Action, f.Spec.Binding = api.ActionNone, nil
 	decided := stampOf(walkStart)

@@ -53,7 +53,7 @@ type witnesses struct {
 
 // heard counts a round whose last answer has just come, or whose time is over, by
 // what it showed.
-func (w witnesses) heard(s state, seen Seen, sh shadow, now time.Time) witnesses {
+func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesses {
 	c := seen.Checked
 	over := func(r *api.CheckRound, storage bool) (said map[api.Answer]bool) {
 		if r == nil || r.StartedAt == nil {
@@ -115,7 +115,7 @@ func (w witnesses) heard(s state, seen Seen, sh shadow, now time.Time) witnesses
 }
 
 // checkEvidence: nothing begins that the checks do not bear out.
-func (w *walker) checkEvidence(s state, sh shadow, f *api.NodeFence, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
 	if p := f.Spec.Policy.StorageHold; p != nil && begins {
@@ -137,17 +137,17 @@ func (w *walker) checkEvidence(s state, sh shadow, f *api.NodeFence, a api.NodeF
 
 // like tells whether a fence goes on like any other from here, whose walk is
 // begun elsewhere: its checks are over, or a person took their place.
-func (s state) like(l look) bool {
+func (s *state) like(l *look) bool {
 	return s.checked() && (s.sh.served || s.st.Phase == api.Releasing || l.confirm)
 }
 
 // checked: checks come before this fence.
-func (s state) checked() bool {
+func (s *state) checked() bool {
 	return s.spec.Policy.SecondEvidence != nil || s.spec.Policy.StorageHold != nil
 }
 
 // checkedLooks are all that the checks of the round under way can say next.
-func checkedLooks(s state, with func(func(*Seen))) {
+func checkedLooks(s *state, with func(func(*Seen))) {
 	r, storage := s.st.Storage, true
 	if r == nil || r.StartedAt == nil {
 		storage = false
@@ -185,7 +185,7 @@ func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
 
 // evidenceKey is what tells states with second evidence apart, until power is cut:
 // from there it is not read any more, and a restart has forgotten it.
-func evidenceKey(s state, age func(*api.Time, ...time.Duration) string) string {
+func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string {
 	x := s.sh.witnesses
 	if p := s.spec.Policy.StorageHold; p != nil {
 		if s.st.Phase != api.Pending || s.st.Storage == nil {
@@ -343,7 +343,7 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
 	f.Spec.Requests.Retry = &api.Request{By: "me"}
-	st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
+	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
 	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
 	if d := cmp.Diff(want, st.Activity); d != "" || st.Phase != api.Pending {
 		t.Errorf("%s: %s", st.Phase, d)
@@ -400,7 +400,7 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 		Evidence: []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: began, Since: began}},
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
-	st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
+	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
 	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
 		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (secondEvidence.then)"}

@@ -28,14 +28,14 @@ func heldSpec() api.NodeFenceSpec {
 // restoredName marks a fence whose record was taken back by a restore.
 const restoredName = "restored"
 
-func (s state) isHeld() bool { return s.spec.Policy.Name == "held" || s.isRestored() }
+func (s *state) isHeld() bool { return s.spec.Policy.Name == "held" || s.isRestored() }
 
-func (s state) isRestored() bool { return s.spec.Policy.Name == restoredName }
+func (s *state) isRestored() bool { return s.spec.Policy.Name == restoredName }
 
 // pastHold: from here it goes on like any other fence, whose walk is begun elsewhere:
 // no brake is looked at, or it is the same over again, or nothing that is believed is
 // of before the restore.
-func (s state) pastHold() bool {
+func (s *state) pastHold() bool {
 	if !s.isHeld() {
 		return false
 	}
@@ -47,7 +47,7 @@ func (s state) pastHold() bool {
 }
 
 // remembers: something of before the restore may still be believed.
-func (s state) remembers() bool {
+func (s *state) remembers() bool {
 	before := func(t *api.Time) bool { return t != nil && t.Time.Before(s.sh.restored) }
 	st, p := s.st, s.st.Power
 	return st.Proof != nil && before(&st.Proof.At) || p.FirstOff != nil && before(&p.FirstOff.At) || p.LastRead != nil && before(&p.LastRead.At) ||
@@ -79,7 +79,7 @@ func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
 }
 
 // holdLooks are what holds, and what looks like it and does not.
-func holdLooks(s state, now time.Time, with func(func(*Seen))) {
+func holdLooks(s *state, now time.Time, with func(func(*Seen))) {
 	if !s.isHeld() {
 		return
 	}
@@ -105,8 +105,8 @@ func holding(b Brakes) bool {
 }
 
 // checkHeld holds what is promised of such a fence.
-func (w *walker) checkHeld(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	if c := s.st.Claim; !s.isHeld() || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, s.st) {
+func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if c := s.st.Claim; !s.isHeld() || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) {
 		return // S7
 	}
 	b := seen.Brakes
@@ -118,7 +118,7 @@ func (w *walker) checkHeld(s state, sh shadow, f *api.NodeFence, seen Seen, a ap
 	if !holding(b) {
 		if len(b.Windows) > 0 {
 			st, same := w.without(f, seen, now)
-			say(same == act && reflect.DeepEqual(st, a), "a window that is not open changes nothing")
+			say(same == act && reflect.DeepEqual(&st, a), "a window that is not open changes nothing")
 		}
 		return
 	}
@@ -140,7 +140,7 @@ func (w *walker) checkHeld(s state, sh shadow, f *api.NodeFence, seen Seen, a ap
 
 // checkBegun: of what was begun a window changes nothing, and a brake nothing but the
 // Offs. But a person's word from before a restore is a word about another time.
-func (w *walker) checkBegun(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	b := seen.Brakes
 	if act == Release && s.isRestored() && b.Why == api.WentBackHold {
 		say(a.Proof.At.After(sh.restored), "S16: as long as nobody confirms a restore, nothing is released on a proof from before it")
@@ -154,13 +154,14 @@ func (w *walker) checkBegun(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 			return
 		}
 	}
-	say(same == act && reflect.DeepEqual(st, a), "S25: what was begun runs to its end, whatever holds what is new")
+	say(same == act && reflect.DeepEqual(&st, a), "S25: what was begun runs to its end, whatever holds what is new")
 }
 
 // without is what is decided where nothing holds.
-func (w *walker) without(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Action) {
-	seen.Brakes = Brakes{Looked: true}
-	return w.decide(f, seen, now)
+func (w *walker) without(f *api.NodeFence, seen *Seen, now time.Time) (api.NodeFenceStatus, Action) {
+	free := *seen
+	free.Brakes = Brakes{Looked: true}
+	return w.decide(f, free, now)
 }
 
 func whyHeld(b Brakes) api.Reason {
@@ -184,7 +185,7 @@ const olderThan = DecisionValidity + time.Second
 // goBack lets the API server be restored from a backup of each stage that this fence
 // has come through: the record is what it was then, and the world is what it is. Of
 // each kind of record, in each kind of world, the first stands for all.
-func (w *walker) goBack(before state, next *state, act Action) {
+func (w *walker) goBack(before, next *state, act Action) {
 	if !next.isHeld() || next.isRestored() {
 		return
 	}
@@ -201,7 +202,7 @@ func (w *walker) goBack(before state, next *state, act Action) {
 		r.sh.cut = r.sh.cut || old.Power.CutByUs // nobody remembers that it was switched on again since
 		if k := kindOf(old) + " in " + kindOf(next.st) + lastRead(next.sh); !w.seen[k] {
 			w.seen[k] = true
-			w.push(r)
+			w.push(&r)
 		}
 	}
 	next.was = append(slices.Clip(next.was), next.st)
@@ -224,7 +225,7 @@ func lastRead(sh shadow) string {
 }
 
 // holdKey is what tells apart two restored records of which one knows less.
-func (s state) holdKey() []any {
+func (s *state) holdKey() []any {
 	if !s.isHeld() {
 		return nil
 	}
@@ -248,7 +249,7 @@ func (s state) holdKey() []any {
 
 // liveHeld follows a fence into worlds in which everything works but for what holds
 // it: until a window ends, or a person confirms; and for ever, while its node heals.
-func (w *walker) liveHeld(s state) {
+func (w *walker) liveHeld(s *state) {
 	shut, _, _, unread := windowsAt(s.now)
 	lasting := windowOf(openPolicy, s.now, s.now.Add(20*time.Minute))
 	for name, hold := range map[string]func(look int, seen *Seen){
@@ -281,7 +282,7 @@ func until(looks int, b Brakes) func(int, *Seen) {
 	}
 }
 
-func (w *walker) mustEnd(s state, promise string, hold func(int, *Seen), ends ...api.Phase) {
+func (w *walker) mustEnd(s *state, promise string, hold func(int, *Seen), ends ...api.Phase) {
 	if p := w.follow(s, false, hold); !slices.Contains(ends, p) && w.broken[promise] == "" {
 		w.broken[promise] = fmt.Sprintf("from %s (%s) it came to %s", s.st.Phase, key(s), p)
 	}

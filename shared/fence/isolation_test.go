@@ -118,7 +118,7 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
-			seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At = now
@@ -189,7 +189,7 @@ func TestWithheld(t *testing.T) {
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].CutByUs = true
 			f.Status.Isolation[0].LastRead = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Second))}
-			seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
+			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
 			seen.Brakes = Brakes{} // no brake stops this (S27)
 			st, act := Decide(f, seen, now)
@@ -210,7 +210,7 @@ func TestGivenBackInReverse(t *testing.T) {
 		f.Status.Isolation[i].CutByUs = true
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
-	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	decide := func(power string) (place int32, act Action) {
 		if seen.Call = nil; power != "" {
 			seen.Call = &CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
@@ -260,7 +260,7 @@ func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Restoring)
 	f.Status.Isolation[0].CutByUs = true
 	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Isolation: 1}
-	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := Decide(f, seen, now)
 	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.CutByUs {
@@ -282,7 +282,7 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	r := &f.Status.Isolation[0]
 	r.CutByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
-	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
@@ -298,7 +298,7 @@ func TestACutReleasesPodByPod(t *testing.T) {
 	at := stampOf(now)
 	f.Status.Proof = &api.Proof{Kind: api.ProofStorageCut, At: at, BootIDBefore: "a"}
 	f.Status.Isolation[0].CutByUs = true
-	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
 	seen.Left = &Left{Delete: []Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
 	st, act := Decide(f, seen, now)
 	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, Stays: st.Release.Stays}
@@ -320,7 +320,7 @@ func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
 		f := &api.NodeFence{Spec: c.spec}
 		now := walkStart
-		seen := usual(state{spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Taint = true
 		for range 3 {
 			f.Status, _ = Decide(f, seen, now)

@@ -57,10 +57,10 @@ func restoringAfter(specs []api.NodeFenceSpec) []state {
 	return all
 }
 
-func (s state) cutOnly() bool { return CutOnly(&s.spec) }
+func (s *state) cutOnly() bool { return CutOnly(&s.spec) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
-func (s state) pastCut() bool {
+func (s *state) pastCut() bool {
 	if len(s.spec.Isolation) == 0 {
 		return false
 	}
@@ -69,7 +69,7 @@ func (s state) pastCut() bool {
 }
 
 // readOn: the device that is spoken with was read with power, or access, last.
-func (s state) readOn() bool {
+func (s *state) readOn() bool {
 	r := s.st.Power.LastRead
 	if len(s.st.Isolation) > 0 {
 		r = s.st.Isolation[0].LastRead
@@ -86,13 +86,13 @@ func delayAt(spec *api.NodeFenceSpec, level int32) time.Duration {
 }
 
 // freedBy keeps what was really released.
-func (sh *shadow) freedBy(s state, after api.NodeFenceStatus, act Action) {
+func (sh *shadow) freedBy(s *state, after *api.NodeFenceStatus, act Action) {
 	if len(s.spec.Isolation) > 0 && act == Release && sh.freed == "" {
 		sh.freed, sh.boot = after.Proof.Kind, after.Proof.BootIDBefore
 	}
 }
 
-func (s state) cutKey(age func(*api.Time, ...time.Duration) string) string {
+func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 	if len(s.spec.Isolation) == 0 {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (s state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 }
 
 // cutLooks: what the kubelet says that it uses.
-func cutLooks(s state, with func(func(*Seen))) {
+func cutLooks(s *state, with func(func(*Seen))) {
 	if len(s.spec.Isolation) == 0 {
 		return
 	}
@@ -133,11 +133,11 @@ func cutLooks(s state, with func(func(*Seen))) {
 }
 
 // checkCut holds what is promised of such devices.
-func checkCut(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if len(s.spec.Isolation) == 0 {
 		return
 	}
-	b := s.st
+	b := &s.st
 	last := api.Read{}
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
@@ -155,7 +155,7 @@ func checkCut(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceSt
 	}
 	if s.cutOnly() {
 		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")
-		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: a}) != nil || a.Proof.Kind == api.ProofConfirmed, "S1: only what the cut covers is released")
+		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: *a}) != nil || a.Proof.Kind == api.ProofConfirmed, "S1: only what the cut covers is released")
 	}
 	if act == On {
 		say(mayWrite(s, sh, f, seen), "S1: access is not given back to a machine on which what was released may still write")
@@ -167,7 +167,7 @@ func checkCut(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceSt
 }
 
 // mayWrite is false if what was released may still write from this machine.
-func mayWrite(s state, sh shadow, f *api.NodeFence, seen Seen) bool {
+func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
 	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
 	switch {
 	case sh.freed == "":

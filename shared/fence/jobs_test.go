@@ -50,7 +50,7 @@ func lateCalls() map[string]lateCall {
 
 // effectAfter is for how long after its Off came back a decider waits with an On.
 func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
-	s := state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	s.spec.Binding.EffectDelay.Duration = 55 * time.Second
 	f := &api.NodeFence{Spec: s.spec}
 	at, decided := stampOf(walkStart), stampOf(walkStart)

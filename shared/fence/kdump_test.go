@@ -20,11 +20,11 @@ func kdumpSpec() api.NodeFenceSpec {
 }
 
 // mayDump: a dump may still hold this fence. Once power was cut it is like any other.
-func (s state) mayDump() bool { return s.spec.Policy.Kdump != nil && !s.sh.served }
+func (s *state) mayDump() bool { return s.spec.Policy.Kdump != nil && !s.sh.served }
 
 // pastDump: from here it goes on like any other fence, whose walk is begun elsewhere.
-func (s state) pastDump(l look) bool {
-	if s.byDump() || s.spec.Policy.Kdump == nil {
+func (s *state) pastDump(l *look) bool {
+	if s.spec.Policy.Kdump == nil || s.byDump() {
 		return false
 	}
 	if s.mayProve() && s.st.Phase == api.Fencing {
@@ -45,7 +45,7 @@ func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
 
 // heardDump notes since when a dump was heard of, and its last message. What comes
 // against a moving Lease is none of it.
-func (sh *shadow) heardDump(s state, seen Seen, now time.Time) {
+func (sh *shadow) heardDump(s *state, seen Seen, now time.Time) {
 	if seen.Dump == nil || !s.mayDump() || !sh.truly(s.spec, seen, now) ||
 		(&decision{spec: &s.spec, st: s.st, seen: seen, now: now}).callElsewhere() {
 		return
@@ -63,16 +63,16 @@ func (sh shadow) dumpRefuted(seen Seen) bool {
 	return !sh.dumpSince.IsZero() && seen.Lease.Exists && sh.moved.After(sh.dumpSince)
 }
 
-func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	r := f.Spec.Policy.Kdump
 	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
 		return
 	}
-	moved := sh.dumpRefuted(seen)
+	moved := sh.dumpRefuted(*seen)
 	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Longest.Duration
 	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessage.Duration
 	if act == Off && !sh.cut {
-		say(late || moved || !sh.truly(f.Spec, seen, now), "kdump: no first Off while a dump is under way")
+		say(late || moved || !sh.truly(f.Spec, *seen, now), "kdump: no first Off while a dump is under way")
 		say(!waits, "kdump: no first Off before a first message was waited for")
 	}
 	if c := s.st.Claim; c != nil && c.Holder != seen.Me || !clear(seen.Brakes) {
@@ -80,13 +80,13 @@ func (w *walker) checkKdump(s state, sh shadow, f *api.NodeFence, seen Seen, a a
 	}
 	if a.Reason == api.KdumpHold && a.Phase == api.Pending && s.st.Phase == api.Pending && act == None {
 		say(waits || !late, "kdump: a dump is waited for no longer than the policy says")
-		say(waits || sh.truly(f.Spec, seen, now), "kdump: nothing but messages of this node's dump holds it")
+		say(waits || sh.truly(f.Spec, *seen, now), "kdump: nothing but messages of this node's dump holds it")
 		say(waits || !moved, "kdump: messages against a moving Lease hold nothing")
 	}
 }
 
 // kdumpLooks vary what is heard of a dump.
-func kdumpLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
+func kdumpLooks(s *state, now time.Time, x Seen, with func(func(*Seen))) {
 	if s.mayProve() {
 		proofLooks(s, now, x, with)
 		return
@@ -109,7 +109,7 @@ func kdumpLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
 }
 
 // kdumpKey is what tells states of such a fence apart.
-func (s state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
+func (s *state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 	if !s.mayDump() {
 		return ""
 	}
@@ -208,7 +208,7 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 					decided, read := stampOf(now), api.Read{Power: "On", At: stampOf(now)}
 					f.Status.DecidedAt, f.Status.Placed.Taint, f.Status.Power.LastRead = &decided, true, &read
 				}
-				seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
+				seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
 				seen.Dump = c.shows
 				st, act := Decide(f, seen, now)
 				if holds := st.Reason == api.KdumpHold && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
@@ -230,7 +230,7 @@ func TestADumpAfterTheYes(t *testing.T) {
 		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
-	seen := usual(state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: f.Spec.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
 	st, act := Decide(f, seen, walkStart)
 	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpHold || st.GivenBack == nil || st.DecidedAt != nil {

@@ -23,7 +23,7 @@ func dumps() (*api.NodeFence, Seen, time.Time) {
 		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
 		Proof: &api.Proof{Kind: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
 	}
-	seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
 	seen.Left = &Left{Delete: []Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []Attachment{{Name: "v"}}}
 	return f, seen, now

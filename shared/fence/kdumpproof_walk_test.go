@@ -21,13 +21,13 @@ func dumpProofSpec() api.NodeFenceSpec {
 }
 
 // mayProve: a dump may be a proof for this fence, as its policy really is.
-func (s state) mayProve() bool { return s.spec.Policy.Kdump != nil && s.spec.Policy.Kdump.Proof }
+func (s *state) mayProve() bool { return s.spec.Policy.Kdump != nil && s.spec.Policy.Kdump.Proof }
 
 // byDump: it releases pods for a dump now.
-func (s state) byDump() bool { return ByDump(&api.NodeFence{Spec: s.spec, Status: s.st}) }
+func (s *state) byDump() bool { return ByDump(&api.NodeFence{Spec: s.spec, Status: s.st}) }
 
 // proofKey is what such a fence reads besides.
-func (s state) proofKey(age func(*api.Time, ...time.Duration) string) string {
+func (s *state) proofKey(age func(*api.Time, ...time.Duration) string) string {
 	if !s.mayProve() {
 		return ""
 	}
@@ -44,7 +44,7 @@ func (s state) proofKey(age func(*api.Time, ...time.Duration) string) string {
 
 // proofLooks vary what is heard of a dump that may be a proof, and what is there
 // besides to be minded while it is.
-func proofLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
+func proofLooks(s *state, now time.Time, x Seen, with func(func(*Seen))) {
 	switch s.st.Phase {
 	case "", api.Pending, api.Isolating, api.Releasing:
 	default:
@@ -79,11 +79,11 @@ func proofLooks(s state, now time.Time, x Seen, with func(func(*Seen))) {
 
 // checkDumpProof holds what is released during a dump against S1, and that nothing
 // comes of it but that.
-func checkDumpProof(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if s.spec.Policy.Kdump == nil {
 		return
 	}
-	b, m := s.st, seen.Dump
+	b, m := &s.st, seen.Dump
 	if p := a.Proof; p != nil && p.Kind == api.ProofKdump {
 		say(s.mayProve(), "S1: a dump is a proof only where the policy opts in")
 		say(act != Release && act != Off && act != On && !a.Placed.OutOfService, "S1: for a dump nothing but pods is released")
@@ -105,7 +105,7 @@ func checkDumpProof(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeF
 	say(m != nil && now.Sub(m.Last) <= DumpValidity && !m.Last.After(now.Add(Settle)) && until != nil && !until.After(m.Last.Add(DumpValidity)), "S3: each batch rests on a message that has just come")
 	say(m != nil && m.BootID == seen.Node.BootID && sh.dumpBoot == seen.Node.BootID, "S4: nothing is released after a reboot")
 	say(seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal, "S1: the Lease has stopped")
-	say(!sh.dumpRefuted(seen), "S3: a Lease that moved during the dump voids it")
+	say(!sh.dumpRefuted(*seen), "S3: a Lease that moved during the dump voids it")
 	say(seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID, "S6: the pods are of the node that was fenced")
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
 	say(now.Sub(sh.dumpSince) < f.Spec.Policy.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")

@@ -14,7 +14,7 @@ func manualSpec() api.NodeFenceSpec {
 	return s
 }
 
-func (s state) isManual() bool { return s.spec.Policy.Return == api.ReturnManual }
+func (s *state) isManual() bool { return s.spec.Policy.Return == api.ReturnManual }
 
 // onItsWayBack is such a fence once its machine was switched on again; for the first
 // time, and when its power was looked at again since.
@@ -31,11 +31,11 @@ func onItsWayBack(s state) []state {
 }
 
 // pastManual: from here it goes on like any other fence, until it is on its way back.
-func (s state) pastManual() bool {
+func (s *state) pastManual() bool {
 	return s.isManual() && (s.st.Phase == api.Isolating || s.st.Phase == api.Fencing || s.st.Phase == api.PoweringOn)
 }
 
-func (s state) manualKey() []any {
+func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s state) manualKey() []any {
 }
 
 // lifted is a look with a person's word beside it.
-func lifted(s state, dt time.Duration, x Seen) []look {
+func lifted(s *state, dt time.Duration, x Seen) []look {
 	if !s.isManual() {
 		return nil
 	}
@@ -51,7 +51,7 @@ func lifted(s state, dt time.Duration, x Seen) []look {
 }
 
 // checkManual holds what is promised of such a fence.
-func checkManual(s state, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if !s.isManual() || s.st.Phase != api.Recovering {
 		return
 	}

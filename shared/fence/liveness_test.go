@@ -15,7 +15,7 @@ const bound = 400
 // liveness follows a state into two worlds: one in which everything works, where
 // it must end or stay fenced; and one in which the device is dead for ever and a
 // person deletes the record, which must end too (S27).
-func (w *walker) liveness(s state) {
+func (w *walker) liveness(s *state) {
 	if s.isHeld() {
 		w.liveHeld(s)
 	}
@@ -33,7 +33,7 @@ func (w *walker) liveness(s state) {
 }
 
 // follow goes on for so many looks, each of which may be changed.
-func (w *walker) follow(s state, dead bool, change ...func(look int, seen *Seen)) api.Phase {
+func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *Seen)) api.Phase {
 	st, now := s.st, s.now
 	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
 	access, gone := "On", false

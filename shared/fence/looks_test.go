@@ -8,7 +8,7 @@ import (
 
 // looks are all that can be seen next from a state. Dimensions that the phase
 // does not read are not varied; everything else is, in every combination.
-func looks(s state) []look {
+func looks(s *state) []look {
 	var all []look
 	for _, dt := range waits(s) {
 		now := s.now.Add(dt)
@@ -26,7 +26,7 @@ func looks(s state) []look {
 
 // waits are the times at which the next look can come: at once, when it is due,
 // and past each limit that this phase has.
-func waits(s state) []time.Duration {
+func waits(s *state) []time.Duration {
 	all := []time.Duration{0}
 	if n := s.st.NextCheck; n != nil && n.After(s.now) {
 		all = append(all, n.Sub(s.now))
@@ -64,7 +64,7 @@ func waits(s state) []time.Duration {
 }
 
 // bases vary node, Lease and boot, and what else the phase looks at.
-func bases(s state, now time.Time) []Seen {
+func bases(s *state, now time.Time) []Seen {
 	if s.isBare() {
 		return bareBases(s, now)
 	}
@@ -101,7 +101,7 @@ func bases(s state, now time.Time) []Seen {
 }
 
 // usual is a look at a world in which marks are as they were placed.
-func usual(s state, now time.Time, ready string, moved bool, boot string) Seen {
+func usual(s *state, now time.Time, ready string, moved bool, boot string) Seen {
 	renewed := s.sh.renewed
 	if moved {
 		renewed += "'"
@@ -126,7 +126,7 @@ func usual(s state, now time.Time, ready string, moved bool, boot string) Seen {
 }
 
 // vary adds what only some phases look at.
-func vary(s state, now time.Time, x Seen) []Seen {
+func vary(s *state, now time.Time, x Seen) []Seen {
 	all := []Seen{x}
 	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
@@ -179,7 +179,7 @@ type caller struct {
 
 // callers: whoever made the call that is claimed reports each of its ends;
 // anybody else comes by with empty hands.
-func callers(s state, now time.Time) []caller {
+func callers(s *state, now time.Time) []caller {
 	all := []caller{{me: "another"}}
 	c := s.st.Claim
 	if c == nil {
@@ -206,7 +206,7 @@ func callers(s state, now time.Time) []caller {
 }
 
 // asking is what people ask, each wish in a world that is otherwise as usual.
-func asking(s state, dt time.Duration, now time.Time) []look {
+func asking(s *state, dt time.Duration, now time.Time) []look {
 	var all []look
 	readies, moves := []string{"True", "Unknown"}, []bool{false, true}
 	if climbed(s) || s.isHeld() {

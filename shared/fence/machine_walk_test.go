@@ -27,18 +27,18 @@ func servedMachine(s state) state {
 }
 
 // pastMachine: from here it goes on like any other fence.
-func (s state) pastMachine() bool {
+func (s *state) pastMachine() bool {
 	return s.ofMachine() && (s.st.Power.CutByUs || !slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing}, s.st.Phase))
 }
 
-func (s state) ofMachine() bool { return s.spec.Trigger.OfMachine() }
+func (s *state) ofMachine() bool { return s.spec.Trigger.OfMachine() }
 
 // machineCounts: its Machine may still speak for it.
-func (s state) machineCounts() bool {
+func (s *state) machineCounts() bool {
 	return s.ofMachine() && slices.Contains([]api.Phase{"", api.Pending, api.Isolating, api.Fencing, api.Releasing}, s.st.Phase)
 }
 
-func (s state) machineKey() []any {
+func (s *state) machineKey() []any {
 	if !s.machineCounts() && !(s.ofMachine() && !(s.st.RequestServed && s.sh.served)) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s state) machineKey() []any {
 
 // machineLooks: it is Failed still, or was healed or taken out; the usual look is of
 // somebody who does not look at it.
-func machineLooks(s state, _ time.Time, with func(func(*Seen))) {
+func machineLooks(s *state, _ time.Time, with func(func(*Seen))) {
 	if !s.machineCounts() {
 		return
 	}

@@ -64,7 +64,7 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 			Proof:   &api.Proof{Kind: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", Generation: 1, At: *ago(3 * time.Second)},
 			Release: api.ReleaseRecord{StartedAt: done, DoneAt: done},
 		}
-		seen := usual(state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		if c.change != nil {
 			c.change(f, &seen)
 		}

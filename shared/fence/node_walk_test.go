@@ -32,14 +32,14 @@ func releasedBy(s state, kind api.ProofKind) state {
 }
 
 // pastGone: from here it goes on like any other fence.
-func (s state) pastGone() bool {
+func (s *state) pastGone() bool {
 	return s.goes() && s.st.Phase != api.Releasing && s.st.Phase != api.Fencing && s.st.Phase != api.Fenced
 }
 
 // goes: its Node object is deleted at the end.
-func (s state) goes() bool { return s.spec.Policy.Cleanup.DeleteNode }
+func (s *state) goes() bool { return s.spec.Policy.Cleanup.DeleteNode }
 
-func (s state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
+func (s *state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.goes() {
 		return nil
 	}
@@ -47,13 +47,13 @@ func (s state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // goneLooks vary what only such a fence looks at.
-func goneLooks(s state, with func(func(*Seen))) {
+func goneLooks(s *state, with func(func(*Seen))) {
 	if s.goes() && (s.st.Phase == api.Releasing || s.st.Phase == api.Fenced) {
 		with(func(y *Seen) { y.Node.Terminating = true })
 	}
 }
 
-func checkGone(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if a.Outcome == api.NodeDeleted && s.st.Outcome == "" {
 		say(!seen.Node.Exists, "a Node counts as deleted once it is gone")
 	}

@@ -10,8 +10,8 @@ import (
 
 // check holds one step against the promises. What really happened comes from
 // the look and the shadow, never from what Decide wrote.
-func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time) {
-	b := s.st
+func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time) {
+	b := &s.st
 	say := func(ok bool, promise string) {
 		if !ok && w.broken[promise] == "" {
 			w.broken[promise] = fmt.Sprintf("from %s, %s at +%s: to %s (%s: %s), action %q, node %+v, asked %+v", b.Phase, seen.Me,
@@ -50,8 +50,8 @@ func (w *walker) check(s state, sh shadow, f *api.NodeFence, seen Seen, a api.No
 	}
 }
 
-func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	b := s.st
+func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	b := &s.st
 	if act == Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
@@ -96,8 +96,8 @@ func (w *walker) checkRelease(s state, sh shadow, f *api.NodeFence, seen Seen, a
 	}
 }
 
-func (w *walker) checkPower(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	b := s.st
+func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	b := &s.st
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Add(2 * time.Second)
 		if c.Call != api.CallRead {

@@ -15,9 +15,9 @@ func noneSpec() api.NodeFenceSpec {
 }
 
 // isRead: its machine may be read, and never switched.
-func (s state) isRead() bool { return s.spec.Policy.Action == api.ActionNone }
+func (s *state) isRead() bool { return s.spec.Policy.Action == api.ActionNone }
 
-func (s state) readKey(age func(*api.Time, ...time.Duration) string) []any {
+func (s *state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isRead() {
 		return nil
 	}
@@ -29,13 +29,13 @@ func (s state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // readLooks vary what only such a fence looks at.
-func readLooks(s state, with func(func(*Seen))) {
+func readLooks(s *state, with func(func(*Seen))) {
 	if s.isRead() && s.st.Phase == api.Fencing && s.st.Placed.Taint {
 		with(func(y *Seen) { y.Node.Taint = false })
 	}
 }
 
-func checkReads(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, say func(bool, string)) {
+func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, say func(bool, string)) {
 	if !s.isRead() {
 		return
 	}

@@ -26,7 +26,7 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 			Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
 			Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
 		}
-		seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Err: "it is stopping", Stopping: c.stops}
 		st, act := Decide(f, seen, walkStart)
 		if act != None || st.Phase != api.Fencing || st.Retries != c.retries || st.Power.OffCalls != 0 {

@@ -155,7 +155,7 @@ func TestSuspectNeverBegins(t *testing.T) {
 		since, opened := stampOf(walkStart.Add(-time.Second)), stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &opened,
 			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
-		seen := usual(state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Lease.StillSince = walkStart.Add(-walkStill)
 		c.change(f, &seen)
 		st, act := Decide(f, seen, walkStart)
@@ -201,7 +201,7 @@ func TestOurMark(t *testing.T) {
 		if name == "without early evidence it is as it was" {
 			f.Spec.Policy.EarlyEvidence = nil
 		}
-		seen := usual(state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Node.Conditions = c.conditions
 		if st, _ := Decide(f, seen, walkStart); len(st.Evidence) != c.want {
 			t.Errorf("%s: %v", name, st.Evidence)

@@ -26,7 +26,7 @@ func earlySpec() api.NodeFenceSpec {
 
 // isEarly: the Lease alone may still speak for it. From its first Off or release
 // on, its states are those of any fence.
-func (s state) isEarly() bool {
+func (s *state) isEarly() bool {
 	return s.spec.Policy.EarlyEvidence != nil && !s.sh.cut && !s.st.Power.CutByUs && s.st.Release.StartedAt == nil
 }
 
@@ -46,7 +46,7 @@ func (sh shadow) sickSince(seen Seen, now time.Time) time.Time {
 // sickDue: it has held for its time.
 func (sh shadow) sickDue(now time.Time) bool { return !sh.sick.IsZero() && now.Sub(sh.sick) >= walkFor }
 
-func (s state) earlyKey(age func(*api.Time, ...time.Duration) string, read func(*api.Read, ...time.Duration) string) []any {
+func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func(*api.Read, ...time.Duration) string) []any {
 	st, sick := s.st, "-"
 	if !s.sh.sick.IsZero() {
 		at := stampOf(s.sh.sick)
@@ -69,7 +69,7 @@ func (s state) earlyKey(age func(*api.Time, ...time.Duration) string, read func(
 }
 
 // earlyLooks vary what only such a fence looks at.
-func earlyLooks(s state, with func(func(*Seen))) {
+func earlyLooks(s *state, with func(func(*Seen))) {
 	if !s.isEarly() {
 		return
 	}
@@ -83,7 +83,7 @@ func earlyLooks(s state, with func(func(*Seen))) {
 	}
 }
 
-func (w *walker) checkEarly(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	if !s.isEarly() {
 		return
 	}

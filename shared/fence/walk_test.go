@@ -134,7 +134,7 @@ func levelsSpec() api.NodeFenceSpec {
 type walker struct {
 	decide            decider
 	seen              map[string]bool
-	queue             []state
+	queue             []*state
 	decisions, visits int
 	edges             map[string]bool
 	broken            map[string]string // promise → where
@@ -144,6 +144,9 @@ type walker struct {
 	most int
 	// levels: nodes of two levels are visited too.
 	levels bool
+	// record and next are of the step that is being taken.
+	record api.NodeFence
+	next   state
 }
 
 func newWalker(d decider) *walker {
@@ -175,24 +178,32 @@ func starts() []api.NodeFenceSpec {
 func (w *walker) run(from ...api.NodeFenceSpec) {
 	for _, spec := range from {
 		for _, s := range origins(spec) {
-			w.push(s)
+			w.push(&s)
 		}
 	}
 	for _, s := range restoringAfter(from) {
-		w.push(s)
+		w.push(&s)
 	}
 	levels := levelsSpec()
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) && (w.most == 0 || w.visits < w.most) {
 		s := w.queue[0]
-		w.queue = w.queue[1:]
-		if two, ok := gently(s); ok {
-			w.push(two)
+		w.queue[0], w.queue = nil, w.queue[1:]
+		if mayBeGentle(s) {
+			two := *s
+			two.spec = gentle(s.spec)
+			w.push(&two)
 		}
-		for _, l := range looks(s) {
-			w.step(s, l)
-			if two := s; w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
-				two.spec.NextBindings, two.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
-				w.step(two, l)
+		var two *state
+		if w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
+			levelled := *s
+			levelled.spec.NextBindings, levelled.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
+			two = &levelled
+		}
+		all := looks(s)
+		for i := range all {
+			w.step(s, &all[i])
+			if two != nil {
+				w.step(two, &all[i])
 			}
 		}
 		if w.live && w.visits%16 == 0 {
@@ -202,18 +213,20 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 	}
 }
 
-func (w *walker) push(s state) {
+func (w *walker) push(s *state) {
 	k := key(s)
 	if !w.seen[k] {
 		w.seen[k] = true
-		w.queue = append(w.queue, s)
+		stays := *s
+		w.queue = append(w.queue, &stays)
 	}
 }
 
 // step takes one look, decides, and goes to every end that the action can have.
-func (w *walker) step(s state, l look) {
+func (w *walker) step(s *state, l *look) {
 	now := s.now.Add(l.dt)
-	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: s.st}
+	f := &w.record // made anew for each of millions of steps it would cost more than what it is made for
+	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec, s.st
 	at := metav1.NewTime(walkStart)
 	if l.abort {
 		f.Spec.Requests.Abort = &api.Request{By: "me", At: at}
@@ -232,7 +245,7 @@ func (w *walker) step(s state, l look) {
 	sh := s.sh.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	sh.heardDump(s, l.seen, now)
-	w.check(s, sh, f, l.seen, after, act, now)
+	w.check(s, &sh, f, &l.seen, &after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
@@ -251,7 +264,7 @@ func (w *walker) step(s state, l look) {
 	if back := after.Phase == api.Recovering || after.Phase == api.Restoring; back && s.st.Phase != api.Restoring && s.st.Phase != after.Phase {
 		sh.late = sh.on || now.Before(sh.until) || s.isRestored()
 	}
-	sh.freedBy(s, after, act)
+	sh.freedBy(s, &after, act)
 	if act == DeleteMachine {
 		sh.asked++
 	}
@@ -269,15 +282,18 @@ func (w *walker) step(s state, l look) {
 		still := after.Lease.StillSince
 		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*walkRenewal
 	}
-	sh.level(s.st, after, l.seen, act)
+	sh.level(&s.st, &after, &l.seen, act)
 	sh.served = sh.served || act == Off || act == Release
-	sh.deletedBy(after, act, now)
+	sh.deletedBy(&after, act, now)
 	if act == Off || act == On {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
 		sh.until = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + longest(&s.spec))
 	}
-	next := settled(state{st: strip(after), now: now, spec: s.spec, sh: sh})
-	w.goBack(s, &next, act)
+	next := &w.next
+	*next = state{st: after, now: now, spec: s.spec, sh: sh}
+	strip(&next.st)
+	settled(next)
+	w.goBack(s, next, act)
 	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() || next.pastHold() || next.pastManual() {
 		return
 	}
@@ -292,7 +308,7 @@ func init() { debug.SetGCPercent(800) } // a walk makes much garbage, and keeps 
 // climbed: a second level is or was in use. A second pass over both is not walked,
 // nor one that an event asked for: they are the first one over again. Before that a node of one level and
 // one of two are in the same states, and both ways to go on are taken.
-func climbed(s state) bool {
+func climbed(s *state) bool {
 	return s.st.Power.Level > 0 || s.sh.off[1] || slices.Contains(s.st.Power.Cut, 1)
 }
 
@@ -329,7 +345,7 @@ func longest(spec *api.NodeFenceSpec) time.Duration { return max(delayAt(spec, 0
 
 // level: reads are of one device each (S3), and each that was told to cut the
 // power owes a power-on (S25).
-func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action) {
+func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *Seen, act Action) {
 	l := before.Power.Level
 	if c := seen.Call; c != nil && before.Claim != nil && before.Claim.Holder == seen.Me && c.Call == api.CallRead && c.Power == "On" {
 		sh.off[l] = false
@@ -343,7 +359,7 @@ func (sh *shadow) level(before, after api.NodeFenceStatus, seen Seen, act Action
 }
 
 // strip drops what no decision reads.
-func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
+func strip(st *api.NodeFenceStatus) {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
 	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = nil, 0, 0, 0, 0, 0
 	st.Power.LastError, st.Power.OffError = "", ""
@@ -357,11 +373,10 @@ func strip(st api.NodeFenceStatus) api.NodeFenceStatus {
 		st.Isolation[i].Tries, st.Isolation[i].LastError = min(st.Isolation[i].Tries, 1), ""
 	}
 	st.Power.OffCalls, st.Power.OnCalls = min(st.Power.OffCalls, 1), min(st.Power.OnCalls, 1)
-	return st
 }
 
 // key is the abstract state.
-func key(s state) string {
+func key(s *state) string {
 	age := func(t *api.Time, limits ...time.Duration) string {
 		if t == nil {
 			return "-"
@@ -374,7 +389,7 @@ func key(s state) string {
 		}
 		return strconv.Itoa(n)
 	}
-	st, p, pol := s.st, s.st.Power, s.spec.Policy
+	st, p, pol := &s.st, &s.st.Power, &s.spec.Policy
 	read := func(r *api.Read, limits ...time.Duration) string {
 		if r == nil {
 			return "-"
@@ -403,7 +418,7 @@ func key(s state) string {
 		outcome = "ended"
 	}
 	// A phase is told apart by what it, or a later one, still reads.
-	k := []any{st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil}
+	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
 	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
@@ -437,7 +452,7 @@ func key(s state) string {
 		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+			st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.CutByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
 			k = append(k, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
@@ -449,7 +464,7 @@ func key(s state) string {
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0))
 	}
 	return spell(k)

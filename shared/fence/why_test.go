@@ -138,7 +138,7 @@ func TestGeneratedNoes(t *testing.T) {
 
 // refusal is what the gate says: by itself, or by the ledger's one step.
 func refusal(change func(*api.NodeFence, *Seen, *Cluster, *api.FenceLedger)) (api.Reason, string) {
-	s := state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f, c, l := admitWorld(walkStart)
 	limits := f.Spec.Policy.Limits
 	uid := f.UID

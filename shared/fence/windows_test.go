@@ -156,7 +156,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 				c.change(&f.Status)
 			}
 			decide := func(w []Windows) (api.NodeFenceStatus, Action) {
-				x := usual(state{st: f.Status}, now, "Unknown", false, "a")
+				x := usual(&state{st: f.Status}, now, "Unknown", false, "a")
 				x.Brakes.Windows = w
 				return Decide(f, x, now)
 			}
@@ -182,7 +182,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 func TestAfterTheWindow(t *testing.T) {
 	f := &api.NodeFence{Spec: walkSpec()}
 	decide := func(at time.Time) Action {
-		x := usual(state{}, at, "Unknown", false, "a")
+		x := usual(&state{}, at, "Unknown", false, "a")
 		x.Brakes.Windows, x.Reserved = openNow, nil
 		var act Action
 		f.Status, act = Decide(f, x, at)

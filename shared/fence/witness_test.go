@@ -27,19 +27,19 @@ func aloneSpec() api.NodeFenceSpec {
 	return s
 }
 
-func (s state) asksDevice() bool {
+func (s *state) asksDevice() bool {
 	p := s.spec.Policy.SecondEvidence
 	return p != nil && p.Checks[len(p.Checks)-1].Device != nil
 }
 
-func (s state) alone() bool { return len(s.spec.Policy.SecondEvidence.Checks) == 1 }
+func (s *state) alone() bool { return len(s.spec.Policy.SecondEvidence.Checks) == 1 }
 
 // reads: the machine is being read as a check.
-func (s state) reads() bool {
+func (s *state) reads() bool {
 	return s.st.Phase == api.Fencing && s.st.Activity != nil && s.st.Activity.Reading
 }
 
-func (s state) witnessKey() string {
+func (s *state) witnessKey() string {
 	if !s.asksDevice() {
 		return ""
 	}
@@ -51,7 +51,7 @@ func (s state) witnessKey() string {
 }
 
 // deviceLooks are what the checks beside the device can say.
-func deviceLooks(s state, r *api.CheckRound, with func(func(*Seen))) {
+func deviceLooks(s *state, r *api.CheckRound, with func(func(*Seen))) {
 	device := api.CheckResult{Check: DeviceCheck(1)}
 	if s.alone() {
 		with(func(y *Seen) { y.Checked = &Checked{Round: r.Number, Results: []api.CheckResult{device}} })
@@ -67,7 +67,7 @@ func deviceLooks(s state, r *api.CheckRound, with func(func(*Seen))) {
 
 // device is what a round with a check of the device has come to, if it is over:
 // others is kept in the shadow from the look at which they answered.
-func (w *witnesses) device(s state, seen Seen, r *api.CheckRound, now time.Time) map[api.Answer]bool {
+func (w *witnesses) device(s *state, seen Seen, r *api.CheckRound, now time.Time) map[api.Answer]bool {
 	if w.round != r.Number {
 		w.round, w.others = r.Number, ""
 	}
@@ -107,7 +107,7 @@ func (w witnesses) undecided(now time.Time) witnesses {
 }
 
 // checkWitness: a call for the evidence is a read, and it comes last.
-func (w *walker) checkWitness(s state, sh shadow, a api.NodeFenceStatus, act Action, say func(bool, string)) bool {
+func (w *walker) checkWitness(s *state, sh *shadow, a *api.NodeFenceStatus, act Action, say func(bool, string)) bool {
 	if !s.asksDevice() || act != Read || a.Activity == nil || a.Activity.StartedAt == nil {
 		return false
 	}
@@ -198,7 +198,7 @@ func TestTheDevicesAnswer(t *testing.T) {
 			}
 			f.Status.Activity.Results = append(f.Status.Activity.Results, r)
 		}
-		seen := usual(state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		c.call.Call, c.call.At = api.CallRead, now
 		seen.Call = &c.call
 		st, act := Decide(f, seen, now)
