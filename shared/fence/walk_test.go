@@ -139,7 +139,10 @@ type walker struct {
 	edges             map[string]bool
 	broken            map[string]string // promise → where
 	stopAtFirst       bool
-	live              bool
+	// hunts: it takes one look in so many, and every other time goes on from where it
+	// came last, so that it is soon deep in a fence; 0: the walk itself.
+	hunts int
+	live  bool
 	// most states that are visited; 0: all.
 	most int
 	// levels: nodes of two levels are visited too.
@@ -186,8 +189,7 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 	}
 	levels := levelsSpec()
 	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) && (w.most == 0 || w.visits < w.most) {
-		s := w.queue[0]
-		w.queue[0], w.queue = nil, w.queue[1:]
+		s := w.take()
 		if mayBeGentle(s) {
 			two := *s
 			two.spec = gentle(s.spec)
@@ -201,6 +203,9 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		}
 		all := looks(s)
 		for i := range all {
+			if w.hunts > 0 && (i+w.visits)%w.hunts != 0 {
+				continue
+			}
 			w.step(s, &all[i])
 			if two != nil {
 				w.step(two, &all[i])
@@ -211,6 +216,19 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		}
 		w.visits++
 	}
+}
+
+// take is the state to be visited next: the one that was found first, or last.
+func (w *walker) take() *state {
+	n := len(w.queue) - 1
+	s := w.queue[n]
+	if w.hunts > 0 && w.visits%2 == 0 {
+		w.queue = w.queue[:n]
+		return s
+	}
+	s = w.queue[0]
+	w.queue[0], w.queue = nil, w.queue[1:]
+	return s
 }
 
 func (w *walker) push(s *state) {
