@@ -473,7 +473,7 @@ func key(s *state) string {
 			st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.CutByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
-			k = append(k, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
+			k = append(k, s.spec.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.CutByUs {
 			k = append(k, age(s.sh.decided, DecisionValidity))

@@ -52,5 +52,5 @@ func cacheDir(ctx context.Context, source string) (string, error) {
 
 func buildArgs(out string) []string {
 	stamp := "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion
-	return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w " + stamp, "-o", out, "."}
+	return []string{"build", "-trimpath", "-buildvcs=false", "-gcflags", "all=-dwarf=false", "-ldflags", "-s -w " + stamp, "-o", out, "."}
 }

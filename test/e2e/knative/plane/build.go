@@ -61,7 +61,7 @@ func cacheDir(ctx context.Context, source string) (string, error) {
 }
 
 func buildArgs(dir string) []string {
-	args := []string{"build", "-p", parallel, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir + "/"}
+	args := []string{"build", "-p", parallel, "-trimpath", "-buildvcs=false", "-gcflags", "all=-dwarf=false", "-ldflags", "-s -w", "-o", dir + "/"}
 	for _, p := range programs {
 		args = append(args, p.source)
 	}
