@@ -20,7 +20,7 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 			now := walkStart.Add(late)
 			f := claimed(api.Fencing, call, walkStart)
 			before := *f.Status.DeepCopy()
-			st, _ := Decide(f, usual(state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+			st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 			taken := st.Claim == nil || st.Claim.Holder != "another"
 			if taken != (late >= want) || !taken && !reflect.DeepEqual(before, st) {
 				t.Errorf("%s, %s after its time: taken over %v", call, late, taken)
@@ -45,7 +45,7 @@ func TestALateEndCountsForNothing(t *testing.T) {
 				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", CutByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
-				seen := usual(state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Call, seen.Node.Taint = "late", &end, true
 				st, act := Decide(f, seen, now)
 				text, err := json.MarshalIndent(st, "", " ")
@@ -81,7 +81,7 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 
 // What the walk adds for a read that may be under way by its holder's clock, and is over
 // by that of whoever looks: once, before the first Off, for all of them.
-func lateReads(s state) []time.Duration {
+func lateReads(s *state) []time.Duration {
 	c, p := s.st.Claim, s.st.Power
 	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.CutByUs && p.Level == 0
 	if plain := s.spec.Trigger.Request == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {

@@ -63,7 +63,7 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 			Power: api.PowerRecord{CutByUs: true, OffAt: ago(5 * time.Second)},
 			Proof: &api.Proof{Kind: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", Generation: 1, At: *ago(3 * time.Second)},
 		}
-		seen := usual(state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists, seen.Node.UID, seen.Left = false, "", &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
 		if c.change != nil {
 			c.change(f, &seen)

@@ -10,7 +10,7 @@ import (
 // made anew, before its work is gone.
 
 // wentLooks are what may be bound to the name of such a Node, which x is a look at.
-func wentLooks(s state, now time.Time, x Seen) []Seen {
+func wentLooks(s *state, now time.Time, x Seen) []Seen {
 	if s.st.Phase != api.Releasing {
 		return nil
 	}
@@ -27,7 +27,7 @@ func wentLooks(s state, now time.Time, x Seen) []Seen {
 
 // wentKey: whoever waits without a proof may have come from where an Off of ours can
 // still take effect.
-func (s state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
+func (s *state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 	if s.st.Phase != api.Releasing || s.st.Proof != nil {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (s state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 
 // checkWent holds what is promised of a machine that is to be switched on, whatever has
 // become of its Node.
-func checkWent(s state, sh shadow, f *api.NodeFence, seen Seen, a api.NodeFenceStatus, now time.Time, say func(bool, string)) {
-	b, n := s.st, seen.Node
+func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
+	b, n := &s.st, seen.Node
 	if mine := n.Exists && n.UID == f.Spec.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
 		return
 	}

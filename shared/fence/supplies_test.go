@@ -48,7 +48,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			if n := f.Status.NextCheck; n != nil && n.After(now) {
 				now = n.Time
 			}
-			seen := usual(state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me = fmt.Sprint(i)
 			st, act := Decide(f, seen, now)
 			if f.Status = st; act == None {
@@ -83,7 +83,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 // What the walk adds for a machine of several supplies.
 
 // supplyEnds are the ends of a read that tell of a supply that is not on.
-func supplyEnds(s state, end func(CallResult)) {
+func supplyEnds(s *state, end func(CallResult)) {
 	if s.st.Phase == api.PoweringOn && !climbed(s) {
 		end(CallResult{Power: "On", Lacks: "b"})
 	}
@@ -94,7 +94,7 @@ func (sh shadow) lacking() bool {
 	return len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Lacks != ""
 }
 
-func checkSupplies(s state, sh shadow, a api.NodeFenceStatus, say func(bool, string)) {
+func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, string)) {
 	if s.st.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn && sh.lacking() {
 		say(slices.ContainsFunc(a.History, func(h api.HistoryEntry) bool { return h.Reason == api.OnNotSeen }), "S25: every supply that was cut is asked for anew while it is not on")
 	}
