@@ -33,7 +33,7 @@ type enrolment struct {
 	known map[string]enrolled
 	todo  map[string]nodeView
 	// wanted is what each enrolment is to say of who excludes its node.
-	wanted map[string]exclusion
+	wanted map[string]wish
 }
 
 type enrolled struct {
@@ -68,7 +68,7 @@ func enrolledIn(cm *corev1.ConfigMap) enrolled {
 func (e *enrolment) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.known, e.todo, e.wanted = map[string]enrolled{}, map[string]nodeView{}, map[string]exclusion{}
+	e.known, e.todo, e.wanted = map[string]enrolled{}, map[string]nodeView{}, map[string]wish{}
 	e.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
 }

@@ -49,7 +49,8 @@ func (s *Source) excludes(policy string, nodes *api.ExcludedNodes) {
 	}
 }
 
-// exclusions begins once the policies are known: until then none is taken away.
+// exclusions begins once the policies are known: until then what is enrolled of theirs
+// stands.
 func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) {
 	if !cache.WaitForCacheSync(ctx.Done(), policies) {
 		return
@@ -68,9 +69,10 @@ func (s *Source) excludeAll() {
 }
 
 // exclude has the enrolment of a node that is there say who excludes it; called with the
-// lock held.
+// lock held. What the node itself says waits for nobody: it may be gone at once.
 func (s *Source) exclude(name string, v nodeView) {
 	if !s.excluding {
+		s.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded}, whyOnly: true})
 		return
 	}
 	var by []string
@@ -80,16 +82,31 @@ func (s *Source) exclude(name string, v nodeView) {
 		}
 	}
 	slices.Sort(by)
-	s.enrol.exclude(name, exclusion{v.excluded, strings.Join(by, " ")})
+	s.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " ")}})
+}
+
+// wish is what an enrolment is to say of who excludes its node, of the policies only
+// where they are known.
+type wish struct {
+	exclusion
+	whyOnly bool
+}
+
+// after is what it is to say where it has said was.
+func (w wish) after(was exclusion) exclusion {
+	if w.whyOnly {
+		return exclusion{w.why, was.by}
+	}
+	return w.exclusion
 }
 
 // exclude has it written, if the node is enrolled and says something else. A node that
 // is not enrolled is not fenced when it is missing.
-func (e *enrolment) exclude(name string, x exclusion) {
+func (e *enrolment) exclude(name string, w wish) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.wanted[name] = x
-	if was, ok := e.known[name]; ok && was.uid != "" && was.excluded != x {
+	e.wanted[name] = w
+	if was, ok := e.known[name]; ok && was.uid != "" && was.excluded != w.after(was.excluded) {
 		e.queue.Add(name)
 	}
 }
@@ -106,16 +123,17 @@ func (e *enrolment) left(name string) {
 
 func (e *enrolment) writeExclusion(ctx context.Context, name string) error {
 	e.mu.Lock()
-	x, wanted := e.wanted[name]
+	w, wanted := e.wanted[name]
 	was, known := e.known[name]
 	e.mu.Unlock()
-	if !wanted || !known || was.excluded == x {
+	if !wanted || !known || was.excluded == w.after(was.excluded) {
 		return nil
 	}
 	cm, err := e.client.ConfigMap(ctx, e.namespace, kube.EnrolledName(name))
 	if err != nil || cm == nil || cm.Labels[kube.EnrolledLabel] == "" || cm.Data == nil {
 		return err // gone, or none of ours by now
 	}
+	x := w.after(enrolledIn(cm).excluded)
 	x.into(cm)
 	if err := e.client.SaveConfigMap(ctx, cm); err != nil {
 		return err

@@ -78,4 +78,12 @@ func TestNobodyIsForgottenBeforeThePoliciesAreKnown(t *testing.T) {
 	if by := f.enrolled("fence-enrolled-a")[kube.ExcludedBy]; by != "pets" {
 		t.Errorf("excluded by %q", by)
 	}
+	labelled := nodeIn("a", "False", 0)
+	labelled.UID, labelled.Labels = "another", map[string]string{theirLabel: "true"}
+	f.set(nodesURL, labelled)
+	f.remove(nodesURL, "a") // what it said itself is kept all the same
+	eventually(t, func() bool { return f.enrolled("fence-enrolled-a")[kube.Excluded] != "" })
+	if by := f.enrolled("fence-enrolled-a")[kube.ExcludedBy]; by != "pets" {
+		t.Errorf("excluded by %q, once it had a label", by)
+	}
 }
