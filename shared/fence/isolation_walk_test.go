@@ -171,7 +171,7 @@ func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
 	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
 	switch {
 	case sh.freed == "":
-		return true
+		return mine || s.st.Power.OnAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
 	case mine && seen.Node.BootID != "" && seen.Node.BootID != sh.boot:
 		return true
 	case sh.freed != api.ProofStorageCut:
@@ -211,6 +211,11 @@ var brokenCut = map[string]decider{
 	"gives storage back while its writers live": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Restoring {
 			f.Status.Release.By = ""
+		}
+	}),
+	"gives storage back to a machine whose Node was deleted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		if f.Status.Phase == api.Restoring && f.Status.Release.By == "" {
+			s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
 		}
 	}),
 	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.VolumesInUse = nil }),

@@ -81,9 +81,9 @@ func (d *decision) withheld(i int) string {
 	mine := n.Exists && n.UID == d.spec.NodeUID
 	rebooted := mine && r.BootID != "" && n.BootID != "" && n.BootID != r.BootID
 	switch {
-	case r.By == "" || rebooted:
+	case rebooted || r.By == "" && (mine || d.wasOff()):
 		return ""
-	case r.By != api.ProofStorageCut && !(mine && d.leaseMovedSince(*r.StartedAt)):
+	case r.By != "" && r.By != api.ProofStorageCut && !(mine && d.leaseMovedSince(*r.StartedAt)):
 		return "" // seen off, or said to be, and nothing speaks against that
 	case r.By == api.ProofStorageCut && d.spec.Isolation[i].Scope == api.ScopeNetwork:
 		return "" // its storage stays cut, and without network nobody hears that it rebooted
@@ -102,6 +102,13 @@ func (d *decision) withheld(i int) string {
 		msg += ": it was seen off, and its Lease moves under the same boot ID"
 	}
 	return msg
+}
+
+// wasOff: nothing of before the cut runs on this machine, which read off since. Where
+// its Node is gone Kubernetes lets go of its work, whether anything was released or not.
+func (d *decision) wasOff() bool {
+	p := d.st.Power
+	return p.OnAt != nil || p.LastRead != nil && p.LastRead.Power == "Off"
 }
 
 // unused: the kubelet lives and says that none of the released volumes is in use.

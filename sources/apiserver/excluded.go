@@ -144,5 +144,8 @@ func (e *enrolment) writeExclusion(ctx context.Context, name string) error {
 		now.excluded = x
 		e.known[name] = now
 	}
+	if e.wanted[name] != w {
+		e.queue.Add(name) // it changed while this was written
+	}
 	return nil
 }
