@@ -48,7 +48,7 @@ test: build lab-build ## All tests
 	@test/run-tests
 
 .PHONY: twins
-twins: ## Look for each broken Decide in the whole walk, as `make test` does not (five minutes)
+twins: ## Look for each broken Decide in the whole walk, as `make test` does not (minutes)
 	@go test ./shared/fence -run TestEveryBrokenDecideIsCaught -count=1 -timeout 30m -args -walk.whole
 
 .PHONY: e2e-lambda
@@ -56,7 +56,7 @@ e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's
 	@go test ./test/e2e/lambda -count=1 -v -timeout 20m
 
 .PHONY: e2e-knative
-e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (root; builds it once, about eight minutes)
+e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (root; builds it once, about five minutes)
 	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
 
 .PHONY: bench

@@ -25,7 +25,7 @@ func Once(ctx context.Context, path, what string, progress io.Writer, build func
 	if Built(path) {
 		return nil
 	}
-	defer Report(progress, "building "+what+": needed once, takes 8 minutes or so on two idle cores")()
+	defer Report(progress, "building "+what+": needed once, takes 5 minutes or so on two idle cores")()
 	release, err := filelock.Take(ctx, filepath.Join(filepath.Dir(path), "lock"))
 	if err != nil {
 		return fmt.Errorf("wait for another build of %s: %w", what, err)
