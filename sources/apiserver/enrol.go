@@ -32,6 +32,8 @@ type enrolment struct {
 	mu    sync.Mutex
 	known map[string]enrolled
 	todo  map[string]nodeView
+	// deleted counts the enrolments that were seen to go.
+	deleted int
 	// wanted is what each enrolment is to say of who excludes its node.
 	wanted map[string]wish
 }
@@ -94,6 +96,7 @@ func (e *enrolment) gone(name string) (node string, ok bool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.deleted++
 	_, ok = e.known[node]
 	delete(e.known, node)
 	delete(e.wanted, node)
@@ -138,6 +141,7 @@ func (e *enrolment) run(ctx context.Context) {
 func (e *enrolment) write(ctx context.Context, name string) error {
 	e.mu.Lock()
 	v, ok := e.todo[name]
+	deleted := e.deleted
 	e.mu.Unlock()
 	if !ok {
 		return e.writeExclusion(ctx, name)
@@ -160,6 +164,11 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		return err
 	}
 	e.mu.Lock()
+	if e.deleted != deleted { // perhaps this one, before we heard that it was written
+		e.mu.Unlock()
+		e.queue.Add(name)
+		return nil
+	}
 	now, was := enrolledIn(stands), e.known[name]
 	now.object, now.version, now.gone = was.object, was.version, was.gone // for the watch to say
 	e.known[name] = now

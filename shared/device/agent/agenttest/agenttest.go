@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
@@ -125,7 +126,7 @@ type Machine struct {
 // New makes a machine that is on, with a fault of devicetest.
 func New(t testing.TB, fault string) *Machine {
 	t.Helper()
-	m := &Machine{t: t, Dir: t.TempDir()}
+	m := &Machine{t: t, Dir: folder(t)}
 	for name, text := range map[string]string{
 		Name: Script, "metadata": Metadata, "power": "1\n", "says": "1\n", "told": "", "outlets": "6,six\n7,seven\n",
 	} {
@@ -133,6 +134,33 @@ func New(t testing.TB, fault string) *Machine {
 	}
 	m.SetFault(fault)
 	return m
+}
+
+// folder is one that is gone after the test. An agent that was ended may be at its last
+// write still, which t.TempDir does not wait for.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tick, late := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
+		defer tick.Stop()
+		for {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Errorf("remove the agent's folder: %v", err)
+				return
+			}
+		}
+	})
+	return dir
 }
 
 // Write sets one of its files.
