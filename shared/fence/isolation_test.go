@@ -292,6 +292,30 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	}
 }
 
+// TestACutIsKeptWhereItsNodeWasDeleted before anything was released, unless the machine
+// was off since: Kubernetes begins its pods elsewhere (S1).
+func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.NodeFenceStatus, api.Time)
+		back   bool
+	}{
+		"it runs":                              {func(*api.NodeFenceStatus, api.Time) {}, false},
+		"a supply of it was asked for anew":    {func(st *api.NodeFenceStatus, at api.Time) { st.Power.OnAt = &at }, false},
+		"it reads off":                         {func(st *api.NodeFenceStatus, at api.Time) { st.Power.LastRead = &api.Read{Power: "Off", At: at} }, true},
+		"it was proven off, and its work went": {func(st *api.NodeFenceStatus, at api.Time) { st.Release.DoneAt = &at }, true},
+	} {
+		f, now := isolatedFence(fabricSpec(), api.Restoring)
+		f.Status.Isolation[0].CutByUs = true
+		c.change(&f.Status, stampOf(now))
+		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen.Node.Exists = false
+		st, act := Decide(f, seen, now.Add(time.Minute))
+		if back := act == Read && st.Reason != api.BackWithheld; back != c.back {
+			t.Errorf("%s: %q, %s: %s", name, act, st.Reason, st.Message)
+		}
+	}
+}
+
 // TestACutReleasesPodByPod, and a person's word like any other fence.
 func TestACutReleasesPodByPod(t *testing.T) {
 	f, now := isolatedFence(cutSpec(), api.Releasing)

@@ -171,7 +171,7 @@ func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
 	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
 	switch {
 	case sh.freed == "":
-		return mine || s.st.Power.OnAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
+		return mine || s.st.Release.DoneAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
 	case mine && seen.Node.BootID != "" && seen.Node.BootID != sh.boot:
 		return true
 	case sh.freed != api.ProofStorageCut:

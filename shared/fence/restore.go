@@ -104,11 +104,13 @@ func (d *decision) withheld(i int) string {
 	return msg
 }
 
-// wasOff: nothing of before the cut runs on this machine, which read off since. Where
-// its Node is gone Kubernetes lets go of its work, whether anything was released or not.
+// wasOff: nothing of before the cut runs on this machine, which reads off, or was proven
+// off. Where its Node is gone Kubernetes lets go of its work, whether anything was
+// released or not. That an On of ours was sent shows nothing: a machine of several
+// supplies is sent one while it runs.
 func (d *decision) wasOff() bool {
-	p := d.st.Power
-	return p.OnAt != nil || p.LastRead != nil && p.LastRead.Power == "Off"
+	r := d.st.Power.LastRead
+	return d.st.Release.DoneAt != nil || r != nil && r.Power == "Off"
 }
 
 // unused: the kubelet lives and says that none of the released volumes is in use.
