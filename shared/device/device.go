@@ -106,6 +106,9 @@ var (
 	ErrUnsupported = errors.New("device does not support this")
 	ErrConflict    = errors.New("device refused in its present state")
 	ErrUnknown     = errors.New("device does not know this machine")
+	// ErrInvalid is for what came and was no answer of the device: anybody could have
+	// sent it, or it breaks the protocol. Nothing is known then.
+	ErrInvalid = errors.New("device gave no valid answer")
 )
 
 // ErrBlind is beside ErrUnknown for a device that reads off for every machine that it

@@ -66,7 +66,7 @@ var Counterparts = map[string]Counterpart{
 	},
 	"openstack": {Driver: "openstack", Is: ownREST, Faults: all()},
 	"ipmi": {
-		Driver: "ipmi", Is: "the BMC of go-ipmi", By: "the authors of the library that the driver uses", Faults: all(Stopping),
+		Driver: "ipmi", Is: "the BMC of go-ipmi", By: "others", Faults: all(Stopping),
 	},
 	"ipmi/sim": {
 		Driver: "ipmi", Is: "OpenIPMI's `ipmi_sim`", By: "others", Faults: all(ResetConnection, Early, Lie, Other, Stopping),

@@ -190,6 +190,7 @@ func kindsOf(err error) []error {
 	var kinds []error
 	for _, k := range []error{
 		device.ErrUnreachable, device.ErrDenied, device.ErrUnsupported, device.ErrConflict, device.ErrUnknown, device.ErrStopping,
+		device.ErrInvalid,
 	} {
 		if errors.Is(err, k) {
 			kinds = append(kinds, k)

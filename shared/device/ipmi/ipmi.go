@@ -2,17 +2,13 @@ package ipmi
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/bougou/go-ipmi/pkg/client"
-	"github.com/bougou/go-ipmi/pkg/command/chassis"
-	"github.com/bougou/go-ipmi/pkg/types"
-
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/ipmi/rmcp"
+	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
 // bmc is one machine's.
@@ -20,28 +16,33 @@ type bmc struct {
 	host           string
 	port           int
 	user, password string
-	cipher         types.CipherSuiteID
-	privilege      types.PrivilegeLevel
+	suite          wire.Suite
+	privilege      privilege
 }
 
+// goodbye bounds the end of the conversation, within the caller's time.
+const goodbye = 300 * time.Millisecond
+
+// The commands, and what Chassis Control is told.
 const (
-	// packet is how long one answer may take before the request is sent again.
-	packet = time.Second
-	// resend is how often what changes nothing is sent again on a lossy network.
-	resend = 2
-	// goodbye bounds the end of the conversation, within the caller's time.
-	goodbye = 300 * time.Millisecond
+	getChassisStatus = 0x01
+	chassisControl   = 0x02
+	getSystemGUID    = 0x37
+	setPrivilege     = 0x3b
+
+	powerDown = 0x00
+	powerUp   = 0x01
 )
 
 // State reads the power, and the machine's GUID where the BMC has one.
 func (b *bmc) State(ctx context.Context) (device.Reading, error) {
 	var r device.Reading
-	err := b.talk(ctx, func(ctx context.Context, c *client.Client) error {
-		power, err := readPower(ctx, c)
+	err := b.talk(ctx, func(ctx context.Context, s *rmcp.Session) error {
+		power, err := b.readPower(ctx, s)
 		if err != nil {
 			return err
 		}
-		id, err := readGUID(ctx, c)
+		id, err := b.readGUID(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -55,24 +56,19 @@ func (b *bmc) State(ctx context.Context) (device.Reading, error) {
 }
 
 // Off cuts the power at once.
-func (b *bmc) Off(ctx context.Context) error {
-	return b.control(ctx, chassis.ChassisControlPowerDown, device.Off)
-}
+func (b *bmc) Off(ctx context.Context) error { return b.control(ctx, powerDown, device.Off) }
 
 // On switches it on.
-func (b *bmc) On(ctx context.Context) error {
-	return b.control(ctx, chassis.ChassisControlPowerUp, device.On)
-}
+func (b *bmc) On(ctx context.Context) error { return b.control(ctx, powerUp, device.On) }
 
 // control sends one command, once. A BMC that refuses because the machine is
 // there already is asked, not believed.
-func (b *bmc) control(ctx context.Context, word chassis.ChassisControl, goal device.Power) error {
-	return b.talk(ctx, func(ctx context.Context, c *client.Client) error {
-		c.WithRetry(0)
-		_, err := c.ChassisControl(ctx, word)
-		c.WithRetry(resend)
-		if err = explain("send chassis control", err); errors.Is(err, device.ErrConflict) {
-			if power, rerr := readPower(ctx, c); rerr == nil && power == goal {
+func (b *bmc) control(ctx context.Context, word byte, goal device.Power) error {
+	return b.talk(ctx, func(ctx context.Context, s *rmcp.Session) error {
+		code, _, err := s.Send(ctx, wire.Chassis, chassisControl, word)
+		err = b.explain("send Chassis Control", code, err)
+		if errors.Is(err, device.ErrConflict) {
+			if power, rerr := b.readPower(ctx, s); rerr == nil && power == goal {
 				return nil
 			}
 		}
@@ -82,97 +78,60 @@ func (b *bmc) control(ctx context.Context, word chassis.ChassisControl, goal dev
 
 // talk opens a session, does one thing in it, and leaves nothing behind: no
 // socket, no goroutine (S10).
-func (b *bmc) talk(ctx context.Context, do func(context.Context, *client.Client) error) error {
+func (b *bmc) talk(ctx context.Context, do func(context.Context, *rmcp.Session) error) error {
 	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
-	// The library puts host and port together with nothing but a colon.
-	host := b.host
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	c, err := client.NewClient(host, b.port, b.user, b.password)
+	s, err := rmcp.Dial(short, rmcp.Config{
+		Address: b.address(), Suite: b.suite, User: b.user, Password: b.password, Privilege: b.privilege.level,
+	})
 	if err != nil {
-		return fmt.Errorf("%w: open session with %s: %w", device.ErrDenied, b.address(), err)
+		return b.noSession(err)
 	}
-	c.WithInterface(client.InterfaceLanplus).WithTimeout(packet).WithRetry(resend).
-		WithCipherSuiteID(b.cipher).WithMaxPrivilegeLevel(b.privilege)
-	err = c.Connect(short)
-	defer hangUp(ctx, c)
-	if err != nil {
-		return b.noSession(short, err)
+	defer func() {
+		// It does not end with a cancelled call: the BMC has few sessions.
+		ctx, cancel := device.Goodbye(ctx, goodbye)
+		defer cancel()
+		s.Close(ctx)
+	}()
+	code, _, err := s.Read(short, wire.App, setPrivilege, b.privilege.level)
+	if err != nil || code != 0 {
+		return b.noPrivilege(code, err)
 	}
-	return do(short, c)
+	return do(short, s)
 }
 
-// hangUp takes no longer than the caller has, but does not end with a cancelled
-// call: the BMC has few sessions.
-func hangUp(ctx context.Context, c *client.Client) {
-	c.WithRetry(0)
-	ctx, cancel := device.Goodbye(ctx, goodbye)
-	defer cancel()
-	_ = c.Close(ctx) // the BMC ends an abandoned session by itself
-}
-
-// noSession tells a BMC that does not answer from one that does not let us in.
-// The library keeps the cause of a lost packet in the chain and prints the
-// others: an error that wraps nothing came from the exchange of credentials.
-func (b *bmc) noSession(ctx context.Context, err error) error {
-	kind := device.ErrUnreachable
-	var code *types.ResponseError
-	if ctx.Err() == nil && (errors.Unwrap(err) == nil || errors.As(err, &code)) {
-		kind = device.ErrDenied
+func (b *bmc) readPower(ctx context.Context, s *rmcp.Session) (device.Power, error) {
+	const what = "read the power"
+	code, answer, err := s.Read(ctx, wire.Chassis, getChassisStatus)
+	if err = b.explain(what, code, err); err != nil {
+		return device.Unknown, err
 	}
-	return fmt.Errorf("%w: open session with %s: %s", kind, b.address(), plain(err))
-}
-
-func readPower(ctx context.Context, c *client.Client) (device.Power, error) {
-	s, err := c.GetChassisStatus(ctx)
-	if err != nil {
-		return device.Unknown, explain("get chassis status", err)
+	if len(answer) < 3 {
+		return device.Unknown, b.broken(what, len(answer))
 	}
-	if s.PowerIsOn {
+	if answer[0]&1 == 1 {
 		return device.On, nil
 	}
 	return device.Off, nil
 }
 
-// readGUID gives the GUID as the BMC sends it; device.SameIdentity knows the
-// orders in which it may be. Many BMCs have none.
-func readGUID(ctx context.Context, c *client.Client) (string, error) {
-	g, err := c.GetSystemGUID(ctx)
-	var code *types.ResponseError
-	if errors.As(err, &code) {
+// readGUID is the machine's System GUID. Some BMCs do not have the command, and only
+// what says so counts as no identity (S11).
+func (b *bmc) readGUID(ctx context.Context, s *rmcp.Session) (string, error) {
+	const what = "read the System GUID"
+	code, answer, err := s.Read(ctx, wire.App, getSystemGUID)
+	if err == nil && unsupported[code] {
 		return "", nil
 	}
-	if err != nil {
-		return "", explain("get system GUID", err)
+	if err = b.explain(what, code, err); err != nil {
+		return "", err
 	}
-	if g.GUID == [16]byte{} {
-		return "", nil
+	if len(answer) != 16 {
+		return "", b.broken(what, len(answer))
 	}
-	s := hex.EncodeToString(g.GUID[:])
-	return s[0:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:], nil
+	return device.FirmwareUUID([16]byte(answer)), nil
 }
 
-// explain sorts an answer into the words that every driver uses.
-func explain(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	kind := device.ErrUnreachable
-	var code *types.ResponseError
-	if errors.As(err, &code) {
-		switch code.CompletionCode() {
-		case types.CodeInsufficientPrivilege:
-			kind = device.ErrDenied
-		case types.CodeInvalidCommand, types.CodeIllegalCommand, types.CodeSubFnDisabled:
-			kind = device.ErrUnsupported
-		default:
-			kind = device.ErrConflict
-		}
-	}
-	return fmt.Errorf("%w: %s: %s", kind, what, plain(err))
+func (b *bmc) broken(what string, n int) error {
+	return fmt.Errorf("%w: %s of %s: %w: %d bytes of data", device.ErrInvalid, what, b.address(), wire.ErrMalformed, n)
 }
-
-// plain is an error in one line. The library never prints the password.
-func plain(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

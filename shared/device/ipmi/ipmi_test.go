@@ -51,7 +51,7 @@ func TestCipherSuites(t *testing.T) {
 	}
 }
 
-// TestIPv6 is about a colon: the library puts host and port together itself.
+// TestIPv6 is about a colon between host and port.
 func TestIPv6(t *testing.T) {
 	udp, err := net.ListenPacket("udp6", "[::1]:0")
 	if err != nil {
@@ -139,7 +139,10 @@ func TestAddress(t *testing.T) {
 // configuration is read, which asks for the address only.
 func TestAddressChecks(t *testing.T) {
 	for change, want := range map[[2]string]string{
-		{"cipher", "0"}:                   `cipher "0" is not 3 or 17`,
+		{"cipher", "0"}:                   notASuite("0"),
+		{"cipher", "1"}:                   notASuite("1"),
+		{"cipher", "2"}:                   notASuite("2"),
+		{"cipher", "8"}:                   notASuite("8"),
 		{"privilege", "callback"}:         `privilege "callback" is not operator or administrator`,
 		{"privilege", "ADMINISTRATOR"}:    "",
 		{"username", "sixteen-bytes-16"}:  "",
@@ -152,18 +155,23 @@ func TestAddressChecks(t *testing.T) {
 	}
 }
 
+func notASuite(cipher string) string {
+	return `cipher "` + cipher + `" is not 3 or 17: set cipher to 3, or to 17 where the BMC has it; no other cipher suite both authenticates and encrypts what the BMC says`
+}
+
 func TestOpen(t *testing.T) {
 	for change, want := range map[[2]string]string{
-		{}:                             "",
-		{"ip", " "}:                    "ip is missing",
-		{"ipport", "ipmi"}:             `ipport "ipmi" is not a port`,
-		{"username", ""}:               "username is missing",
-		{"password", ""}:               "password is missing",
-		{"cipher", "17"}:               "",
-		{"cipher", "0"}:                `cipher "0" is not 3 or 17`,
-		{"privilege", "administrator"}: "",
-		{"privilege", "operator"}:      "",
-		{"privilege", "callback"}:      `privilege "callback" is not operator or administrator`,
+		{}:                                    "",
+		{"ip", " "}:                           "ip is missing",
+		{"ipport", "ipmi"}:                    `ipport "ipmi" is not a port`,
+		{"username", ""}:                      "username is missing",
+		{"password", ""}:                      "password is missing",
+		{"cipher", "17"}:                      "",
+		{"cipher", "0"}:                       notASuite("0"),
+		{"password", "twenty-one-bytes-long"}: "password is longer than the 20 bytes that IPMI has for it",
+		{"privilege", "administrator"}:        "",
+		{"privilege", "operator"}:             "",
+		{"privilege", "callback"}:             `privilege "callback" is not operator or administrator`,
 	} {
 		p := map[string]string{"ip": "10.0.0.7", "username": user, "password": password}
 		p[change[0]] = change[1]

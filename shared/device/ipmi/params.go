@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bougou/go-ipmi/pkg/types"
-
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/host"
+	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
 // Kind declares the driver.
@@ -22,7 +21,7 @@ func Kind() device.Kind {
 			{Name: "ipport", Machine: true, Default: "623", Doc: "UDP port of the BMC"},
 			{Name: "username", Required: true, Doc: "user of the BMC"},
 			{Name: "password", Required: true, Secret: true, Doc: "the user's password"},
-			{Name: "cipher", Default: "3", Doc: "cipher suite: 3 or 17"},
+			{Name: "cipher", Default: "3", Doc: "cipher suite: 3 or 17; no other authenticates and encrypts"},
 			{Name: "privilege", Default: "operator", Doc: "operator or administrator"},
 		},
 		// BMCs answer at once and take up to some seconds to cut the power.
@@ -54,16 +53,23 @@ func open(p map[string]string) (device.Driver, error) {
 	return b, nil
 }
 
-var privileges = map[string]types.PrivilegeLevel{
-	"": types.PrivilegeLevelOperator, "operator": types.PrivilegeLevelOperator, "administrator": types.PrivilegeLevelAdministrator,
+// privilege is a level, by the number that IPMI has for it.
+type privilege struct {
+	name  string
+	level byte
 }
 
-var ciphers = map[string]types.CipherSuiteID{
-	"": types.CipherSuiteID3, "3": types.CipherSuiteID3, "17": types.CipherSuiteID17,
+var privileges = map[string]privilege{
+	"": {"operator", 3}, "operator": {"operator", 3}, "administrator": {"administrator", 4},
 }
 
-// maxUser is how long a user's name can be in IPMI.
-const maxUser = 16
+var suites = map[string]wire.Suite{"": wire.Suite3, "3": wire.Suite3, "17": wire.Suite17}
+
+// How long a user's name and password can be in IPMI.
+const (
+	maxUser     = 16
+	maxPassword = 20
+)
 
 // parse takes all parameters, of which secret ones may be missing yet.
 func parse(p map[string]string) (*bmc, error) {
@@ -80,11 +86,15 @@ func parse(p map[string]string) (*bmc, error) {
 	if b.privilege, ok = privileges[strings.ToLower(p["privilege"])]; !ok {
 		return nil, fmt.Errorf("privilege %q is not operator or administrator", p["privilege"])
 	}
-	if b.cipher, ok = ciphers[p["cipher"]]; !ok {
-		return nil, fmt.Errorf("cipher %q is not 3 or 17", p["cipher"])
+	if b.suite, ok = suites[p["cipher"]]; !ok {
+		return nil, fmt.Errorf("cipher %q is not 3 or 17: set cipher to 3, or to 17 where the BMC has it; "+
+			"no other cipher suite both authenticates and encrypts what the BMC says", p["cipher"])
 	}
 	if len(b.user) > maxUser {
 		return nil, fmt.Errorf("username is longer than the %d bytes that IPMI has for it", maxUser)
+	}
+	if len(b.password) > maxPassword {
+		return nil, fmt.Errorf("password is longer than the %d bytes that IPMI has for it", maxPassword)
 	}
 	return b, nil
 }

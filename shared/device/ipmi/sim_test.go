@@ -17,7 +17,7 @@ import (
 )
 
 // TestSimConformance is the same suite against a BMC that nobody wrote who had
-// a hand in the driver or in its library.
+// a hand in the driver.
 func TestSimConformance(t *testing.T) { devicetest.Run(t, simHarness(t)) }
 
 func BenchmarkSimOffRead(b *testing.B) { devicetest.OffRead(b, "ipmi/sim", simHarness(b)) }
