@@ -182,10 +182,19 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 	if apierrors.IsBadRequest(err) && strings.HasPrefix(path, group) && strings.Contains(err.Error(), "unknown field") {
 		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): %w", verb, path, err)
 	}
+	if unserved(err) {
+		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program, and nothing is reserved until they are not (kubectl apply -k infra/crd): %w", verb, path, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
 	}
 	return decoded[T](ctx, c, r, objectOf(path), at)
+}
+
+// unserved: the path leads nowhere; if an object were missing, it would be named.
+func unserved(err error) bool {
+	var s apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &s) && (s.Status().Details == nil || s.Status().Details.Name == "")
 }
 
 // objectOf is the path of an object whose status, or itself, was written.

@@ -16,6 +16,7 @@ const (
 	fencesPath   = group + "/nodefences"
 	policiesPath = group + "/fencepolicies"
 	ledgersPath  = group + "/fenceledgers"
+	ledgerStatus = ledgersPath + "/" + api.LedgerName + "/status"
 	budgetsPath  = group + "/fencebudgets"
 	targetsPath  = group + "/fencetargets"
 	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -144,10 +145,11 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	}
 }
 
-// SaveLedger writes the ledger by compare-and-swap.
+// SaveLedger writes the ledger's status by compare-and-swap: whoever wrote its spec
+// meanwhile, to stop everything, wins. Its spec is people's.
 func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error) {
 	l.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"}
-	return put(ctx, c, ledgersPath+"/"+api.LedgerName, l)
+	return put(ctx, c, ledgerStatus, l)
 }
 
 // ConfigMaps reads all ConfigMaps of a namespace.
@@ -188,7 +190,7 @@ func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, checks map
 	if len(checks) > 0 {
 		status["checks"] = checks
 	}
-	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName, map[string]any{"status": status})
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, map[string]any{"status": status})
 	return err
 }
 
@@ -199,7 +201,7 @@ func (c *Client) KeepWentBack(ctx context.Context, l *api.FenceLedger) error {
 	if back == nil {
 		return nil
 	}
-	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgersPath+"/"+api.LedgerName, map[string]any{
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, map[string]any{
 		"metadata": map[string]any{"resourceVersion": l.ResourceVersion},
 		"status":   map[string]any{"restored": back},
 	})

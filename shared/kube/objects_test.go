@@ -113,7 +113,7 @@ func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 		"its finalizer": {fencePath, "PATCH " + fencePath, func(ctx context.Context, c *Client, rv string) error {
 			return c.DropFinalizer(ctx, nf(rv))
 		}},
-		"the ledger": {ledgerPath, "PUT " + ledgerPath, func(ctx context.Context, c *Client, rv string) error {
+		"the ledger": {ledgerPath, "PUT " + ledgerPath + "/status", func(ctx context.Context, c *Client, rv string) error {
 			_, err := c.SaveLedger(ctx, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName, UID: "f1", ResourceVersion: rv}})
 			return err
 		}},

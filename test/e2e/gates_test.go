@@ -169,7 +169,7 @@ func (g *gatesWorld) forget(dead []string) {
 		return errors.Join(g.Fences.DropFinalizer(g.ctx, f), g.says(name, corev1.ConditionTrue),
 			g.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+name).Do(g.ctx).Error())
 	}))
-	must(g.t, g.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/"+api.LedgerName).
+	must(g.t, g.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/"+api.LedgerName+"/status").
 		Body([]byte(`{"status":null}`)).Do(g.ctx).Error())
 }
 

@@ -128,7 +128,6 @@ func (w *world) confirmRestore() {
 			return false, nil
 		}
 		l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: l.Status.Restored.SeenAt}
-		_, err = anna.SaveLedger(w.ctx, l)
-		return err == nil, nil
+		return w.setLedger("anna", l) == nil, nil
 	})
 }

@@ -136,7 +136,7 @@ func TestRights(t *testing.T) {
 		if name == "waker" {
 			e.SetType(events.Ping)
 			storm := `{"status":{"storms":[{"policy":"default","domain":"","message":"as it was","since":"2026-01-01T00:00:00.000000Z"}]}}`
-			must(t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Body([]byte(storm)).Do(w.ctx).Error())
+			must(t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster/status").Body([]byte(storm)).Do(w.ctx).Error())
 		}
 		_, err := o.handlers[name](w.ctx, e)
 		must(t, err)
@@ -146,6 +146,7 @@ func TestRights(t *testing.T) {
 		return r.account == "nodefence-isolate" && r.resource == "events" // it speaks only of a storm or a pause that came after the reservation
 	})
 	o.allUsed(granted)
+	o.ledgerIsPeoples()
 }
 
 // allUsed waits for what is still under way, and says which of these were never used.

@@ -33,7 +33,7 @@ var kinds = map[string]struct {
 	kind   string
 	status bool
 }{
-	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", false},
+	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", true},
 	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, budgets: {"FenceBudget", true},
 }
 

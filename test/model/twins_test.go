@@ -111,7 +111,7 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Se
 	now := t.Client.Clock().Now()
 	t.yes = &now
 	_, err = t.call(request{
-		method: http.MethodPatch, path: theLedger, by: t.me, contentType: "application/merge-patch+json",
+		method: http.MethodPatch, path: theLedger + "/status", by: t.me, contentType: "application/merge-patch+json",
 		body: encode(fields{"status": fields{"reservations": l.Status.Reservations}}),
 	})
 	return err

@@ -63,7 +63,7 @@ func (c *watch) called(w *world, m *machine, r request) {
 // wrote looks after each write to the API server; was is the record written to.
 func (c *watch) wrote(w *world, r request, was *api.NodeFence) {
 	node := nodeOf(r.path)
-	if node == "" && r.path != theLedger {
+	if node == "" && strings.TrimSuffix(r.path, "/status") != theLedger {
 		return
 	}
 	for i := range w.machines {

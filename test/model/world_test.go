@@ -167,7 +167,7 @@ func (w *world) observe() {
 			p.Still = append(p.Still, api.StillLease{Node: m.node, Since: *stamp(m.since), Stale: still >= 2*renewal})
 		}
 	}
-	w.serve(request{method: http.MethodPatch, path: theLedger, body: encode(fields{"status": fields{"leases": p}})}.signed())
+	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"leases": p}})}.signed())
 }
 
 // notice is the source's other part: it sends the events of fences that are due

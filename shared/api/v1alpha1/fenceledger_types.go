@@ -6,10 +6,12 @@ import (
 )
 
 // FenceLedger is the one object, named "cluster", against which every gate
-// counts, decides and reserves in a single compare-and-swap (S14). It has no
-// status subresource, so that one resourceVersion covers all of it.
+// counts, decides and reserves in a single compare-and-swap (S14). The programs may
+// write its status and not its spec, which is people's; one resourceVersion covers both,
+// so that whoever wrote either has everybody else look again.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=fl
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
 // +kubebuilder:printcolumn:name=RESTORED,type=date,JSONPath=`.status.restored.seenAt`
