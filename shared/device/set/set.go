@@ -78,11 +78,11 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 	return sum, nil
 }
 
-// Off cuts every member that does not read off. One that fails does not keep the
-// others on; the first failure is what is told.
+// Off cuts every member that reads on. One that fails does not keep the others on;
+// the first failure is what is told.
 func (d driver) Off(ctx context.Context) error { return d.each(ctx, device.Off, device.Driver.Off) }
 
-// On switches on every member that does not read on.
+// On switches on every member that reads off.
 func (d driver) On(ctx context.Context) error { return d.each(ctx, device.On, device.Driver.On) }
 
 func (d driver) each(ctx context.Context, goal device.Power, call func(device.Driver, context.Context) error) error {
@@ -95,19 +95,22 @@ func (d driver) each(ctx context.Context, goal device.Power, call func(device.Dr
 	return first
 }
 
-// one reads a member and switches it if it must be (S9). A read that failed does
-// not save it from being switched: what is not seen off is to go off.
+// one reads a member and switches it if it must be (S9). A member that was not read gets
+// no command: it may be off by somebody else's hand, and what is sent an Off is switched
+// on again later (S12).
 func (d driver) one(ctx context.Context, i int, goal device.Power, call func(device.Driver, context.Context) error) error {
 	ctx, cancel := d.share(ctx, i)
 	defer cancel()
 	r, err := d[i].State(ctx)
 	switch {
-	case err == nil && strange(d[i], r):
+	case err != nil:
+		return fmt.Errorf("no command was sent, as it can't be read: %w", err)
+	case strange(d[i], r):
 		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, d[i].Identity) // S11
-	case err == nil && r.Power == goal:
+	case r.Power == goal:
 		return nil
-	case ctx.Err() != nil && err != nil:
-		return err
+	case r.Power == device.Unknown:
+		return fmt.Errorf("%w: no command was sent, as it does not know its power", device.ErrConflict)
 	}
 	return call(d[i].Driver, ctx)
 }

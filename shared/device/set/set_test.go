@@ -266,3 +266,39 @@ type silent struct{}
 func (silent) State(context.Context) (device.Reading, error) { return device.Reading{}, nil }
 func (silent) Off(context.Context) error                     { return nil }
 func (silent) On(context.Context) error                      { return nil }
+
+// TestAMemberThatIsNotReadIsNotSwitched: it may be off by somebody else's hand, and an On
+// after our Off would undo that (S9, S12). The other member is switched all the same.
+func TestAMemberThatIsNotReadIsNotSwitched(t *testing.T) {
+	for name, tc := range map[string]struct{ answers, want error }{
+		"it can't be read":           {device.ErrUnreachable, device.ErrUnreachable},
+		"it does not know its power": {nil, device.ErrConflict},
+		"it is on its way off":       {device.ErrStopping, device.ErrStopping},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rack, blind := mem.NewRack(time.Now), &unread{err: tc.answers}
+			d, err := set.New(set.Member{Name: "blind", Driver: blind}, set.Member{Name: "y", Driver: open(t, rack, "y")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range []func(context.Context) error{d.Off, d.On} {
+				if err := call(t.Context()); !errors.Is(err, tc.want) {
+					t.Errorf("the member was not read, and that is told as %v", err)
+				}
+			}
+			if len(blind.told) > 0 || !slices.Equal(rack.Commands("y"), []string{"off", "on"}) {
+				t.Errorf("the member that was not read was told %q, the other one %q", blind.told, rack.Commands("y"))
+			}
+		})
+	}
+}
+
+// unread is a device that takes every command and gives no reading.
+type unread struct {
+	err  error
+	told []string
+}
+
+func (u *unread) State(context.Context) (device.Reading, error) { return device.Reading{}, u.err }
+func (u *unread) Off(context.Context) error                     { u.told = append(u.told, "off"); return nil }
+func (u *unread) On(context.Context) error                      { u.told = append(u.told, "on"); return nil }
