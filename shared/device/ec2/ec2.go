@@ -106,6 +106,8 @@ func (i *instance) On(ctx context.Context) error {
 	switch now, err := c.whole(ctx); {
 	case err != nil:
 		return err
+	case gone(now.State.Name):
+		return c.terminated()
 	case hibernated(now):
 		return c.sleeps()
 	}
@@ -117,12 +119,21 @@ func (i *instance) On(ctx context.Context) error {
 	case derr != nil:
 	case state == types.InstanceStateNameRunning, state == types.InstanceStateNamePending:
 		return nil
-	case state == types.InstanceStateNameTerminated, state == types.InstanceStateNameShuttingDown:
-		return fmt.Errorf("%w: instance %s is terminated and can't be started again; delete the Node, and let another instance take its place", device.ErrUnknown, i.id)
+	case gone(state):
+		return c.terminated()
 	case state == types.InstanceStateNameStopping:
 		return fmt.Errorf("%w: instance %s is still stopping, and can be started when it is stopped", device.ErrConflict, i.id)
 	}
 	return err
+}
+
+// gone: nothing starts it again.
+func gone(state types.InstanceStateName) bool {
+	return state == types.InstanceStateNameTerminated || state == types.InstanceStateNameShuttingDown
+}
+
+func (c *connection) terminated() error {
+	return fmt.Errorf("%w: instance %s is terminated and can't be started again; delete the Node, and let another instance take its place", device.ErrUnknown, c.id)
 }
 
 // describe reads the instance's ID, as the API has it, and state.

@@ -67,9 +67,9 @@ func TestStates(t *testing.T) {
 		ec2test.Stopping: {cant, []string{forced}, []string{described, started + wrong, described}, call{
 			on: "device refused in its present state: instance " + id + " is still stopping, and can be started when it is stopped"}},
 		ec2test.Stopped: {device.Off, []string{forced}, []string{described, started}, call{}},
-		ec2test.ShuttingDown: {cant, []string{forced + " " + wrong, described}, []string{described, started + wrong, described}, call{
+		ec2test.ShuttingDown: {cant, []string{forced + " " + wrong, described}, []string{described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
-		ec2test.Terminated: {device.Off, []string{forced + " " + wrong, described}, []string{described, started + wrong, described}, call{
+		ec2test.Terminated: {device.Off, []string{forced + " " + wrong, described}, []string{described}, call{
 			on: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place"}},
 		"hovering": {cant, []string{forced}, []string{described, started}, call{}},
 	} {
@@ -124,7 +124,7 @@ func TestHibernated(t *testing.T) {
 		"stopped, though it could hibernate":     {ec2test.Instance{State: ec2test.Stopped, Reason: "Client.UserInitiatedShutdown", Hibernates: true}, result{Power: device.Off, Sent: woken}},
 		"taken back by EC2, and may hibernate":   {ec2test.Instance{State: ec2test.Stopped, Reason: "Server.SpotInstanceShutdown", Hibernates: true}, result{State: sleeps, On: sleeps, Sent: slept}},
 		"taken back by EC2, and can't":           {ec2test.Instance{State: ec2test.Stopped, Reason: "Server.SpotInstanceShutdown"}, result{Power: device.Off, Sent: woken}},
-		"terminated, after it was":               {ec2test.Instance{State: ec2test.Terminated, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{Power: device.Off, On: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place", Sent: []string{"DescribeInstances ", "StartInstances IncorrectInstanceState", "DescribeInstances "}}},
+		"terminated, after it was":               {ec2test.Instance{State: ec2test.Terminated, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{Power: device.Off, On: "device does not know this machine: instance " + id + " is terminated and can't be started again; delete the Node, and let another instance take its place", Sent: slept}},
 		"awake again, with the reason of before": {ec2test.Instance{State: ec2test.Running, Reason: "Client.UserInitiatedHibernate", Hibernates: true}, result{Power: device.On, Sent: woken}},
 	} {
 		t.Run(name, func(t *testing.T) {
