@@ -20,6 +20,11 @@ import (
 // else: a process that dies loses nothing.
 const savedTag = "nodefence.io/security-groups/"
 
+// byTag is the tag that says with which isolation groups Off has isolated interfaces: the
+// group of the configuration may have changed since. It begins with savedTag, for which
+// alone there is a right.
+const byTag = savedTag + "isolated-by"
+
 // longestTag is how much AWS takes as a tag's value.
 const longestTag = 256
 
@@ -34,6 +39,22 @@ type network struct {
 type wiring struct {
 	id            string
 	groups, saved map[string][]string
+	// by are the groups with which Off has isolated them.
+	by []string
+}
+
+// ours: Off has isolated the interface with another isolation group than that which is
+// configured now. What is saved of it is what it had before.
+func (w wiring) ours(id string) bool {
+	_, kept := w.saved[id]
+	return kept && len(w.groups[id]) == 1 && slices.Contains(w.by, w.groups[id][0])
+}
+
+// doubtful: what is saved of the interface is not what it has, and by which group it was
+// isolated was not kept, as by a nodefence of before. Either its one group is an isolation
+// group, or the tag is old.
+func (w wiring) doubtful(id string) bool {
+	return len(w.by) == 0 && len(w.groups[id]) == 1 && readable(w.saved[id]) && !slices.Equal(w.groups[id], w.saved[id])
 }
 
 // State reads the groups of all interfaces. Some isolated and some not is neither.
@@ -69,24 +90,14 @@ func (n *network) Off(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var tags []types.Tag
-	var open []string
-	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
-		if n.isolated(w.groups[id]) {
-			continue
-		}
-		before := strings.Join(slices.DeleteFunc(slices.Clone(w.groups[id]), func(g string) bool { return g == n.group }), " ")
-		if before == "" || len(before) > longestTag {
-			return fmt.Errorf("%w: the security groups of network interface %s can't be saved in a tag: %d of them", device.ErrUnsupported, line(id), len(w.groups[id]))
-		}
-		open = append(open, id)
-		tags = append(tags, types.Tag{Key: aws.String(savedTag + id), Value: aws.String(before)})
+	open, tags, err := n.unsaved(w)
+	if err != nil {
+		return err
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	_, err = c.api.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{n.id}, Tags: tags})
-	if err != nil {
+	if _, err := c.api.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{n.id}, Tags: tags}); err != nil {
 		return c.explain(ctx, "save the security groups of", err)
 	}
 	for _, id := range open {
@@ -95,6 +106,32 @@ func (n *network) Off(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// unsaved are the interfaces that are not isolated, and the tags that say what they have.
+// What was saved of one that another group of ours isolates is left alone (S22).
+func (n *network) unsaved(w wiring) (open []string, tags []types.Tag, err error) {
+	by := []string{n.group}
+	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
+		switch {
+		case n.isolated(w.groups[id]):
+			continue
+		case w.doubtful(id):
+			return nil, nil, fmt.Errorf("%w: network interface %s has %s, and tag %s%s of instance %s says that %s are to be given back to it; if %[3]s isolates it, give those back by hand, and then take that tag away",
+				device.ErrConflict, line(id), line(w.groups[id][0]), savedTag, line(id), n.id, strings.Join(w.saved[id], ", "))
+		}
+		if open = append(open, id); w.ours(id) {
+			by = append(by, w.groups[id][0])
+			continue
+		}
+		before := strings.Join(slices.DeleteFunc(slices.Clone(w.groups[id]), func(g string) bool { return g == n.group }), " ")
+		if before == "" || len(before) > longestTag {
+			return nil, nil, fmt.Errorf("%w: the security groups of network interface %s can't be saved in a tag: %d of them", device.ErrUnsupported, line(id), len(w.groups[id]))
+		}
+		tags = append(tags, types.Tag{Key: aws.String(savedTag + id), Value: aws.String(before)})
+	}
+	slices.Sort(by)
+	return open, append(tags, types.Tag{Key: aws.String(byTag), Value: aws.String(strings.Join(slices.Compact(by), " "))}), nil
 }
 
 // On gives back what was saved. An interface that somebody else isolated has
@@ -107,7 +144,9 @@ func (n *network) On(ctx context.Context) error {
 	var lost []string
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
 		switch {
-		case !n.isolated(w.groups[id]):
+		case w.doubtful(id) && !n.isolated(w.groups[id]):
+			delete(w.saved, id) // it may be all that is left of what the interface had
+		case !n.isolated(w.groups[id]) && !w.ours(id):
 		case !readable(w.saved[id]):
 			lost = append(lost, line(id))
 			delete(w.saved, id) // what stands there is for a person to see
@@ -139,9 +178,10 @@ func (c *connection) forget(ctx context.Context, w wiring) error {
 	for _, id := range slices.Sorted(maps.Keys(w.saved)) {
 		tags = append(tags, types.Tag{Key: aws.String(savedTag + id)})
 	}
-	if len(tags) == 0 {
+	if len(tags) == 0 && len(w.by) == 0 {
 		return nil
 	}
+	tags = append(tags, types.Tag{Key: aws.String(byTag)})
 	_, err := c.api.DeleteTags(ctx, &sdk.DeleteTagsInput{Resources: []string{c.id}, Tags: tags})
 	return c.explain(ctx, "take the saved security groups off", err)
 }
@@ -186,7 +226,9 @@ func (n *network) wiring(ctx context.Context, c *connection) (wiring, error) {
 		return wiring{}, fmt.Errorf("%w: the API tells of no network interface of instance %s, which is %s", device.ErrUnknown, n.id, line(string(i.State.Name)))
 	}
 	for _, t := range i.Tags {
-		if id, ours := strings.CutPrefix(aws.ToString(t.Key), savedTag); ours {
+		if aws.ToString(t.Key) == byTag {
+			w.by = strings.Fields(aws.ToString(t.Value))
+		} else if id, ours := strings.CutPrefix(aws.ToString(t.Key), savedTag); ours {
 			w.saved[id] = strings.Fields(aws.ToString(t.Value))
 		}
 	}

@@ -1,6 +1,7 @@
 package ec2_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -19,11 +20,13 @@ import (
 
 const (
 	alone = "sg-0aaaaaaaaaaaaaaaa"
+	quiet = "sg-0dddddddddddddddd"
 	nodes = "sg-0bbbbbbbbbbbbbbbb"
 	world = "sg-0cccccccccccccccc"
 	first = "eni-0123456789abcdef0"
 	other = "eni-0fedcba9876543210"
 	saved = "nodefence.io/security-groups/"
+	by    = saved + "isolated-by="
 )
 
 // wired is served with network interfaces.
@@ -120,6 +123,8 @@ func TestNetworkStates(t *testing.T) {
 		OffError, OnText string
 	}
 	tagged := func(groups string) map[string]string { return map[string]string{saved + first: groups} }
+	byQuiet := tagged(nodes + " " + world)
+	byQuiet[saved+other], byQuiet[saved+"isolated-by"] = nodes, quiet
 	for name, tc := range map[string]struct {
 		interfaces []eni
 		tags       map[string]string
@@ -127,7 +132,7 @@ func TestNetworkStates(t *testing.T) {
 	}{
 		"connected": {[]eni{{ID: first, Groups: []string{world, nodes}}, {ID: other, Groups: []string{nodes}}}, nil, after{
 			Power: device.On, Off: []string{"save", first + " " + alone, other + " " + alone},
-			OffTags: []string{saved + first + "=" + nodes + " " + world, saved + other + "=" + nodes},
+			OffTags: []string{saved + first + "=" + nodes + " " + world, saved + other + "=" + nodes, by + alone},
 		}},
 		"isolated by us": {[]eni{{ID: first, Groups: []string{alone}}}, tagged(nodes + " " + world), after{
 			Power: device.Off, On: []string{first + " " + nodes + "," + world, "forget"}, OffTags: []string{saved + first + "=" + nodes + " " + world},
@@ -142,15 +147,27 @@ func TestNetworkStates(t *testing.T) {
 		}},
 		"isolated in part, a process died": {[]eni{{ID: first, Groups: []string{alone}}, {ID: other, Groups: []string{nodes}}}, tagged(world), after{
 			State: "device refused in its present state: instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
-			Off:   []string{"save", other + " " + alone}, OffTags: []string{saved + first + "=" + world, saved + other + "=" + nodes},
+			Off:   []string{"save", other + " " + alone}, OffTags: []string{saved + first + "=" + world, saved + other + "=" + nodes, by + alone},
 			On: []string{first + " " + world, "forget"},
 		}},
 		"the group beside others": {[]eni{{ID: first, Groups: []string{alone, nodes}}}, nil, after{
 			State: "device refused in its present state: instance " + id + " is isolated in part: of its 1 network interfaces 0 have " + alone + " alone, and 1 have it beside others",
-			Off:   []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes},
+			Off:   []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes, by + alone},
 		}},
-		"an old tag": {[]eni{{ID: first, Groups: []string{nodes}}}, tagged(world), after{
-			Power: device.On, Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes}, On: []string{"forget"},
+		"an old tag": {[]eni{{ID: first, Groups: []string{nodes, world}}}, tagged(world), after{
+			Power: device.On, Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes + " " + world, by + alone}, On: []string{"forget"},
+		}},
+		"a tag that was not taken away": {[]eni{{ID: first, Groups: []string{nodes}}}, tagged(nodes), after{
+			Power: device.On, Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes, by + alone}, On: []string{"forget"},
+		}},
+		"isolated by another group of ours (S22)": {[]eni{{ID: first, Groups: []string{quiet}}, {ID: other, Groups: []string{alone}}}, byQuiet, after{
+			State: "device refused in its present state: instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
+			Off:   []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes + " " + world, saved + other + "=" + nodes, by + alone + " " + quiet},
+			On: []string{first + " " + nodes + "," + world, other + " " + nodes, "forget"},
+		}},
+		"an old tag, or isolated by another group of ours before that was kept (S22)": {[]eni{{ID: first, Groups: []string{quiet}}}, tagged(world), after{
+			Power: device.On, OffTags: []string{saved + first + "=" + world}, OnTags: []string{saved + first + "=" + world},
+			OffError: "device refused in its present state: network interface " + first + " has " + quiet + ", and tag " + saved + first + " of instance " + id + " says that " + world + " are to be given back to it; if " + quiet + " isolates it, give those back by hand, and then take that tag away",
 		}},
 		"none (S2)": {nil, nil, after{
 			State:    "device does not know this machine: the API tells of no network interface of instance " + id + ", which is running",
@@ -245,5 +262,33 @@ func TestNetworkParams(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// TestNetworkOfAnotherGroup: the group of the configuration changes between two Offs, and
+// what is given back is what the interfaces had before the first (S22).
+func TestNetworkOfAnotherGroup(t *testing.T) {
+	before := []ec2test.Interface{{ID: first, Groups: []string{nodes, world}}, {ID: other, Groups: []string{nodes}}}
+	s := wired(t, before...)
+	under := func(group string) device.Driver {
+		d, err := ec2.NetworkKind().Open(map[string]string{
+			"instance": id, "region": region, "endpoint": s.url, "access_key": key, "secret_key": secret, "group": group,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, call := range []func(context.Context) error{under(quiet).Off, under(alone).Off, under(quiet).Off, under(alone).Off, under(alone).On} {
+		if err := call(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := s.InstanceOf(id)
+	if d := cmp.Diff(before, i.Interfaces); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]string{"Name": "worker-7"}, i.Tags); d != "" {
+		t.Error(d)
 	}
 }
