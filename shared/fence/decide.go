@@ -206,11 +206,10 @@ func (d *decision) noteCall() {
 		return // a late result of a call whose claim is gone counts for nothing
 	}
 	claim := d.st.Claim
-	place := claim.Isolation
 	d.st.Claim = nil
 	d.noteJobs(c)
-	if place > 0 {
-		d.noteIsolation(place, c)
+	if claim.Isolation > 0 {
+		d.noteIsolation(claim, c)
 		return
 	}
 	d.told = c

@@ -37,19 +37,19 @@ func (d *decision) isolationRecords() []api.IsolationRecord {
 }
 
 // noteIsolation records what this invocation's call to a device of the isolation gave.
-func (d *decision) noteIsolation(place int32, c *CallResult) {
-	i := int(place) - 1
+func (d *decision) noteIsolation(claim *api.Claim, c *CallResult) {
+	i := int(claim.Isolation) - 1
 	if i >= len(d.st.Isolation) {
 		return // of an earlier fence, whose devices are not this one's
 	}
-	d.heard = place
+	d.heard = claim.Isolation
 	r := &d.st.Isolation[i]
 	if c.Blind && r.CutByUs {
 		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
 	}
 	r.LastError = c.Err
 	if c.Call != api.CallRead {
-		r.EffectUntil = d.at(d.effectDelay())
+		r.EffectUntil = d.at(d.late(claim, c))
 		r.LastRead = nil // S9: read before anything else
 		return
 	}
@@ -279,11 +279,13 @@ func (d *decision) sayCut(i int) Action {
 	return d.sayTo(i, api.CallOff)
 }
 
-// sayTo claims the one call at a time for a device of the isolation (S7, S8).
+// sayTo claims the one call at a time for a device of the isolation (S7, S8). Whether an
+// earlier call may still take effect is asked of that device, and not of the power's.
 func (d *decision) sayTo(i int, c api.Call) Action {
 	r, until := &d.st.Isolation[i], d.st.Power.EffectUntil
 	act := d.call(c)
 	d.st.Claim.Isolation = int32(i + 1)
+	d.st.Claim.Alone = r.EffectUntil == nil || !d.now.Before(r.EffectUntil.Time)
 	if c != api.CallRead {
 		r.EffectUntil, d.st.Power.EffectUntil = d.st.Power.EffectUntil, until
 	}

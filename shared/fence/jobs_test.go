@@ -62,26 +62,66 @@ func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 		until := stampOf(walkStart.Add(earlier))
 		f.Status.Power.EffectUntil = &until
 	}
-	asked := walkStart.Add(time.Microsecond)
-	seen := usual(s, asked, "Unknown", false, "a")
-	st, act := decide(f, seen, asked)
-	if act != Off {
+	st, back := afterOff(decide, s, f, c)
+	if back.IsZero() {
 		return -1
+	}
+	return st.Power.EffectUntil.Sub(back)
+}
+
+// accessAfter is the same of a device that cuts something off, and of giving that back.
+// What was sent to the power says nothing of it: that is the other way round here.
+func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
+	spec := fabricSpec()
+	spec.Isolation[0].EffectDelay.Duration = 55 * time.Second
+	f, now := isolatedFence(spec, api.Isolating)
+	s := &state{now: now, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
+	f.Status.Isolation[0].LastRead = &api.Read{Power: "On", At: stampOf(now)}
+	until := stampOf(now.Add(50 * time.Second))
+	if earlier > 0 {
+		of := stampOf(now.Add(earlier))
+		f.Status.Isolation[0].EffectUntil, f.Status.Power.EffectUntil = &of, nil
+	} else {
+		f.Status.Power.EffectUntil = &until
+	}
+	st, back := afterOff(decide, s, f, c)
+	if back.IsZero() {
+		return -1
+	}
+	if power := st.Power.EffectUntil; earlier == 0 && (power == nil || !power.Equal(&until)) {
+		return -1
+	}
+	return st.Isolation[0].EffectUntil.Sub(back)
+}
+
+// afterOff is the record after an Off that a decider sends came back so, and when it did.
+func afterOff(decide decider, s *state, f *api.NodeFence, c CallResult) (api.NodeFenceStatus, time.Time) {
+	asked := s.now.Add(time.Microsecond)
+	st, act := decide(f, usual(s, asked, "Unknown", false, "a"), asked)
+	if act != Off {
+		return st, time.Time{}
 	}
 	f.Status = st
 	back := asked.Add(time.Second)
-	seen = usual(s, back, "Unknown", false, "a")
+	seen := usual(s, back, "Unknown", false, "a")
 	c.Call, c.At = api.CallOff, asked
 	seen.Me, seen.Call = st.Claim.Holder, &c
 	st, _ = decide(f, seen, back)
-	return st.Power.EffectUntil.Sub(back)
+	return st, back
+}
+
+// devicesOfLateCalls are what an Off is sent to.
+var devicesOfLateCalls = map[string]func(decider, CallResult, time.Duration) time.Duration{
+	"power": effectAfter, "isolation": accessAfter,
 }
 
 // TestAnOnWaitsForWhatWasNotSeenToEnd and for no more (S8, S10).
 func TestAnOnWaitsForWhatWasNotSeenToEnd(t *testing.T) {
 	for name, tc := range lateCalls() {
-		if got := effectAfter(Decide, tc.seen, tc.earlier); got != tc.want {
-			t.Errorf("%s: it waits %s, want %s", name, got, tc.want)
+		for device, after := range devicesOfLateCalls {
+			if got := after(Decide, tc.seen, tc.earlier); got != tc.want {
+				t.Errorf("%s, %s: it waits %s, want %s", device, name, got, tc.want)
+			}
 		}
 	}
 }
@@ -108,15 +148,20 @@ func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
 		"does not look for what is on its way": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 			if s.Call == nil {
 				f.Status.Power.EffectUntil = nil
+				for i := range f.Status.Isolation {
+					f.Status.Isolation[i].EffectUntil = nil
+				}
 			}
 		}),
 	} {
-		caught := false
-		for _, tc := range lateCalls() {
-			caught = caught || effectAfter(twin, tc.seen, tc.earlier) < tc.want
-		}
-		if !caught {
-			t.Errorf("%s: it survived", name)
+		for device, after := range devicesOfLateCalls {
+			caught := false
+			for _, tc := range lateCalls() {
+				caught = caught || after(twin, tc.seen, tc.earlier) < tc.want
+			}
+			if !caught {
+				t.Errorf("%s, %s: it survived", device, name)
+			}
 		}
 	}
 }

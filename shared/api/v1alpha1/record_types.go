@@ -12,7 +12,7 @@ type Claim struct {
 	// for; 0 is the machine's own device.
 	// +optional
 	Isolation int32 `json:"isolation,omitempty"`
-	// Alone: when it was claimed, no earlier Off or On of the machine's own device could
+	// Alone: when it was claimed, no earlier Off or On of the device that it is for could
 	// still take effect.
 	// +optional
 	Alone bool `json:"alone,omitempty"`
