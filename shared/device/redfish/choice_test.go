@@ -71,7 +71,7 @@ func TestLists(t *testing.T) {
 		kind   error
 	}{
 		"in pages":         {func(s *served) { s.PageSize = 2 }, "", nil},
-		"one of it unread": {func(s *served) { s.Refuse("GET", "/redfish/v1/Systems/3", redfishtest.Refusal{Status: 500}) }, "read system /redfish/v1/Systems/3: status 500", device.ErrUnreachable},
+		"one of it unread": {func(s *served) { s.Refuse("GET", "/redfish/v1/Systems/3", redfishtest.Refusal{Status: 500}) }, "read system /redfish/v1/Systems/3: status 500: Base.1.8.GeneralError: A general error has occurred. See Resolution for information on how to resolve the error.", device.ErrUnreachable},
 		"pages without end": {func(s *served) {
 			s.Refuse("GET", "/redfish/v1/Systems", redfishtest.Refusal{Status: 200, Body: `{"Members@odata.nextLink":"/redfish/v1/Systems"}`})
 		}, "the BMC has more than 64 systems; name one of them by systems_uri", device.ErrUnsupported},

@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -77,16 +78,23 @@ func (c *conversation) refused(what, method string, a answer) error {
 			parts = append(parts, p)
 		}
 	}
-	return &refusal{kind, a.status, c.m.at() + ": " + rest.Line(c.scrub(what+": "+strings.Join(parts, ": ")))}
+	words := rest.Line(c.scrub(what + ": " + strings.Join(parts, ": ")))
+	if a.status == http.StatusUnauthorized && !c.m.sessions {
+		words += "; if user and password are right, the BMC may take no basic authentication: write auth=session"
+	}
+	return &refusal{kind, a.status, c.m.at() + ": " + words}
 }
 
-// message is one of Redfish's.
+// message is one of Redfish's. Many BMCs leave Message out, as DSP0266 lets them: then
+// MessageId and Resolution are all that they say.
 type message struct {
-	ID   string `json:"MessageId"`
-	Text string `json:"Message"`
+	ID         string `json:"MessageId"`
+	Text       string `json:"Message"`
+	Resolution string `json:"Resolution"`
 }
 
-// said is the first message of an answer, of which the extended ones say more.
+// said is the first message of an answer that says anything, of which the extended ones
+// say more.
 func said(body []byte) (id, text string) {
 	var a struct {
 		Error struct {
@@ -98,8 +106,10 @@ func said(body []byte) (id, text string) {
 	if json.Unmarshal(body, &a) != nil {
 		return "", "" // not in Redfish's words; the status has to do
 	}
-	if len(a.Error.Extended) > 0 {
-		return a.Error.Extended[0].ID, a.Error.Extended[0].Text
+	for _, m := range a.Error.Extended {
+		if text := cmp.Or(m.Text, m.Resolution); m.ID != "" || text != "" {
+			return cmp.Or(m.ID, a.Error.Code), text
+		}
 	}
 	return a.Error.Code, a.Error.Text
 }

@@ -20,6 +20,12 @@ import (
 // with one command and no more.
 func TestErrors(t *testing.T) {
 	const words = "Base.1.8.X: words of it"
+	const noBasic = "; if user and password are right, the BMC may take no basic authentication: write auth=session"
+	extended := func(messages string) func(*redfishtest.Refusal) {
+		return func(r *redfishtest.Refusal) {
+			r.Body = `{"error":{"code":"C","message":"See ExtendedInfo","@Message.ExtendedInfo":[` + messages + `]}}`
+		}
+	}
 	no := func(status int) redfishtest.Refusal {
 		return redfishtest.Refusal{Status: status, MessageID: "Base.1.8.X", Message: "words of\n it"}
 	}
@@ -33,27 +39,32 @@ func TestErrors(t *testing.T) {
 		kind error
 		text string
 	}{
-		"401":                        {no(401), device.ErrDenied, "status 401: " + words},
-		"403":                        {no(403), device.ErrDenied, "status 403: " + words},
-		"404":                        {no(404), device.ErrUnknown, "status 404: " + words},
-		"410":                        {no(410), device.ErrUnknown, "status 410: " + words},
-		"405":                        {no(405), device.ErrUnsupported, "status 405: " + words},
-		"501":                        {no(501), device.ErrUnsupported, "status 501: " + words},
-		"400":                        {no(400), device.ErrConflict, "status 400: " + words},
-		"400 about the value":        {with(400, func(r *redfishtest.Refusal) { r.MessageID = "Base.1.8.ActionParameterValueNotInList" }), device.ErrUnsupported, "status 400: Base.1.8.ActionParameterValueNotInList: words of it"},
-		"409":                        {no(409), device.ErrConflict, "status 409: " + words},
-		"412":                        {no(412), device.ErrConflict, "status 412: " + words},
-		"500":                        {no(500), device.ErrUnreachable, "status 500: " + words},
-		"503":                        {no(503), device.ErrUnreachable, "status 503: busy: " + words},
-		"503 with a time":            {with(503, func(r *redfishtest.Refusal) { r.RetryAfter = "30" }), device.ErrUnreachable, "status 503: busy, asks to wait 30 s: " + words},
-		"429 with a date":            {with(429, func(r *redfishtest.Refusal) { r.RetryAfter = "Sat, 21 Nov 2026 08:00:00 GMT" }), device.ErrUnreachable, "status 429: busy, asks to wait until Sat, 21 Nov 2026 08:00:00 GMT: " + words},
-		"in nobody's words":          {with(404, func(r *redfishtest.Refusal) { r.Body = "<html>" }), device.ErrUnknown, "status 404"},
-		"without extended info":      {with(500, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":"C","message":"m"}}` }), device.ErrUnreachable, "status 500: C: m"},
-		"words of another type":      {with(500, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":7}}` }), device.ErrUnreachable, "status 500"},
-		"to another host":            {with(307, func(r *redfishtest.Refusal) { r.Location = "https://192.0.2.1/x" }), device.ErrUnsupported, "status 307: Base.1.8.X: a redirect that is not followed, to 192.0.2.1"},
-		"to the same host by HTTP":   {with(302, func(r *redfishtest.Refusal) { r.Location = "http://127.0.0.1/x" }), device.ErrUnsupported, "status 302: Base.1.8.X: a redirect that is not followed, to 127.0.0.1"},
-		"a long story is cut":        {with(409, func(r *redfishtest.Refusal) { r.Message = strings.Repeat("x", 1000) }), device.ErrConflict, "status 409: Base.1.8.X: " + strings.Repeat("x", 400)},
-		"an answer that isn't UTF-8": {with(409, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":"C","message":"` + "\xff" + `"}}` }), device.ErrConflict, "status 409: C: \ufffd"},
+		"401":                                   {no(401), device.ErrDenied, "status 401: " + words + noBasic},
+		"403":                                   {no(403), device.ErrDenied, "status 403: " + words},
+		"404":                                   {no(404), device.ErrUnknown, "status 404: " + words},
+		"410":                                   {no(410), device.ErrUnknown, "status 410: " + words},
+		"405":                                   {no(405), device.ErrUnsupported, "status 405: " + words},
+		"501":                                   {no(501), device.ErrUnsupported, "status 501: " + words},
+		"400":                                   {no(400), device.ErrConflict, "status 400: " + words},
+		"400 about the value":                   {with(400, func(r *redfishtest.Refusal) { r.MessageID = "Base.1.8.ActionParameterValueNotInList" }), device.ErrUnsupported, "status 400: Base.1.8.ActionParameterValueNotInList: words of it"},
+		"409":                                   {no(409), device.ErrConflict, "status 409: " + words},
+		"412":                                   {no(412), device.ErrConflict, "status 412: " + words},
+		"500":                                   {no(500), device.ErrUnreachable, "status 500: " + words},
+		"503":                                   {no(503), device.ErrUnreachable, "status 503: busy: " + words},
+		"503 with a time":                       {with(503, func(r *redfishtest.Refusal) { r.RetryAfter = "30" }), device.ErrUnreachable, "status 503: busy, asks to wait 30 s: " + words},
+		"429 with a date":                       {with(429, func(r *redfishtest.Refusal) { r.RetryAfter = "Sat, 21 Nov 2026 08:00:00 GMT" }), device.ErrUnreachable, "status 429: busy, asks to wait until Sat, 21 Nov 2026 08:00:00 GMT: " + words},
+		"in nobody's words":                     {with(404, func(r *redfishtest.Refusal) { r.Body = "<html>" }), device.ErrUnknown, "status 404"},
+		"without extended info":                 {with(500, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":"C","message":"m"}}` }), device.ErrUnreachable, "status 500: C: m"},
+		"a message with its ID alone":           {with(403, extended(`{"MessageId":"iLO.2.14.UnauthorizedLoginAttempt"}`)), device.ErrDenied, "status 403: iLO.2.14.UnauthorizedLoginAttempt"},
+		"a message with a resolution alone":     {with(409, extended(`{"Resolution":"Wait for the POST."}`)), device.ErrConflict, "status 409: C: Wait for the POST."},
+		"a message with an ID and a resolution": {with(409, extended(`{"MessageId":"B.1.X","Resolution":"Wait for the POST."}`)), device.ErrConflict, "status 409: B.1.X: Wait for the POST."},
+		"an empty message before another":       {with(409, extended(`{},{"MessageId":"B.1.X","Message":"m"}`)), device.ErrConflict, "status 409: B.1.X: m"},
+		"empty messages":                        {with(409, extended(`{}`)), device.ErrConflict, "status 409: C: See ExtendedInfo"},
+		"words of another type":                 {with(500, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":7}}` }), device.ErrUnreachable, "status 500"},
+		"to another host":                       {with(307, func(r *redfishtest.Refusal) { r.Location = "https://192.0.2.1/x" }), device.ErrUnsupported, "status 307: Base.1.8.X: a redirect that is not followed, to 192.0.2.1"},
+		"to the same host by HTTP":              {with(302, func(r *redfishtest.Refusal) { r.Location = "http://127.0.0.1/x" }), device.ErrUnsupported, "status 302: Base.1.8.X: a redirect that is not followed, to 127.0.0.1"},
+		"a long story is cut":                   {with(409, func(r *redfishtest.Refusal) { r.Message = strings.Repeat("x", 1000) }), device.ErrConflict, "status 409: Base.1.8.X: " + strings.Repeat("x", 400)},
+		"an answer that isn't UTF-8":            {with(409, func(r *redfishtest.Refusal) { r.Body = `{"error":{"code":"C","message":"` + "\xff" + `"}}` }), device.ErrConflict, "status 409: C: \ufffd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
