@@ -8,6 +8,7 @@ import (
 // unfit are agents whose "off" proves nothing, or that do not switch machines,
 // with what their code does (4.12.1). The README has the same list.
 var unfit = map[string]string{
+	"fence_aws":         "it stops nothing where it does not run on a running EC2 instance of the same account, and says that it did; leave job_image out: then driver ec2 takes its place",
 	"fence_cisco_ucs":   "it calls a blade off that its manager can't reach",
 	"fence_compute":     "it moves instances, and does not switch a machine",
 	"fence_crosslink":   "it calls a machine off that does not answer a ping",
