@@ -126,7 +126,9 @@ func TestOpenAnAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			has := map[string]corev1.Secret{}
 			if tc.secret != nil {
-				has["/api/v1/namespaces/devices/secrets/pdu"] = corev1.Secret{Data: tc.secret}
+				has["/api/v1/namespaces/devices/secrets/pdu"] = corev1.Secret{
+					ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"nodefence.io/hosts": "10.0.0.9"}}, Data: tc.secret,
+				}
 			}
 			c := kubetest.Client(t, kubetest.Table(has, nil))
 			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices", AgentsDir: pduDir(t)}, Client: c}}

@@ -184,7 +184,7 @@ func (b bindings) open(ctx context.Context, bound *api.Binding, r job.Runner) (d
 	if err != nil {
 		return nil, err
 	}
-	params, err := (&vault{bindings: b, kind: kind, read: map[string]map[string][]byte{}}).params(ctx, bound)
+	params, err := (&vault{bindings: b, kind: kind, read: map[string]*corev1.Secret{}}).params(ctx, bound)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
@@ -19,7 +21,7 @@ type vault struct {
 	bindings
 	kind device.Kind
 	// read are the Secrets by name.
-	read map[string]map[string][]byte
+	read map[string]*corev1.Secret
 }
 
 // errNoKey is that a Secret is there, and not all that it could have.
@@ -45,7 +47,35 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, v.hosts(bound, out)
+}
+
+// hosts refuses to send a Secret to a host that it does not name (S11, S29).
+func (v *vault) hosts(bound *api.Binding, params map[string]string) error {
+	if len(v.read) == 0 {
+		return nil
+	}
+	if v.kind.Hosts == nil {
+		return fmt.Errorf("driver %s does not say where it sends a Secret", bound.Driver)
+	}
+	hosts, err := v.kind.Hosts(params)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.read)) {
+		s := config.Secret{Namespace: v.SecretsNamespace, Name: name}
+		s.Hosts, s.Named = v.read[name].Annotations[config.HostsAnnotation]
+		var keys []string
+		for _, key := range slices.Sorted(maps.Keys(v.read[name].Data)) {
+			if p, ok := v.param(key); ok && p.Secret {
+				keys = append(keys, key)
+			}
+		}
+		if err := s.SendableTo(keys, hosts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // value reads one value where a SecretRef points.
@@ -53,20 +83,20 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	if ref.Secret == "" {
 		return v.literal(ctx, ref)
 	}
-	data, ok := v.read[ref.Secret]
+	s, ok := v.read[ref.Secret]
 	if !ok {
-		s, err := v.Client.Secret(ctx, v.SecretsNamespace, ref.Secret)
+		var err error
+		s, err = v.Client.Secret(ctx, v.SecretsNamespace, ref.Secret)
 		if err != nil {
 			return "", err
 		}
 		if s == nil {
 			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", v.SecretsNamespace, ref.Secret, ref.Key)
 		}
-		data = s.Data
-		v.read[ref.Secret] = data
+		v.read[ref.Secret] = s
 	}
 	var found []string
-	for key := range data {
+	for key := range s.Data {
 		if v.settings().Canonical(key) == v.settings().Canonical(ref.Key) {
 			found = append(found, key)
 		}
@@ -76,7 +106,7 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	case 0:
 		return "", fmt.Errorf("secret %s/%s has no key %s: %w", v.SecretsNamespace, ref.Secret, ref.Key, errNoKey)
 	case 1:
-		return string(data[found[0]]), nil
+		return string(s.Data[found[0]]), nil
 	}
 	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", v.SecretsNamespace, ref.Secret, strings.Join(found, " and "))
 }
@@ -85,14 +115,14 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 // complete what the ConfigMaps say, and never say it another way. Keys that are
 // no parameters are somebody else's business.
 func (v *vault) others(name string, bound *api.Binding, out map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(v.read[name])) {
+	for _, key := range slices.Sorted(maps.Keys(v.read[name].Data)) {
 		p, ok := v.param(key)
 		if _, asked := bound.Secrets[p.Name]; !ok || asked {
 			continue
 		}
 		at := "Secret " + name + ", key " + key + ": "
 		given, is := bound.Params[p.Name]
-		switch value := string(v.read[name][key]); {
+		switch value := string(v.read[name].Data[key]); {
 		case p.Machine:
 			return errors.New(at + "it says which machine is meant, which a Secret never does; give it in the node's own ConfigMap and delete it here")
 		case is && given != p.Default:

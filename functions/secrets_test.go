@@ -21,7 +21,8 @@ func TestKeysOfASecret(t *testing.T) {
 			{Name: "ip", Machine: true}, {Name: "username"}, {Name: "cipher", Default: "3"},
 			{Name: "password", Secret: true, Required: true}, {Name: "community", Secret: true},
 		},
-		Open: func(p map[string]string) (device.Driver, error) { opened = p; return nil, nil },
+		Hosts: func(p map[string]string) ([]string, error) { return []string{p["ip"]}, nil },
+		Open:  func(p map[string]string) (device.Driver, error) { opened = p; return nil, nil },
 	}
 	bound := func(params map[string]string) *api.Binding {
 		return &api.Binding{Driver: "bmc", Params: params, Secrets: map[string]api.SecretRef{
@@ -48,6 +49,7 @@ func TestKeysOfASecret(t *testing.T) {
 			c := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				reads++
 				s := corev1.Secret{Data: map[string][]byte{}}
+				s.Annotations = map[string]string{"nodefence.io/hosts": "a"}
 				for k, v := range tc.secret {
 					s.Data[k] = []byte(v)
 				}

@@ -119,6 +119,8 @@ func has(b *api.Binding) string {
 func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	var network net.Error
 	switch {
+	case errors.Is(err, device.ErrNotForHost):
+		return api.NotForHost, talk.Words(err)
 	case errors.Is(err, errCredentials):
 		return api.BindingInvalid, talk.Words(err)
 	case b.Driver == manualDriver:

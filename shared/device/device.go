@@ -94,6 +94,11 @@ type Kind struct {
 	// driver would take, and that may run, write or hide something; empty if it is
 	// none of those. It may be nil.
 	Denied func(param string) string
+	// Hosts are those that a call sends credentials to, by name or address, without
+	// ports and in the spelling of package host: a Secret is sent nowhere but to the
+	// hosts that it names (S29). A driver that knows by itself where its device is gives
+	// that host; an agent that does so gives the agent's name. Nil: no Secret is sent.
+	Hosts func(params map[string]string) ([]string, error)
 	// Open checks the parameters and returns a driver. It does no I/O.
 	Open func(params map[string]string) (Driver, error)
 }
@@ -109,6 +114,8 @@ var (
 	// ErrInvalid is for what came and was no answer of the device: anybody could have
 	// sent it, or it breaks the protocol. Nothing is known then.
 	ErrInvalid = errors.New("device gave no valid answer")
+	// ErrNotForHost is said before anything is sent: the Secret does not name the host.
+	ErrNotForHost = errors.New("SecretNotForThisHost")
 )
 
 // ErrBlind is beside ErrUnknown for a device that reads off for every machine that it

@@ -176,7 +176,7 @@ func (d *decision) judgeCut(i int) bool {
 		d.next(Poll)
 		return true
 	}
-	return d.cutFailed(i, api.DeviceFailed, r.Device+": "+r.LastError)
+	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Device+": "+r.LastError)
 }
 
 func (d *decision) seenCut(i int) bool {

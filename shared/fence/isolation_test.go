@@ -65,7 +65,8 @@ func TestCut(t *testing.T) {
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.CutByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"what must be cut is tried again": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
+		"what must be cut is tried again":            {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
+		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.NotForHost}, want: want{api.Isolating, api.NotForHost, None}},
 		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.CutFailed, None},
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
 		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},

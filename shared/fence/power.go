@@ -85,7 +85,7 @@ func (d *decision) judge() Action {
 		d.wait(Poll)
 		return None
 	}
-	return d.retry(api.DeviceFailed, d.st.Power.LastError)
+	return d.retry(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 }
 
 // seenOnInFencing: off it, or wait for the Off to take effect.

@@ -61,7 +61,7 @@ func (d *decision) judgeOn() Action {
 		d.st.Power.OnAt = nil
 		return d.slowly(api.OnNotSeen, "power-on was sent, and the machine still reads off")
 	}
-	return d.slowly(api.DeviceFailed, d.st.Power.LastError)
+	return d.slowly(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 }
 
 // onAgain: the machine is on, and one of the supplies that were cut with it is not. It

@@ -121,6 +121,8 @@ type CallResult struct {
 	Stopping bool
 	// Wrong: the device answered for another machine than the one bound (S11).
 	Wrong bool
+	// Why is the reason of an error that has one of its own; empty for any other.
+	Why api.Reason
 	// Refused: the device said no to an Off or On, so that nothing of it was done.
 	Refused bool
 	// Jobs are those in which an agent ran for it.

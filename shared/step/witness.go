@@ -153,7 +153,7 @@ func (p *Public) post(ctx context.Context, e kube.Event) {
 
 // warnings are the reasons that somebody should look at.
 var warnings = map[api.Reason]bool{
-	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.SignOfLife: true,
+	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.NotForHost: true, api.SignOfLife: true,
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
 	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
 	api.CutFailed: true, api.BackFailed: true, api.LeftCut: true, api.WentBackHold: true,

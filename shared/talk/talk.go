@@ -51,6 +51,9 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
 		Made: func(job string) { c.Jobs = append(c.Jobs, job) }, Ended: ends.one,
 	})
+	if errors.Is(err, device.ErrNotForHost) {
+		c.Why = api.NotForHost
+	}
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package talk
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -29,5 +31,19 @@ func TestNothingIsSaidAfterTheClaimsTime(t *testing.T) {
 		if got := len(rack.Commands("m")); got != want || (err == nil) != (want == 1) {
 			t.Errorf("after %s: %d commands, %v", stood, got, err)
 		}
+	}
+}
+
+// TestASecretForAnotherHost has its own reason in a fence's record.
+func TestASecretForAnotherHost(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	talk := Talk{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Call) (device.Driver, error) {
+		return nil, fmt.Errorf("%w: Secret s", device.ErrNotForHost)
+	}}
+	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: metav1.NewMicroTime(now.Add(time.Second))}}}
+	got, _ := talk.Say(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Action(api.CallRead))
+	want := &fence.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.NotForHost}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

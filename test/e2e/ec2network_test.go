@@ -107,7 +107,7 @@ func (c *cloudNetwork) note(form url.Values) {
 func (c *cloudNetwork) bind(i int, change ...string) {
 	c.t.Helper()
 	secret := &corev1.Secret{StringData: map[string]string{"access_key": cloudKey, "secret_key": cloudSecret}}
-	secret.Name = "cloud-" + node(i)
+	secret.Name, secret.Annotations = "cloud-"+node(i), map[string]string{"nodefence.io/hosts": "127.0.0.1"}
 	_, err := c.Kube.CoreV1().Secrets("nodefence-devices").Create(c.ctx, secret, metav1.CreateOptions{})
 	must(c.t, err)
 	method := "agent_name=ec2-network\naction=off\nmust_success=yes\ninstance=" + cloudID(i) + "\nregion=eu-west-1\nendpoint=" + c.url +

@@ -177,7 +177,9 @@ func (c *Cluster) BindOne(ctx context.Context, m Machine) error {
 		},
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "bmc-" + m.Name, Namespace: "nodefence-devices"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "bmc-" + m.Name, Namespace: "nodefence-devices", Annotations: map[string]string{"nodefence.io/hosts": host},
+		},
 		StringData: map[string]string{"password": m.Password},
 	}
 	if _, err := c.Kube.CoreV1().ConfigMaps(cm.Namespace).Create(ctx, cm, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
@@ -46,6 +47,14 @@ func own(method string) corev1.ConfigMap {
 	return configMap("fence-config-node-a", "config.properties", props, "fence-method-bmc", method)
 }
 
+// secret has a password for the devices of these tests.
+func secret(password string) corev1.Secret {
+	return corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{config.HostsAnnotation: "192.0.2.0/24"}},
+		Data:       map[string][]byte{"password": []byte(password)},
+	}
+}
+
 // running is a cluster of three nodes, one policy, and these ConfigMaps.
 func running(maps ...corev1.ConfigMap) cluster {
 	var nodes []corev1.Node
@@ -58,8 +67,8 @@ func running(maps ...corev1.ConfigMap) cluster {
 	return cluster{
 		"/api/v1/nodes": corev1.NodeList{Items: nodes},
 		"/api/v1/namespaces/nodefence-system/configmaps":           corev1.ConfigMapList{Items: maps},
-		"/api/v1/namespaces/nodefence-devices/secrets/bmc-a":       corev1.Secret{Data: map[string][]byte{"password": []byte("hunter-2")}},
-		"/api/v1/namespaces/nodefence-devices/secrets/with-a-line": corev1.Secret{Data: map[string][]byte{"password": []byte("hunter-2\n")}},
+		"/api/v1/namespaces/nodefence-devices/secrets/bmc-a":       secret("hunter-2"),
+		"/api/v1/namespaces/nodefence-devices/secrets/with-a-line": secret("hunter-2\n"),
 		"/apis/nodefence.io/v1alpha1/fencepolicies": json.RawMessage(`{"items": [{"metadata": {"name": "workers", "generation": 2}, "spec": {
 			"priority": 100, "mode": "Enforce", "action": "Reboot", "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown", "for": "10s"}]},
 			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1, "perNodePerDay": 3}, "timeouts": {"release": "5m", "boot": "15m", "healthyFor": "30s"}}}]}`),

@@ -89,6 +89,7 @@ const (
 	NodeRebooted    Reason = "NodeRebooted"
 	SignOfLife      Reason = "SignOfLife"
 	WrongMachine    Reason = "WrongMachine"
+	NotForHost      Reason = "SecretNotForThisHost"
 	DeviceFailed    Reason = "DeviceFailed"
 	CutFailed       Reason = "IsolationFailed"
 	BackFailed      Reason = "RestoreFailed"

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nodefence/nodefence/shared/device/host"
 )
 
 // check holds parameters to what the agent declares, and gives them by their
@@ -111,6 +113,10 @@ func (m *metadata) plain(name, v string) error {
 		return fmt.Errorf("%q has a switch, which has no effect on what the agent reads", v)
 	case name == "systems_uri" && (!strings.HasPrefix(v, "/") || path.Clean(v) != strings.TrimSuffix(v, "/")):
 		return fmt.Errorf("%q is not a path such as /redfish/v1/Systems/1", v)
+	case name == "api_path" && !strings.HasPrefix(v, "/"):
+		return fmt.Errorf("%q does not begin with a slash, and would make another host of the URL that it is put into", v)
+	case name == "region" && !host.Single(v):
+		return fmt.Errorf("%q is no region's name, and would make another host of the URL that it is put into", v)
 	case i >= 0 && (m.commands() || machine && !freely[m.agent]):
 		return fmt.Errorf("%q has %q in it, which the agent may take for something else", v, odd)
 	}

@@ -40,7 +40,7 @@ func Declared(name, dir string) (device.Kind, error) {
 			}
 			m := listed(name, strings.Fields(words))
 			return device.Kind{
-				Name: name, Params: m.declare(), EffectDelay: effect, Address: m.address, Open: m.open,
+				Name: name, Params: m.declare(), EffectDelay: effect, Address: m.address, Hosts: m.hosts, Open: m.open,
 				Denied: func(param string) string {
 					if why := denied(name, norm(param)); why != "" && why != ours {
 						return fmt.Sprintf("parameter %s of agent %s is refused: %s", shown(param), name, why)

@@ -56,7 +56,7 @@ func (m *metadata) kind() (device.Kind, error) {
 	}
 	return device.Kind{
 		Name: m.agent, Params: m.declare(), EffectDelay: effect, Scope: m.scope(), NoOn: m.noOn(),
-		Address: m.address, Denied: m.why, Open: m.open,
+		Address: m.address, Hosts: m.hosts, Denied: m.why, Open: m.open,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
+	hostnames "github.com/nodefence/nodefence/shared/device/host"
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
@@ -32,6 +33,7 @@ func Kind() device.Kind {
 		// is that an instance view is some seconds old.
 		EffectDelay: 60 * time.Second,
 		Address:     address,
+		Hosts:       hosts,
 		Cloud:       cloud,
 		Open:        open,
 	}
@@ -60,6 +62,15 @@ func address(p map[string]string) (string, error) {
 		return "", err
 	}
 	return strings.ToLower("azure:" + m.subscription + "/" + m.group + "/" + m.name), nil
+}
+
+// hosts are Resource Manager's, and of who gives out tokens, which is sent the secret.
+func hosts(p map[string]string) ([]string, error) {
+	m, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	return hostnames.Of(m.endpoint, m.authority)
 }
 
 func open(p map[string]string) (device.Driver, error) {

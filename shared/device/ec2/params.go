@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,7 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/host"
+	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
 // Kind declares the driver. All that it opens share what AWS gave this process
@@ -33,6 +39,7 @@ func Kind() device.Kind {
 		// for this.
 		EffectDelay: 30 * time.Second,
 		Address:     address,
+		Hosts:       hosts,
 		Identity:    "instance",
 		Cloud:       cloud,
 		Open:        func(p map[string]string) (device.Driver, error) { return open(p, own) },
@@ -48,6 +55,23 @@ func address(p map[string]string) (string, error) {
 		return "", err
 	}
 	return i.address(), nil
+}
+
+// hosts is the API's: the region's own, unless an endpoint is given.
+func hosts(p map[string]string) ([]string, error) {
+	i, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	at := i.endpoint
+	if at == "" {
+		usual, err := sdk.NewDefaultEndpointResolverV2().ResolveEndpoint(context.Background(), sdk.EndpointParameters{Region: aws.String(i.region)})
+		if err != nil {
+			return nil, fmt.Errorf("region %s: %w", i.region, err)
+		}
+		at = usual.URI.String()
+	}
+	return host.Of(at)
 }
 
 func open(p map[string]string, own *account) (device.Driver, error) {
@@ -93,20 +117,21 @@ func parse(p map[string]string) (*instance, error) {
 	case !regionName.MatchString(i.region):
 		return nil, fmt.Errorf("region %q is not the name of a region, such as eu-west-1", p["region"])
 	}
-	return i, checkEndpoint(i.endpoint)
+	return i, i.checkEndpoint()
 }
 
-// checkEndpoint takes a host's URL. What more it could hold is either a
-// credential or goes unused.
-func checkEndpoint(s string) error {
-	if s == "" {
+// checkEndpoint takes a host's URL, with TLS unless it is this very machine: a session's
+// token goes there, and without TLS anybody can say that a machine is stopped (S2). What
+// more it could hold is either a credential or goes unused.
+func (i *instance) checkEndpoint() error {
+	if i.endpoint == "" {
 		return nil
 	}
-	u, err := url.Parse(s)
-	switch {
-	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return errors.New("endpoint is not an http or https URL") // not shown: it may hold a credential (S29)
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+	s, err := rest.Endpoint("endpoint", i.endpoint, "")
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(s); err != nil || u.Path != "" {
 		return errors.New("endpoint has more than a scheme, a host and a port")
 	}
 	return nil

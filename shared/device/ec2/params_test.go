@@ -12,7 +12,7 @@ import (
 
 func TestAddress(t *testing.T) {
 	const noID = " is not an instance ID: i- and 8 or 17 hexadecimal digits"
-	const noURL = "endpoint is not an http or https URL"
+	const noURL = "endpoint is not an https URL"
 	const more = "endpoint has more than a scheme, a host and a port"
 	for name, tc := range map[string]struct{ instance, region, endpoint, want, err string }{
 		"as AWS writes it":                            {id, region, "", "ec2:eu-west-1/" + id, ""},
@@ -32,9 +32,10 @@ func TestAddress(t *testing.T) {
 		"an endpoint without a scheme":                {id, region, "localhost:4566", "", noURL},
 		"an endpoint of another scheme":               {id, region, "ftp://localhost", "", noURL},
 		"an endpoint without a host":                  {id, region, "http://:80", "", noURL},
-		"an endpoint with a secret (S29)":             {id, region, "https://u:hunter2@x", "", more},
+		"an endpoint with a secret (S29)":             {id, region, "https://u:hunter2@x", "", "endpoint has more than a scheme, a host, a port and a path"},
+		"an endpoint without TLS (S2)":                {id, region, "http://ec2.example", "", noURL + "; without TLS anybody can say that a machine is off"},
 		"an endpoint with a path":                     {id, region, "https://x/ec2", "", more},
-		"an endpoint with a query":                    {id, region, "https://x?a=b", "", more},
+		"an endpoint with a query":                    {id, region, "https://x?a=b", "", "endpoint has more than a scheme, a host, a port and a path"},
 		"an endpoint that is broken, not shown (S29)": {id, region, "https://u:hunter2@x:y", "", noURL},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/host"
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
@@ -33,6 +34,7 @@ func Kind(metadata string) device.Kind {
 		// after a start. What is left is that the API shows changes late.
 		EffectDelay: 30 * time.Second,
 		Address:     address,
+		Hosts:       hosts,
 		Identity:    "id",
 		Cloud:       cloud,
 		Open:        func(p map[string]string) (device.Driver, error) { return open(p, metadata) },
@@ -66,6 +68,15 @@ func address(p map[string]string) (string, error) {
 	return "gce:" + i.project + "/" + i.zone + "/" + i.name, nil
 }
 
+// hosts are the API's, and of who gives out tokens for what the key has signed.
+func hosts(p map[string]string) ([]string, error) {
+	i, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	return host.Of(i.endpoint, i.tokens)
+}
+
 func open(p map[string]string, metadata string) (device.Driver, error) {
 	i, err := parse(p)
 	if err != nil {
@@ -74,8 +85,19 @@ func open(p map[string]string, metadata string) (device.Driver, error) {
 	i.metadata = metadata
 	if p["key"] != "" {
 		i.key, err = parseKey(p["key"])
+		return i, err
 	}
-	return i, err
+	return i, i.google()
+}
+
+// google refuses to send this process's own token to anybody else: it is good for more
+// than one instance, and no Secret says where it may go (S29).
+func (i *instance) google() error {
+	at, err := host.Of(i.endpoint)
+	if err == nil && !strings.HasSuffix(at[0], ".googleapis.com") && at[0] != "127.0.0.1" && at[0] != "::1" {
+		err = errors.New("endpoint is not Google's; without a key it would be sent the token of nodefence's own account")
+	}
+	return err
 }
 
 var (

@@ -41,6 +41,22 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// TestOwnAccount: without a key nodefence's own token is sent to Google and to no host
+// that a ConfigMap names (S29).
+func TestOwnAccount(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"":                                   "",
+		"https://compute-x.p.googleapis.com": "",
+		"https://evil.example":               "endpoint is not Google's; without a key it would be sent the token of nodefence's own account",
+		"https://googleapis.com.evil":        "endpoint is not Google's; without a key it would be sent the token of nodefence's own account",
+	} {
+		_, err := gce.Kind(gce.Metadata).Open(map[string]string{"project": "my-project", "zone": "europe-west1-b", "instance": "worker-7", "endpoint": endpoint})
+		if devicetest.Words(err) != want {
+			t.Errorf("%s: %v, want %s", endpoint, err, want)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	for key, want := range map[string]string{
 		"hunter2": "key is not a service account's key in JSON; write it as one line, such as by jq -c",

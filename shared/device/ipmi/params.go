@@ -27,6 +27,7 @@ func Kind() device.Kind {
 		// BMCs answer at once and take up to some seconds to cut the power.
 		EffectDelay: 10 * time.Second,
 		Address:     address,
+		Hosts:       host.In("ip"),
 		Open:        open,
 	}
 }

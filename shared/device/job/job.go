@@ -81,6 +81,9 @@ func Kind(agent device.Kind, images []string, r Runner) device.Kind {
 		}
 		return agent.Address(agents(p))
 	}
+	if agent.Hosts != nil {
+		k.Hosts = func(p map[string]string) ([]string, error) { return agent.Hosts(agents(p)) }
+	}
 	k.Open = func(p map[string]string) (device.Driver, error) {
 		if err := allowed(images, p[Image]); err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ func Kind(cluster device.Cluster, clouds ...device.Kind) device.Kind {
 		EffectDelay: 30 * time.Second,
 		NoOn:        noOn,
 		Address:     all.address,
+		Hosts:       all.hosts,
 		Identity:    idParam,
 		Cloud: func(id string) (map[string]string, bool) {
 			if _, _, ok := all.of(id); !ok {
@@ -115,6 +116,19 @@ func given(k device.Kind, own, p map[string]string) (map[string]string, error) {
 	}
 	maps.Copy(out, own)
 	return out, nil
+}
+
+// hosts are the cloud's by which the instance is read.
+func (c clouds) hosts(p map[string]string) ([]string, error) {
+	k, own, ok := c.of(p[idParam])
+	if !ok || k.Hosts == nil {
+		return nil, fmt.Errorf("provider_id %q is of no cloud that takes a Secret", p[idParam])
+	}
+	params, err := given(k, own, p)
+	if err != nil {
+		return nil, err
+	}
+	return k.Hosts(params)
 }
 
 func (c clouds) open(p map[string]string, cluster device.Cluster) (device.Driver, error) {

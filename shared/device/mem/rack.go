@@ -56,6 +56,7 @@ func (r *Rack) Kind() device.Kind {
 		},
 		EffectDelay: Delay,
 		Address:     address,
+		Hosts:       func(p map[string]string) ([]string, error) { return []string{p["name"]}, nil },
 		Open: func(params map[string]string) (device.Driver, error) {
 			name, err := address(params)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/host"
 	"github.com/nodefence/nodefence/shared/device/rest"
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
@@ -31,6 +32,7 @@ func Kind() device.Kind {
 		// being stopped. What is left is its queue.
 		EffectDelay: 60 * time.Second,
 		Address:     address,
+		Hosts:       hosts,
 		Identity:    "uuid",
 		Cloud:       cloud,
 		Open:        open,
@@ -54,6 +56,15 @@ func address(p map[string]string) (string, error) {
 		return "", err
 	}
 	return "openstack:" + m.uuid, nil
+}
+
+// hosts is Keystone's. Nova's comes from Keystone's own answer, and gets a token.
+func hosts(p map[string]string) ([]string, error) {
+	m, err := parse(p)
+	if err != nil {
+		return nil, err
+	}
+	return host.Of(m.keystone)
 }
 
 func open(p map[string]string) (device.Driver, error) {

@@ -34,6 +34,7 @@ func Kind() device.Kind {
 		// releases work waits for this, only a power-on.
 		EffectDelay: 30 * time.Second,
 		Address:     address,
+		Hosts:       host.In("ip"),
 		Open:        open,
 	}
 }

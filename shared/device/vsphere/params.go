@@ -33,6 +33,7 @@ func Kind() device.Kind {
 		// left is that vCenter shows changes late.
 		EffectDelay: 30 * time.Second,
 		Address:     address,
+		Hosts:       host.In("server"),
 		Open:        open,
 	}
 }
