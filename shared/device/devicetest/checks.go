@@ -36,6 +36,11 @@ var checks = []struct {
 	{"a lie is not remembered when it ends", Lie, lie},
 	{"another machine's identity is told as it is", Other, other},
 	{"a machine that another hand is switching off is neither on nor off", Stopping, stopping},
+	{"a forged answer is not believed", Forged, wholly},
+	{"a forged answer leaves nothing running", Forged, leavesNothing},
+	{"less protection than was asked for is no answer", Downgrade, invalid},
+	{"a device that fails to tell its identity has not answered", Nameless, unnamed},
+	{"an answer that is cut short, and garbage, are no answers", Short, wholly},
 }
 
 func tellsOnAndOff(b *bench) {

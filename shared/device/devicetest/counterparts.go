@@ -23,10 +23,17 @@ func all(but ...string) []string {
 	}, func(f string) bool { return slices.Contains(but, f) })
 }
 
+// datagrams are faults of answers that anybody could have sent. A relay plays them between
+// driver and device, whoever that is.
+var datagrams = []string{Forged, Downgrade, Nameless, Short}
+
+func every() []string { return slices.Concat(all(), datagrams) }
+
 const (
-	ownREST = "a server of our own (rest/resttest)"
-	ownBMC  = "a BMC of our own (redfishtest)"
-	sameBMC = "Debian's `fence_redfish` switches the same BMC"
+	ownREST   = "a server of our own (rest/resttest)"
+	ownBMC    = "a BMC of our own (redfishtest)"
+	sameBMC   = "Debian's `fence_redfish` switches the same BMC"
+	besideBMC = "Debian's `fence_ipmilan` switches the same BMC"
 )
 
 // Counterparts are all, by the name by which a Harness is Against one. The suite
@@ -66,10 +73,13 @@ var Counterparts = map[string]Counterpart{
 	},
 	"openstack": {Driver: "openstack", Is: ownREST, Faults: all()},
 	"ipmi": {
-		Driver: "ipmi", Is: "the BMC of go-ipmi", By: "others", Faults: all(Stopping),
+		Driver: "ipmi", Is: "the BMC of go-ipmi", By: "others", Faults: slices.Concat(all(Stopping), datagrams), Besides: besideBMC,
 	},
 	"ipmi/sim": {
-		Driver: "ipmi", Is: "OpenIPMI's `ipmi_sim`", By: "others", Faults: all(ResetConnection, Early, Lie, Other, Stopping),
+		Driver: "ipmi", Is: "OpenIPMI's `ipmi_sim`", By: "others", Faults: slices.Concat(all(ResetConnection, Early, Lie, Other, Stopping), datagrams), Besides: besideBMC,
+	},
+	"ipmi/pyghmi": {
+		Driver: "ipmi", Is: "pyghmi's BMC, with a machine of our own", By: "others", Faults: slices.Concat(all(Stopping), datagrams), Besides: besideBMC,
 	},
 	"redfish/uri": {
 		Driver: "redfish", Mode: "by URI", Is: ownBMC, Faults: all(), Besides: sameBMC,

@@ -35,6 +35,14 @@ const (
 	Other = "other"
 	// Stopping is that somebody else is switching the machine off, until Settle.
 	Stopping = "stopping"
+	// Forged answers in the device's name, beside it, as anybody on the network could.
+	Forged = "forged"
+	// Downgrade offers less protection than was asked for.
+	Downgrade = "downgrade"
+	// Nameless fails to tell the identity that it has.
+	Nameless = "nameless"
+	// Short answers in every length up to the whole, and with garbage, and then well.
+	Short = "short"
 )
 
 // Machine is one with a device, as it really is.

@@ -33,7 +33,7 @@ Every driver passes one suite, against a counterpart that can misbehave. A count
 const middle = `
 ## Faults
 
-● is played by the tests that ` + "`go test ./shared/device/...`" + ` runs (with ` + "`ipmi_sim`" + ` where it is installed), and they fail if it is not stood up to; – the counterpart can't play, or has no such thing.
+● is played by the tests that ` + "`go test ./shared/device/...`" + ` runs (with ` + "`ipmi_sim` and pyghmi where they are" + ` installed), and they fail if it is not stood up to; – the counterpart can't play, or has no such thing.
 
 `
 
@@ -59,7 +59,7 @@ func matrix() string {
 	}
 	b.WriteString(middle)
 	fmt.Fprintf(&b, "| fault | %s |\n|---|%s\n", strings.Join(keys, " | "), strings.Repeat(":-:|", len(keys)))
-	for _, f := range all() {
+	for _, f := range every() {
 		fmt.Fprintf(&b, "| %s |", f)
 		for _, k := range keys {
 			b.WriteString(map[bool]string{true: " ● |", false: " – |"}[slices.Contains(Counterparts[k].Faults, f)])

@@ -25,15 +25,16 @@ func harness() devicetest.Harness {
 		Identity: guid,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := serve(t, fault)
-			number := s.LocalAddr().(*net.UDPAddr).Port
+			number := s.port()
 			if fault == devicetest.Unreachable {
 				number = port.UDP(t)
 			}
+			number, play := behind(t, number, fault)
 			return devicetest.Machine{
 				Driver:   dial(t, number, password, nil),
 				On:       s.on,
 				Commands: s.told,
-				SetFault: func(fault string) { s.setFault(t, fault) },
+				SetFault: func(fault string) { s.setFault(t, fault); play(fault) },
 				Settle:   s.settle,
 			}
 		},
@@ -44,7 +45,7 @@ func harness() devicetest.Harness {
 func TestCipherSuites(t *testing.T) {
 	for _, suite := range []string{"3", "17"} {
 		s := serve(t, devicetest.None)
-		d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, map[string]string{"cipher": suite})
+		d := dial(t, s.port(), password, map[string]string{"cipher": suite})
 		if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
 			t.Errorf("cipher suite %s: %+v, %v", suite, r, err)
 		}
@@ -58,7 +59,7 @@ func TestIPv6(t *testing.T) {
 		t.Skip("no IPv6 on the loopback: ", err)
 	}
 	s := serveOn(t, udp, devicetest.None)
-	d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, map[string]string{"ip": "::1"})
+	d := dial(t, s.port(), password, map[string]string{"ip": "::1"})
 	if r, err := d.State(t.Context()); err != nil || r.Power != device.On {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -75,7 +76,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		s := serve(t, devicetest.None)
 		s.refusal = code
-		d := dial(t, s.LocalAddr().(*net.UDPAddr).Port, password, nil)
+		d := dial(t, s.port(), password, nil)
 		if err := d.Off(t.Context()); !errors.Is(err, want) {
 			t.Errorf("off refused with %#02x: %v, want %v", uint8(code), err, want)
 		}

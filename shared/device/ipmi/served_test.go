@@ -75,6 +75,8 @@ func serveOn(t testing.TB, udp net.PacketConn, fault string) *served {
 	return s
 }
 
+func (s *served) port() int { return s.LocalAddr().(*net.UDPAddr).Port }
+
 // withGUID has the one command that the driver uses and the server lacks.
 func (s *served) withGUID() *handlers.Registry {
 	r := handlers.NewRegistry()

@@ -34,20 +34,23 @@ func simHarness(t testing.TB) devicetest.Harness {
 		Identity: guid,
 		New: func(t testing.TB, fault string) devicetest.Machine {
 			s := startSim(t, path)
+			s.port, s.play = behind(t, s.at, fault)
 			s.setFault(fault)
 			return devicetest.Machine{Driver: s, On: s.on, Commands: s.told, SetFault: s.setFault, Settle: s.settle}
 		},
 	}
 }
 
-// sim is a running ipmi_sim, and the driver in use for it. Its machine is two
+// sim is a BMC in a process of its own, and the driver in use for it. Its machine is two
 // files that a script of ours reads and writes for it.
 type sim struct {
 	device.Driver
-	t    testing.TB
-	dir  string
-	port int
-	pid  int
+	t   testing.TB
+	dir string
+	// at is where the BMC is, and port where the driver is told that it is.
+	at, port int
+	play     func(fault string)
+	pid      int
 }
 
 // lan is for one address, one user, and the machine's script.
@@ -87,27 +90,39 @@ accept-and-ignore | slow) ;;
 esac
 `
 
-// startSim gives it a port that was free just now, and ends it with t.
-func startSim(t testing.TB, path string) *sim {
+// newSim gives it a port that was free just now.
+func newSim(t testing.TB) *sim {
 	t.Helper()
-	s := &sim{t: t, dir: t.TempDir(), port: port.UDP(t)}
-	s.write("chassis", script)
-	s.write("lan.conf", fmt.Sprintf(lan, s.port, strings.ReplaceAll(guid, "-", ""), filepath.Join(s.dir, "chassis"), user, password))
-	s.write("emu", emu)
+	number := port.UDP(t)
+	s := &sim{t: t, dir: t.TempDir(), at: number, port: number, play: func(string) {}}
 	s.write("power", "1\n")
 	s.write("fault", "none\n")
 	s.write("told", "")
-	cmd := exec.Command(path, "-n", "-c", filepath.Join(s.dir, "lan.conf"), "-f", filepath.Join(s.dir, "emu"), "-s", s.dir)
+	return s
+}
+
+// start waits until it answers, and ends it with t.
+func (s *sim) start(cmd *exec.Cmd) {
+	s.t.Helper()
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it says that it was killed
 	})
 	s.pid = cmd.Process.Pid
-	s.Driver = dial(t, s.port, password, nil)
+	s.Driver = dial(s.t, s.port, password, nil)
 	s.await()
+}
+
+func startSim(t testing.TB, path string) *sim {
+	t.Helper()
+	s := newSim(t)
+	s.write("chassis", script)
+	s.write("lan.conf", fmt.Sprintf(lan, s.at, strings.ReplaceAll(guid, "-", ""), filepath.Join(s.dir, "chassis"), user, password))
+	s.write("emu", emu)
+	s.start(exec.Command(path, "-n", "-c", filepath.Join(s.dir, "lan.conf"), "-f", filepath.Join(s.dir, "emu"), "-s", s.dir))
 	return s
 }
 
@@ -123,7 +138,7 @@ func (s *sim) await() {
 			return
 		}
 		if ctx.Err() != nil {
-			s.t.Fatal("ipmi_sim does not answer: ", err)
+			s.t.Fatal("the BMC does not answer: ", err)
 		}
 	}
 }
@@ -133,6 +148,7 @@ func (s *sim) await() {
 func (s *sim) setFault(fault string) {
 	s.t.Helper()
 	s.write("fault", fault+"\n")
+	s.play(fault)
 	word, at, sig := password, s.port, syscall.SIGCONT
 	switch fault {
 	case devicetest.Hang:

@@ -49,9 +49,9 @@ func exchange(ctx context.Context, conn net.Conn, tries int, request func() []by
 }
 
 // await reads until something is taken, or the time is over.
-func await(ctx context.Context, conn net.Conn, limit time.Duration, dropped *error, take func([]byte) error) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer func() { cancel() }()
+func await(caller context.Context, conn net.Conn, limit time.Duration, dropped *error, take func([]byte) error) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(caller, limit)
+	defer cancel()
 	b := make([]byte, wire.Most)
 	for ctx.Err() == nil {
 		end, _ := ctx.Deadline()
@@ -71,8 +71,7 @@ func await(ctx context.Context, conn net.Conn, limit time.Duration, dropped *err
 		case errors.Is(err, wire.ErrOther):
 		case saysNo(err) && !saysNo(*dropped):
 			*dropped = err
-			cancel()
-			ctx, cancel = context.WithTimeout(ctx, grace)
+			return await(caller, conn, grace, dropped, take)
 		case *dropped == nil:
 			*dropped = err
 		}
