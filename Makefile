@@ -48,8 +48,9 @@ test: build lab-build ## All tests
 	@test/run-tests
 
 .PHONY: twins
-twins: ## Look for each broken Decide in the whole walk, as `make test` does not (minutes)
+twins: ## Look for each broken Decide in the whole walk, and through 100,000 schedules of two gates, as `make test` does not (minutes)
 	@go test ./shared/fence -run TestEveryBrokenDecideIsCaught -count=1 -timeout 30m -args -walk.whole
+	@go test ./shared/fence -run TestTheEdgeOfAReservation -count=1 -v -args -edges=100000
 
 .PHONY: e2e-lambda
 e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's rules and EC2, on a real control plane

@@ -144,8 +144,11 @@ func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
 // reserve is the one atomic step: read the ledger, then everything else, decide,
-// and write the ledger only if nobody wrote it meanwhile (S14).
+// and write the ledger only if nobody wrote it meanwhile (S14). The time is from before
+// all of it: by a later one, a reservation could be dropped whose fence has gone on since
+// it was looked at.
 func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	now := g.Client.Clock().Now()
 	led, err := g.Client.Ledger(ctx)
 	if err != nil {
 		return err
@@ -174,7 +177,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	before := led.DeepCopy()
-	verdict := fence.Admit(f, c, led, g.Client.Clock().Now())
+	verdict := fence.Admit(f, c, led, now)
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
 		if _, err := g.Client.SaveLedger(ctx, led); err != nil {
 			return err

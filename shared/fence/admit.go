@@ -25,6 +25,9 @@ type Cluster struct {
 	Etcd map[string]bool
 	// EtcdFrom says, of those that are not healthy, by what they are known as members.
 	EtcdFrom map[string]string
+	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
+	// what every reservation allows for.
+	Apart time.Duration
 }
 
 // ClusterNode is what counting needs of a node.
@@ -50,9 +53,10 @@ const (
 
 // Admit counts, decides and reserves on the ledger that it is given, and
 // changes nothing else: the caller writes that ledger by compare-and-swap, so
-// that the three are one atomic step (S14). A nil verdict means reserved.
+// that the three are one atomic step (S14). A nil verdict means reserved. now is from
+// before the picture was taken.
 func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	rebuild(l, c.Fences, now)
+	rebuild(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
 	if why, message := Stopped(l); why != "" {
@@ -83,11 +87,17 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 
 // rebuild drops reservations whose fence is gone, closed or released, and puts
 // back those of running fences that a lost ledger has forgotten (S14).
-func rebuild(l *api.FenceLedger, fences []api.NodeFence, now time.Time) {
+//
+// A fence that is seen Pending here may be going on at this moment, by the clock of
+// another gate. So its reservation is dropped only once no gate can go on with it: now is
+// from before the fences were read, and ReservationKept is longer than a yes is valid by
+// more than two clocks lie apart. A gate that saves its step later still finds its fence
+// sent back for its old yes (S17).
+func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 	old := l.Status.Reservations
 	l.Status.Reservations = nil
-	for i := range fences {
-		f := &fences[i]
+	for i := range c.Fences {
+		f := &c.Fences[i]
 		r, found := reservationOf(old, f)
 		forgetGivenBack(l, f)
 		switch {
@@ -104,7 +114,7 @@ func rebuild(l *api.FenceLedger, fences []api.NodeFence, now time.Time) {
 		case found && !f.CurrentPhase().Known():
 			// A newer nodefence knows whether this phase takes a slot (S21).
 			l.Status.Reservations = append(l.Status.Reservations, r)
-		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= DecisionValidity && !givenBack(r, f):
+		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= ReservationKept+c.Apart && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}

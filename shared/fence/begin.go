@@ -111,7 +111,7 @@ func (d *decision) reserve() Action {
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() Action {
-	if d.ended() || d.calledOff() || d.stale() {
+	if d.ended() || d.calledOff() || d.outdated() {
 		return None
 	}
 	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {
@@ -306,7 +306,13 @@ func (d *decision) dueAt() time.Time {
 
 // stale sends a fence whose yes is too old back to the gate (S17).
 func (d *decision) stale() bool {
-	if d.begun() || d.within(d.st.DecidedAt, DecisionValidity) {
+	return !d.begun() && d.outdated()
+}
+
+// outdated does so too with a fence that has begun and was given a slot anew: its step
+// out of Pending may have been saved so late that the slot is another's by now (S14).
+func (d *decision) outdated() bool {
+	if d.within(d.st.DecidedAt, DecisionValidity) {
 		return false
 	}
 	d.st.DecidedAt = nil

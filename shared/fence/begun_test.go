@@ -236,7 +236,7 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 		l := &api.FenceLedger{}
 		l.Status.Reservations = []api.Reservation{{Node: f.Spec.Node, FenceUID: f.UID, Generation: 1, At: given}}
 		f.Status = st
-		if rebuild(l, []api.NodeFence{*f}, now.Add(time.Second)); ReservedAt(l, f) != nil {
+		if rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now.Add(time.Second)); ReservedAt(l, f) != nil {
 			t.Errorf("%s: it still has its slot", name)
 		}
 	}

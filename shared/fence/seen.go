@@ -263,6 +263,10 @@ const (
 	ProofValidity = 30 * time.Second
 	// DecisionValidity: a yes older than this is asked for again (S17).
 	DecisionValidity = 60 * time.Second
+	// ReservationKept is how long a reservation that nothing came of counts against
+	// others: longer than a gate goes on with it, by what two clocks may lie apart.
+	// API servers' may by 2 s, and each process knows its own to half a second.
+	ReservationKept = DecisionValidity + 5*time.Second
 	// Resync is the longest that a lost event may delay a fence (S19).
 	Resync = 30 * time.Second
 	// Handover is how soon the next owner is woken again if the reply that

@@ -24,6 +24,12 @@ type scenario struct {
 	// pauses: so often a call is answered late by this long, or everything stands still.
 	pauses int
 	pause  time.Duration
+	// lengths are those of the pauses, where they are of many.
+	lengths []time.Duration
+	// apart: every second invocation follows an API server whose clock is that far ahead.
+	apart time.Duration
+	// hazardIn: of so many steps of a random schedule one is something that goes wrong.
+	hazardIn int
 	// heals: this node comes back to life, at any time.
 	heals string
 	// alike: no names but in this order.
@@ -46,6 +52,8 @@ type proc struct {
 	at *local
 	// wrote: it has changed something since it was last possible to crash.
 	wrote bool
+	// ahead is how far the clock is that it follows.
+	ahead time.Duration
 }
 
 // state is one point of one interleaving.
@@ -53,6 +61,7 @@ type state struct {
 	*world
 	procs []proc
 	left  left
+	begun int
 }
 
 func (sc *scenario) begin() *state {
@@ -67,7 +76,7 @@ func (sc *scenario) begin() *state {
 }
 
 func (s *state) clone() *state {
-	return &state{world: s.world.clone(), procs: slices.Clone(s.procs), left: s.left}
+	return &state{world: s.world.clone(), procs: slices.Clone(s.procs), left: s.left, begun: s.begun}
 }
 
 // key tells states apart by all that can matter from here on.

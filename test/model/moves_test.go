@@ -23,10 +23,10 @@ func (x *explorer) options(s *state) []option {
 	for i, p := range s.procs {
 		id := p.name()
 		well = append(well, option{id: id, do: func(s *state) { x.step(s, i, 0) }})
-		if s.left.pauses > 0 {
-			ill = append(ill, option{"late " + id, true, func(s *state) {
+		for _, long := range x.pausing(s) {
+			ill = append(ill, option{x.paused("late", long) + " " + id, true, func(s *state) {
 				s.left.pauses--
-				x.step(s, i, x.pause)
+				x.step(s, i, long)
 			}})
 		}
 		if p.wrote && s.left.crashes > 0 {
@@ -45,10 +45,10 @@ func (x *explorer) options(s *state) []option {
 		w, h := x.deliver(s, i, d)
 		well, ill = append(well, w...), append(ill, h...)
 	}
-	if s.left.pauses > 0 {
-		ill = append(ill, option{"stop", true, func(s *state) {
+	for _, long := range x.pausing(s) {
+		ill = append(ill, option{x.paused("stop", long), true, func(s *state) {
 			s.left.pauses--
-			s.world.pass(s.now + x.pause)
+			s.world.pass(s.now + long)
 		}})
 	}
 	if s.left.heals > 0 {
@@ -64,6 +64,25 @@ func (x *explorer) options(s *state) []option {
 		}})
 	}
 	return append(well, ill...)
+}
+
+// pausing are the lengths that a pause may have now.
+func (x *explorer) pausing(s *state) []time.Duration {
+	switch {
+	case s.left.pauses == 0:
+		return nil
+	case len(x.lengths) > 0:
+		return x.lengths
+	}
+	return []time.Duration{x.pause}
+}
+
+// paused names a pause for a replay.
+func (x *explorer) paused(what string, long time.Duration) string {
+	if len(x.lengths) == 0 {
+		return what
+	}
+	return what + " " + long.String()
 }
 
 // deliver are the ways in which an event arrives, or does not.
@@ -113,7 +132,8 @@ func (x *explorer) start(s *state, d delivery) {
 	if me == power.Name {
 		me = fmt.Sprint(me, " ", d.node, m.invoked) // who holds a claim is told by this
 	}
-	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now)})
+	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now), ahead: x.apart * time.Duration(s.begun%2)})
+	s.begun++
 	x.step(s, len(s.procs)-1, 0)
 }
 
@@ -125,6 +145,7 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 		r := *p.at.asks
 		x.mayWrite(r)
 		a := s.exec(r)
+		a.date += p.ahead
 		if x.tell != nil {
 			x.tell(fmt.Sprintf("%s on %s", p.me, p.node), inWords(r, a))
 		}

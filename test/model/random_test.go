@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -8,7 +9,8 @@ import (
 	"strings"
 )
 
-// Of so many steps one is something that goes wrong, as long as something may.
+// Of so many steps one is something that goes wrong, as long as something may and the
+// scenario does not say otherwise.
 const oneHazardIn = 24
 
 // random takes one way through the scenario, by its seed.
@@ -25,7 +27,7 @@ func (x *explorer) random(seed uint64) (s *state, schedule []string) {
 			}
 		}
 		from := well
-		if len(ill) > 0 && dice.IntN(oneHazardIn) == 0 {
+		if len(ill) > 0 && dice.IntN(cmp.Or(x.hazardIn, oneHazardIn)) == 0 {
 			from = ill
 		}
 		o := from[dice.IntN(len(from))]
