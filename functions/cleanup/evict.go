@@ -36,7 +36,7 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 		return nil
 	}
 	now := c.Client.Clock().Now()
-	got, err := problem.Reported(ctx, c.Client, n, want, problem.Lately(nil, want.Within.Duration, now))
+	got, err := problem.Reported(ctx, c.Client, n, want, nil, now)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func problems(pod string) question {
 			ev := corev1.Event{
 				ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 				InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
-				Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 1, Source: corev1.EventSource{Component: "kubelet"},
+				Type:           corev1.EventTypeWarning, Reason: "Hung", Message: fmt.Sprint(i), Count: 1, Source: corev1.EventSource{Component: "kubelet"},
 			}
 			if pod != "" {
 				name := fmt.Sprintf("web-%d", i%2)

@@ -54,7 +54,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, "ToldAgain")
 		return nil, nil
 	}
-	got, err := problem.Reported(ctx, g.Client, n, want, g.lately(f, want.Within.Duration))
+	got, err := problem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
 	if err != nil {
 		return nil, err
 	}

@@ -109,8 +109,10 @@ func idle(outcome api.Reason, request string, cuts int32) bool {
 	return outcome == api.Healed && request == "" && cuts == 0
 }
 
-// Reported looks up what stands in the API server of a problem of a node.
-func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, since time.Time) (Reports, error) {
+// Reported looks up what stands in the API server of a problem of a node, whose last
+// fence f is, if it had one.
+func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, f *api.NodeFence, now time.Time) (Reports, error) {
+	since := Lately(f, want.Within.Duration, now)
 	if want.About == api.AboutPod {
 		return ofPods(ctx, c, n, want, since)
 	}
@@ -118,7 +120,8 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProble
 	if err != nil {
 		return Reports{}, err
 	}
-	r, _ := count(all, want, since, func(ev *corev1.Event) bool {
+	lately := window{since: since, known: Lately(f, want.Within.Duration+lookback, now)}
+	r, _ := count(all, want, lately, func(ev *corev1.Event) bool {
 		return slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
 	})
 	return r, nil
@@ -145,7 +148,7 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem,
 			here[on[i].UID] = &on[i]
 		}
 	}
-	r, of := count(all, want, since, func(ev *corev1.Event) bool {
+	r, of := count(all, want, window{since: since, known: since}, func(ev *corev1.Event) bool {
 		return here[ev.InvolvedObject.UID] != nil && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev)
 	})
 	r.On = on
@@ -215,50 +218,4 @@ func stays(ctx context.Context, c Reader, f *api.NodeFence) (*api.Time, error) {
 		}
 	}
 	return nil, nil
-}
-
-// count is how often a problem was reported since then, and of what. An Event that
-// began before counts once: when its earlier occurrences were is not known.
-func count(all []corev1.Event, want api.NodeProblem, since time.Time, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
-	of = map[types.UID]bool{}
-	for i := range all {
-		ev := &all[i]
-		by := ev.Source.Component
-		if by == "" {
-			by = ev.ReportingController
-		}
-		if ev.Reason != want.Reason || want.Component != "" && by != want.Component || !counts(ev) || !toldAt(ev).After(since) {
-			continue
-		}
-		of[ev.InvolvedObject.UID] = true
-		first := toldAt(ev)
-		if ev.CreationTimestamp.After(since) {
-			first = ev.CreationTimestamp.Time
-			r.Times += max(1, int64(ev.Count), series(ev))
-		} else {
-			r.Times++
-		}
-		if r.First.IsZero() || first.Before(r.First) {
-			r.First = first
-		}
-	}
-	return r, of
-}
-
-func series(ev *corev1.Event) int64 {
-	if ev.Series == nil {
-		return 0
-	}
-	return int64(ev.Series.Count)
-}
-
-// toldAt is when the API server was last told of it, by its own clock.
-func toldAt(ev *corev1.Event) time.Time {
-	at := ev.CreationTimestamp.Time
-	for _, m := range ev.ManagedFields {
-		if m.Time != nil && m.Time.After(at) {
-			at = m.Time.Time
-		}
-	}
-	return at
 }

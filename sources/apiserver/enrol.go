@@ -209,3 +209,14 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 	enrolledIn(old).excluded.into(cm) // until it is known who excludes this one
 	return cm, e.client.SaveConfigMap(ctx, cm)
 }
+
+// enrolmentGone has a node enrolled again whose enrolment somebody deleted.
+func (s *Source) enrolmentGone(name string) {
+	node, was := s.enrol.gone(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.nodes[node]; ok && was && v.ready() {
+		s.enrol.put(node, v)
+		s.exclude(node, v)
+	}
+}

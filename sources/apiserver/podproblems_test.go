@@ -1,7 +1,10 @@
 package apiserver
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,6 +141,32 @@ func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 	h.OnAdd(hung(1, func(ev *corev1.Event) { ev.Reason = "Whatever" }), true)
 	if d := cmp.Diff(map[string]float64{"Node a TaskHung": 3}, s.counts(t)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestReportsOfAnEarlierNodeAreTold: node-problem-detector keeps the UID of the Node that
+// it saw first. What it says of that one counts for nothing, and nobody else says so.
+func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
+	var log bytes.Buffer
+	s := asleep(t, sec(0), "a", "b")
+	s.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s.named = map[string][]api.NodeProblem{"p": {{Reason: "TaskHung"}}}
+	s.nodes["a"] = nodeView{uid: "node-a", created: sec(-300)}
+	s.nodes["b"] = nodeView{uid: "node-b", created: sec(1)}
+	of := func(node string) func(*corev1.Event) {
+		return func(ev *corev1.Event) {
+			ev.InvolvedObject.Name, ev.InvolvedObject.UID, ev.UID = node, types.UID("before-"+node), types.UID(node)
+		}
+	}
+	h := s.problemHandler()
+	h.OnAdd(hung(1, of("a")), true)
+	h.OnUpdate(hung(1, of("a")), hung(2, of("a")))
+	h.OnAdd(hung(1, of("b")), true) // from before the new Node was there: as it must be
+	if d := cmp.Diff(map[string]float64{"EarlierNode a TaskHung": 2, "EarlierNode b TaskHung": 1}, s.counts(t)); d != "" {
+		t.Error(d)
+	}
+	if n := strings.Count(log.String(), "restart the monitor on the node"); n != 1 || !strings.Contains(log.String(), "names=before-a") || s.pendingIDs() != nil {
+		t.Errorf("said %d times, sent %v:\n%s", n, s.pendingIDs(), log.String())
 	}
 }
 

@@ -78,11 +78,19 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 	defer s.mu.Unlock()
 	now, told := s.now(), toldAt(ev)
 	v, ok := s.nodes[r.Node]
-	if !ok || about == api.AboutNode && !isOf(ev.InvolvedObject, v) || now.Sub(told) > problemValidity {
+	if !ok || now.Sub(told) > problemValidity {
 		return
 	}
+	of := string(about)
+	if about == api.AboutNode && !isOf(ev.InvolvedObject, v) {
+		of = earlierNode
+	}
 	if s.names(about, r.Reason, r.Component) {
-		s.counted.WithLabelValues(r.Node, r.Reason, string(about)).Add(float64(more))
+		s.counted.WithLabelValues(r.Node, r.Reason, of).Add(float64(more))
+	}
+	if of == earlierNode {
+		s.outdated(ev, r, v)
+		return
 	}
 	r.NodeUID = v.uid
 	s.recall.keep(about, r, told)
@@ -90,6 +98,22 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
 		stale: func() bool { return s.now().Sub(told) > problemValidity },
 	})
+}
+
+// earlierNode is what a report is about that names an earlier Node object of the name.
+const earlierNode = "EarlierNode"
+
+// outdated says once of a node that reports still come which name an earlier Node object:
+// node-problem-detector keeps the first UID that it learnt until it is restarted, and what
+// it reports until then counts for nothing. Called with the lock held.
+func (s *Source) outdated(ev *corev1.Event, r events.ProblemReport, v nodeView) {
+	uid := ev.InvolvedObject.UID
+	if s.elders[r.Node] == uid || !toldAt(ev).After(v.created) {
+		return
+	}
+	s.elders[r.Node] = uid
+	s.o.Logger.Warn("problem reports name an earlier Node object of this name and are ignored: restart the monitor on the node",
+		"node", r.Node, "component", r.Component, "reason", r.Reason, "names", uid, "node is", v.uid)
 }
 
 // reportOf tells whether a Kubernetes Event reports a problem of a node, and which.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,6 +65,8 @@ type Source struct {
 	named   map[string][]api.NodeProblem
 	reports map[string]context.CancelFunc
 	recall  recall
+	// elders are the UIDs of earlier Node objects that reports still name, by node.
+	elders map[string]types.UID
 	// expected are the nodes that each policy expects; finished the NodeFences that
 	// are at rest, by node.
 	expected map[string][]string
@@ -98,7 +101,7 @@ func New(o Options) (*Source, error) {
 	o.Logger = o.Logger.With("function", "source")
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{},
+		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{}, elders: map[string]types.UID{},
 		expected: map[string][]string{}, finished: map[string]closedFence{},
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
@@ -148,6 +151,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
+	s.elders = map[string]types.UID{}
 	s.unfenceable.Reset()
 	s.mu.Unlock()
 	s.outbox.empty()
@@ -247,17 +251,6 @@ func (s *Source) node(n *corev1.Node) {
 		s.enrol.put(n.Name, v)
 	}
 	s.exclude(n.Name, v)
-}
-
-// enrolmentGone has a node enrolled again whose enrolment somebody deleted.
-func (s *Source) enrolmentGone(name string) {
-	node, was := s.enrol.gone(name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v, ok := s.nodes[node]; ok && was && v.ready() {
-		s.enrol.put(node, v)
-		s.exclude(node, v)
-	}
 }
 
 func (s *Source) nodeGone(name string) {

@@ -14,6 +14,7 @@ import (
 // nodeView is what is kept of a node.
 type nodeView struct {
 	uid        string
+	created    time.Time
 	conditions map[string]condition
 	systemUUID string
 	providerID string

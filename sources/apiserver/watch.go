@@ -130,7 +130,7 @@ func slimNode(obj any) (any, error) {
 		return obj, nil
 	}
 	slim := &corev1.Node{}
-	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
+	slim.Name, slim.UID, slim.ResourceVersion, slim.CreationTimestamp = n.Name, n.UID, n.ResourceVersion, n.CreationTimestamp
 	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
 	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
 	for _, t := range n.Spec.Taints {
@@ -164,7 +164,7 @@ func slimFence(obj any) (any, error) {
 
 func viewOf(n *corev1.Node) nodeView {
 	v := nodeView{
-		uid: string(n.UID), systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
+		uid: string(n.UID), created: n.CreationTimestamp.Time, systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
 		conditions: map[string]condition{}, role: kube.WorkerRole, labels: n.Labels,
 	}
 	seen := kube.NodeSeen(n, "")

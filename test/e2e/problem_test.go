@@ -163,7 +163,7 @@ func (w *world) reportOf(p *corev1.Pod, reason, name string) {
 	_, err := w.Kube.CoreV1().Events(p.Namespace).Create(w.ctx, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: p.Name + "." + name, Namespace: p.Namespace},
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID, APIVersion: "v1"},
-		Type:           corev1.EventTypeWarning, Reason: reason, Message: "timed out", Count: 1,
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: "timed out: " + name, Count: 1,
 		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "attachdetach-controller"},
 	}, metav1.CreateOptions{})
 	must(w.t, err)
@@ -179,14 +179,14 @@ func (w *world) pinned(name, node string) {
 	must(w.t, err)
 }
 
-// report is one Event as node-problem-detector writes it.
+// report is one Event as node-problem-detector writes it, with words of its own.
 func (w *world) report(node, reason, name string) {
 	w.t.Helper()
 	now := metav1.Now()
 	_, err := w.Kube.CoreV1().Events(metav1.NamespaceDefault).Create(w.ctx, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: node + "." + name, Namespace: metav1.NamespaceDefault},
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: node, UID: "", APIVersion: "v1"},
-		Type:           corev1.EventTypeWarning, Reason: reason, Message: "as seen in the kernel's log", Count: 1,
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: "as seen in the kernel's log: " + name, Count: 1,
 		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "kernel-monitor", Host: node},
 	}, metav1.CreateOptions{})
 	must(w.t, err)

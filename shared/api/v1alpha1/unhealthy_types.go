@@ -75,8 +75,11 @@ type NodeProblem struct {
 	// +listType=set
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Count of reports within Within that it takes. An Event that began before
-	// that time counts once, because how often it came since is not known.
+	// Count of reports within Within that it takes. Of Events with the same message
+	// from the same component (and of the same Pod) the largest count is taken, and
+	// not the sum: a monitor that is restarted reads its log again and reports old
+	// lines as new Events. Different messages add up. An Event that began before that
+	// time counts once, because how often it came since is not known.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
@@ -90,7 +93,8 @@ type NodeProblem struct {
 	// +optional
 	Within metav1.Duration `json:"within,omitempty"`
 	// Action Alert only tells: log, metric, and an Event on the Node. Fence asks
-	// for a fence, under all limits. Evict moves Pods off the node, whose machine
+	// for a fence, under all limits; let the monitor not look back then (lookback: 0s
+	// in node-problem-detector's configuration). Evict moves Pods off the node, whose machine
 	// is well and runs on: nothing is forced, and no device is touched.
 	// +kubebuilder:default=Alert
 	// +optional
