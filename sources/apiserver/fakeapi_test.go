@@ -243,7 +243,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	collection, name := r.URL.Path, ""
+	collection, name := strings.TrimSuffix(r.URL.Path, "/status"), ""
 	if kinds[collection][0] == "" {
 		i := strings.LastIndex(collection, "/")
 		collection, name = collection[:i], collection[i+1:]
