@@ -73,7 +73,7 @@ type Node struct {
 	Cordoned, CordonOurs bool
 	// OutOfService: our out-of-service taint is on it; Foreign: one of another value.
 	OutOfService, OutOfServiceForeign bool
-	// ScaleDownOurs: the word against its deletion by cluster-autoscaler is nodefence's.
+	// ScaleDownOurs: a word against its deletion by an autoscaler is nodefence's.
 	ScaleDownOurs bool
 	// VolumesInUse are what the kubelet says that it has attached and mounted.
 	VolumesInUse []string

@@ -179,7 +179,7 @@ func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
 		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: n.Status.NodeInfo.BootID,
 		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
-		ScaleDownOurs: scaleDownIsOurs(n.Annotations, n.ManagedFields),
+		ScaleDownOurs: len(ourKeepWords(n.Annotations, n.ManagedFields)) > 0,
 	}
 	for _, v := range n.Status.VolumesInUse {
 		s.VolumesInUse = append(s.VolumesInUse, string(v))

@@ -37,13 +37,12 @@ type marks struct {
 	taints        []json.RawMessage
 	changeTaints  bool
 	unschedulable *bool
-	// scaleDown: the autoscaler's word against deleting this node.
-	scaleDown *bool
-	// touch places or removes an annotation that says nothing.
-	touch *bool
+	// annotations are placed, or removed: the autoscalers' words against deleting this
+	// node, and one that says nothing.
+	annotations map[string]bool
 }
 
-// Isolate places our taint, the word against deletion by cluster-autoscaler
+// Isolate places our taint, the words against deletion by autoscalers
 // unless somebody has written it already, and the cordon where asked, in one write,
 // on the node as it was looked at.
 func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, version string, fence types.UID, cordon bool) error {
@@ -64,9 +63,10 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 		if cordon && !n.Spec.Unschedulable {
 			m.unschedulable = &cordon
 		}
-		if _, theirs := n.Annotations[api.ScaleDownDisabled]; !theirs {
-			yes := true
-			m.scaleDown = &yes
+		for _, word := range keepWords(n.Labels) {
+			if _, theirs := n.Annotations[word]; !theirs {
+				m.annotate(word, true)
+			}
 		}
 		return m, nil
 	})
@@ -84,13 +84,11 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, vers
 			off := false
 			m.unschedulable = &off
 		}
-		if scaleDownIsOurs(n.Annotations, n.ManagedFields) {
-			no := false
-			m.scaleDown = &no
+		for _, word := range ourKeepWords(n.Annotations, n.ManagedFields) {
+			m.annotate(word, false)
 		}
 		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between
-			no := false
-			m.touch = &no
+			m.annotate(touchedBy, false)
 		}
 		return m, nil
 	})
@@ -117,19 +115,19 @@ func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.U
 // is not on it, so that whoever looked before this and is about to place it
 // can't any more (S23).
 func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
-	touched, yes, no := false, true, false
+	touched := false
 	err := c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
 		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, string(as))
 		touched = !found
 		if found {
 			return marks{taints: rest, changeTaints: true}, nil
 		}
-		return marks{touch: &yes}, nil
+		return marks{annotations: map[string]bool{touchedBy: true}}, nil
 	})
 	if err != nil || !touched {
 		return err
 	}
-	return c.mark(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{touch: &no}, nil })
+	return c.mark(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{annotations: map[string]bool{touchedBy: false}}, nil })
 }
 
 // touchedBy is an annotation that is on a node for the moment between two writes.
@@ -178,12 +176,10 @@ func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
 		}
 	}
 	annotations := map[string]any{}
-	for key, is := range map[string]*bool{api.ScaleDownDisabled: m.scaleDown, touchedBy: m.touch} {
-		if is != nil {
-			annotations[key] = nil
-			if *is {
-				annotations[key] = "true"
-			}
+	for key, placed := range m.annotations {
+		annotations[key] = nil
+		if placed {
+			annotations[key] = "true"
 		}
 	}
 	if len(spec)+len(annotations) == 0 {
@@ -214,12 +210,6 @@ func without(taints []json.RawMessage, key, value string) (rest []json.RawMessag
 // lifting ours, is left alone (S22).
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
 	return isOurs(fields, `"f:unschedulable"`)
-}
-
-// scaleDownIsOurs: the word against deletion by cluster-autoscaler stands, and was
-// written by nodefence.
-func scaleDownIsOurs(annotations map[string]string, fields []metav1.ManagedFieldsEntry) bool {
-	return annotations[api.ScaleDownDisabled] == "true" && isOurs(fields, `"f:`+api.ScaleDownDisabled+`"`)
 }
 
 func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {

@@ -19,6 +19,7 @@ const (
 	theirOut     = `{"effect":"NoExecute","key":"node.kubernetes.io/out-of-service","value":"by hand"}`
 	manages      = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"nodefence","operation":"Update"}],`
 	holds        = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster-autoscaler.kubernetes.io/scale-down-disabled":{}}}},"manager":"nodefence","operation":"Update"}],`
+	holdsPool    = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:karpenter.sh/do-not-disrupt":{}}}},"manager":"nodefence","operation":"Update"}],`
 	nodeshutdown = "nodeshutdown"
 	byKube       = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
 )
@@ -26,6 +27,17 @@ const (
 // held is that node with the word against its deletion by an autoscaler.
 func held(node, word string) string {
 	return strings.Replace(node, `{"a":"1"}`, `{"a":"1","cluster-autoscaler.kubernetes.io/scale-down-disabled":"`+word+`"}`, 1)
+}
+
+// disrupt is that node with the word against its deletion by Karpenter.
+func disrupt(node string) string {
+	before, after, _ := strings.Cut(node, `},"labels"`)
+	return before + `,"karpenter.sh/do-not-disrupt":"true"},"labels"` + after
+}
+
+// karpenters is that node as one that Karpenter has made.
+func karpenters(node string) string {
+	return strings.Replace(node, `"labels":{`, `"labels":{"karpenter.sh/nodepool":"p",`, 1)
 }
 
 // node is a Node as text, keys in order, with what nobody here knows in it.
@@ -62,6 +74,10 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"a cordon that is not asked for stays":          {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "", "f1", false) }},
 		"the word against deletion that is there stays": {held(node("", foreign, ""), "false"), held(node("", foreign+","+ours, "true"), "false"), isolate},
 		"ours goes with the rest":                       {held(node(holds, ours, ""), "true"), node(holds, "", ""), undo},
+		"a node of Karpenter's has its word too":        {karpenters(node("", foreign, "")), disrupt(held(karpenters(node("", foreign+","+ours, "true")), "true")), isolate},
+		"Karpenter's word that is there stays":          {karpenters(strings.Replace(node("", foreign, ""), `"a":"1"`, `"a":"1","karpenter.sh/do-not-disrupt":"5m"`, 1)), karpenters(strings.Replace(node("", foreign+","+ours, "true"), `"a":"1"`, `"a":"1","cluster-autoscaler.kubernetes.io/scale-down-disabled":"true","karpenter.sh/do-not-disrupt":"5m"`, 1)), isolate},
+		"Karpenter's word goes if it is ours":           {disrupt(node(holdsPool, ours, "")), node(holdsPool, "", ""), undo},
+		"Karpenter's word of another stays":             {disrupt(node(holds, ours, "")), disrupt(node(holds, "", "")), undo},
 		"what a clearing left goes too":                 {strings.Replace(node(manages, ours, "true"), `"a":"1"`, `"a":"1","nodefence.io/touched":"true"`, 1), node(manages, "", ""), undo},
 		"another's stays":                               {held(node(manages, ours, "true"), "true"), held(node(manages, "", ""), "true"), undo},
 		"the taint of another fence stays":              {node("", earlier, ""), node("", earlier, ""), undo},

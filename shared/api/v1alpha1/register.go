@@ -20,6 +20,8 @@ const (
 	// ScaleDownDisabled is cluster-autoscaler's annotation; a node carries it while
 	// it is fenced, so that it is not deleted in the middle.
 	ScaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+	// DoNotDisrupt is Karpenter's; a node of Karpenter's carries it too.
+	DoNotDisrupt = "karpenter.sh/do-not-disrupt"
 	// Finalizer holds a NodeFence until what it placed is undone (S27).
 	Finalizer = "nodefence.io/undo"
 	// FieldManager is the name under which nodefence writes; a cordon is ours
