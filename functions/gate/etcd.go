@@ -54,6 +54,17 @@ func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, 
 	return members, from, nil
 }
 
+// etcdLists are the nodes that other policies list. The fence's own list is in etcd's.
+func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string {
+	all := map[string][]string{}
+	for i := range policies {
+		if p := &policies[i]; p.Name != f.Spec.Policy.Name && len(p.Spec.Etcd) > 0 {
+			all[p.Name] = p.Spec.Etcd
+		}
+	}
+	return all
+}
+
 // ofNode says of a node that is not Ready what is known of it.
 func ofNode(node string, ready map[string]bool) string {
 	if _, there := ready[node]; !there {

@@ -83,9 +83,32 @@ func TestWhoIsListedAsEtcdsIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestAnotherPolicysEtcd: a node that only another policy lists is a member all the same,
+// and that list must keep its quorum (S13).
+func TestAnotherPolicysEtcd(t *testing.T) {
+	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
+	for name, c := range map[string]struct {
+		third corev1.ConditionStatus
+		want  string
+	}{
+		"the others are well": {yes, ""},
+		"one of them is not": {no, "etcd has 3 members, 1 of them healthy without this one (not w-3: listed in spec.etcd of policy q, and no Ready Node), and needs 2: " +
+			"if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy q"},
+	} {
+		nodes := []corev1.Node{planeNode("w-1", no), planeNode("w-2", yes), planeNode("w-3", c.third), planeNode("a", yes), planeNode("b", yes), planeNode("c", yes)}
+		for i := range nodes {
+			nodes[i].Labels = nil
+		}
+		other := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Etcd: []string{"w-1", "w-2", "w-3"}}}
+		if got := refusal(t, "w-1", api.Quorum, nil, nodes, nil, other); got != c.want {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
 // refusal is why a fence of this node gets no slot; empty if it does. Its own copy of the
 // policy is from before anybody listed the nodes of etcd.
-func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string, nodes []corev1.Node, pods []corev1.Pod) string {
+func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string, nodes []corev1.Node, pods []corev1.Pod, others ...api.FencePolicy) string {
 	t.Helper()
 	text := func(obj any) string {
 		raw, err := json.Marshal(obj)
@@ -103,7 +126,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: rule, Etcd: etcd}}
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),
-		policyPath:                               text(api.FencePolicyList{Items: []api.FencePolicy{p}}),
+		policyPath:                               text(api.FencePolicyList{Items: append(others, p)}),
 		"/api/v1/nodes":                          text(corev1.NodeList{Items: nodes}),
 		"/apis/nodefence.io/v1alpha1/nodefences": text(api.NodeFenceList{Items: []api.NodeFence{f}}),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,

@@ -176,6 +176,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if c.Etcd, c.EtcdFrom, err = g.etcd(ctx, f, nodes, policies); err != nil {
 		return err
 	}
+	c.EtcdLists = etcdLists(f, policies)
 	before := led.DeepCopy()
 	verdict := fence.Admit(f, c, led, now)
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {

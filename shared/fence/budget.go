@@ -2,8 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -61,7 +59,7 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 	// A fence that only waits takes nothing: two that wait would wait for each other.
 	for i := range c.Fences {
 		if f := &c.Fences[i]; underWay(f, l) {
-			lost[f.Spec.Node] = true
+			lost[f.Spec.Node] = lost[f.Spec.Node] || !c.backBeforeItsTurn(f, node, l)
 			chosen[f.Spec.Node] = chosen[f.Spec.Node] || chose(b, f, c, l)
 		}
 	}
@@ -111,79 +109,19 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger) api.FenceBu
 	}
 }
 
-// quorum: a control-plane node is fenced only where the policy says so, one at a
-// time, and while etcd keeps its quorum without it. What can't be learnt means
-// no (S13).
-func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
-	planes := map[string]bool{}
-	for _, n := range c.Nodes {
-		planes[n.Name] = n.ControlPlane
+// backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,
+// and nothing was taken from it, or the asking node's name comes first. It takes nothing
+// while it waits; two such fences would wait for each other under a budget of one.
+func (c Cluster) backBeforeItsTurn(f *api.NodeFence, asking string, l *api.FenceLedger) bool {
+	if acts(f, l) || !c.has(f.Spec.Node) || c.node(f.Spec.Node).Unhealthy || f.Status.Release.StartedAt != nil {
+		return false
 	}
-	_, isMember := c.Etcd[f.Spec.Node]
-	if !planes[f.Spec.Node] && !isMember {
-		return nil
+	if !f.Status.Power.CutByUs {
+		return true
 	}
-	no := func(format string, args ...any) *Verdict {
-		return &Verdict{api.QuorumHold, fmt.Sprintf(format, args...), askStorm}
-	}
-	if f.Spec.Policy.ControlPlane != api.Quorum && !planes[f.Spec.Node] {
-		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Policy.Name + " never fences those (controlPlane: Never)", Resync}
-	}
-	if f.Spec.Policy.ControlPlane != api.Quorum {
-		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
-	}
-	for i := range c.Fences {
-		o := &c.Fences[i]
-		other := o.Spec.Node != f.Spec.Node && acts(o, l)
-		if other && (planes[o.Spec.Node] || has(c.Etcd, o.Spec.Node) || wasPlane(o, c, l)) {
-			return no("control-plane node %s is under a fence: one at a time", o.Spec.Node)
-		}
-	}
-	if len(c.Etcd) == 0 {
-		return no("etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd")
-	}
-	healthy, lost := wellWithout(f.Spec.Node, c, l)
-	if need := len(c.Etcd)/2 + 1; isMember && healthy < need {
-		down, mend := "", ""
-		if len(lost) > 0 {
-			down = " (not " + strings.Join(lost, "; ") + ")"
-		}
-		for m := range c.EtcdFrom {
-			if m != f.Spec.Node {
-				mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy " + f.Spec.Policy.Name
-			}
-		}
-		return no("etcd has %d members, %d of them healthy without this one%s, and needs %d%s", len(c.Etcd), healthy, down, need, mend)
-	}
-	return nil
+	o, cut, seen := c.fence(asking), f.Status.Power.CutAt, l.Status.Leases.ObservedAt
+	return o != nil && underWay(o, l) && asking < f.Spec.Node && cut != nil && seen != nil && seen.Sub(cut.Time) > longAgo
 }
 
-// wellWithout counts etcd's members without one of them. A node shows as Ready until
-// its grace period is over: one whose Lease stands still, or that is to be fenced
-// itself, may be lost by now, and is not relied on (S13, S15).
-func wellWithout(node string, c Cluster, l *api.FenceLedger) (healthy int, lost []string) {
-	still := map[string]bool{}
-	for _, s := range l.Status.Leases.Still {
-		still[s.Node] = true
-	}
-	bad := ailing(c, l)
-	for m, ok := range c.Etcd {
-		switch {
-		case m == node:
-		case !ok && c.EtcdFrom[m] != "":
-			lost = append(lost, m+": "+c.EtcdFrom[m])
-		case !ok:
-			lost = append(lost, m)
-		case still[m]:
-			lost = append(lost, m+": its Lease stands still")
-		case bad[m]:
-			lost = append(lost, m+": its own fence is open")
-		default:
-			healthy++
-		}
-	}
-	slices.Sort(lost)
-	return healthy, lost
-}
-
-func has(m map[string]bool, k string) bool { _, ok := m[k]; return ok }
+// longAgo: by then a node that was cut shows as not Ready, or its Lease as standing still.
+const longAgo = time.Minute

@@ -45,7 +45,7 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 		return
 	}
 	u := api.UnderWay{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation}
-	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || has(c.Etcd, f.Spec.Node)
+	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.Node)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
 		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector, n.Labels) {

@@ -1,0 +1,140 @@
+package fence
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// quorum: a control-plane node is fenced only where the policy says so, one at a
+// time, and while etcd keeps its quorum without it. What can't be learnt means
+// no (S13). A node that another policy lists as etcd's is one, and each list that has
+// it must keep its quorum.
+func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
+	planes := map[string]bool{}
+	for _, n := range c.Nodes {
+		planes[n.Name] = n.ControlPlane
+	}
+	if !planes[f.Spec.Node] && !c.isMember(f.Spec.Node) {
+		return nil
+	}
+	if f.Spec.Policy.ControlPlane != api.Quorum && !planes[f.Spec.Node] {
+		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Policy.Name + " never fences those (controlPlane: Never)", Resync}
+	}
+	if f.Spec.Policy.ControlPlane != api.Quorum {
+		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
+	}
+	for i := range c.Fences {
+		o := &c.Fences[i]
+		other := o.Spec.Node != f.Spec.Node && acts(o, l)
+		if other && (planes[o.Spec.Node] || c.isMember(o.Spec.Node) || wasPlane(o, c, l)) {
+			return &Verdict{api.QuorumHold, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.Node), askStorm}
+		}
+	}
+	lists := c.listsOf(f.Spec.Node)
+	if len(c.Etcd) == 0 && len(lists) == 0 {
+		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd", askStorm}
+	}
+	if has(c.Etcd, f.Spec.Node) {
+		lists = append([]members{{f.Spec.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
+	}
+	for _, m := range lists {
+		if words := m.without(f, c, l); words != "" {
+			return &Verdict{api.QuorumHold, words, askStorm}
+		}
+	}
+	return nil
+}
+
+// members are those of one etcd, whether they are healthy, and by what those that are not
+// are known. The policy is where they are listed, or would be.
+type members struct {
+	policy  string
+	healthy map[string]bool
+	from    map[string]string
+}
+
+// isMember tells whether etcd runs on a node, as far as anybody says.
+func (c Cluster) isMember(node string) bool {
+	return has(c.Etcd, node) || len(c.listsOf(node)) > 0
+}
+
+// listsOf are those of other policies that have the node.
+func (c Cluster) listsOf(node string) (all []members) {
+	for _, policy := range slices.Sorted(maps.Keys(c.EtcdLists)) {
+		if !slices.Contains(c.EtcdLists[policy], node) {
+			continue
+		}
+		m := members{policy, map[string]bool{}, map[string]string{}}
+		for _, n := range c.EtcdLists[policy] {
+			if m.healthy[n] = c.has(n) && !c.node(n).Unhealthy; !m.healthy[n] {
+				m.from[n] = "listed in spec.etcd of policy " + policy + ", and no Ready Node"
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// without says why etcd would lose its quorum without this fence's node; empty if not.
+func (m members) without(f *api.NodeFence, c Cluster, l *api.FenceLedger) string {
+	healthy, lost := m.wellWithout(f, c, l)
+	need := len(m.healthy)/2 + 1
+	if healthy >= need {
+		return ""
+	}
+	down, mend := "", ""
+	if len(lost) > 0 {
+		down = " (not " + strings.Join(lost, "; ") + ")"
+	}
+	for n := range m.from {
+		if n != f.Spec.Node {
+			mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy " + m.policy
+		}
+	}
+	return fmt.Sprintf("etcd has %d members, %d of them healthy without this one%s, and needs %d%s", len(m.healthy), healthy, down, need, mend)
+}
+
+// wellWithout counts etcd's members without one of them. A node shows as Ready until
+// its grace period is over: one whose Lease stands still, or that is to be fenced
+// itself, may be lost by now, and is not relied on (S13, S15).
+func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (healthy int, lost []string) {
+	still := map[string]bool{}
+	for _, s := range l.Status.Leases.Still {
+		still[s.Node] = true
+	}
+	bad := ailing(c, l)
+	for n, ok := range m.healthy {
+		switch {
+		case n == f.Spec.Node:
+		case !ok && m.from[n] != "":
+			lost = append(lost, n+": "+m.from[n])
+		case !ok:
+			lost = append(lost, n)
+		case still[n]:
+			lost = append(lost, n+": its Lease stands still")
+		case bad[n] && !c.waitsBehind(n, f, l):
+			lost = append(lost, n+": its own fence is open")
+		default:
+			healthy++
+		}
+	}
+	slices.Sort(lost)
+	return healthy, lost
+}
+
+// waitsBehind: a healthy node's own fence was only asked for, has touched nothing, and goes
+// after this one, by the nodes' names. Of two that are asked for at once each would
+// otherwise hold the other until both requests are too old. The second one still counts
+// the first, and they go one at a time.
+func (c Cluster) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
+	o := c.fence(node)
+	return o != nil && f.Spec.Node < node && o.Spec.Trigger.Request != nil && o.Spec.Trigger.Condition == "" &&
+		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
+}
+
+func has(m map[string]bool, k string) bool { _, ok := m[k]; return ok }

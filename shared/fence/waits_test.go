@@ -1,0 +1,99 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// waiters are n0 and n1, both Ready, both with a fence that waits for a slot.
+func waiters(change func(f *api.NodeFence)) (both [2]*api.NodeFence, c Cluster, l *api.FenceLedger) {
+	f, c, l := admitWorld(walkStart)
+	lim(f).MaxConcurrent = 9
+	c.Nodes[0].Unhealthy, c.Fences = false, nil
+	for i := range both {
+		o := f.DeepCopy()
+		o.Name, o.Spec.Node, o.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
+		o.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+		change(o)
+		both[i] = o
+		c.Fences = append(c.Fences, *o)
+	}
+	return both, c, l
+}
+
+// oneAfterTheOther: the first gets a slot, the second only once the first has ended.
+func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c Cluster, l *api.FenceLedger, holds api.Reason) {
+	t.Helper()
+	if v := Admit(both[1], c, l, walkStart); reasonOf(v) != holds {
+		t.Errorf("the second, before the first: %+v", v)
+	}
+	if v := Admit(both[0], c, l, walkStart); v != nil {
+		t.Fatalf("the first: %+v", v)
+	}
+	for _, p := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Recovering} {
+		c.Fences[0].Status.Phase = p
+		if v := Admit(both[1], c, l, walkStart); reasonOf(v) != holds {
+			t.Errorf("the second, while the first is %s: %+v", p, v)
+		}
+	}
+	c.Fences[0].Status.Phase = api.Finished
+	if v := Admit(both[1], c, l, walkStart); v != nil {
+		t.Errorf("the second, once the first has ended: %+v", v)
+	}
+}
+
+// TestTwoThatWaitDoNotHoldEachOther for ever, and are never under way at once (S13, S14).
+func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
+	cut, just := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-2*time.Second))
+	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
+		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Policy.ControlPlane = api.Quorum })
+		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
+		oneAfterTheOther(t, both, c, l, api.QuorumHold)
+	})
+	one := func(c *Cluster) { budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)}) }
+	t.Run("two that were cut long ago and wait again, under a budget of one", func(t *testing.T) {
+		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.CutByUs, f.Status.Power.CutAt = true, &cut })
+		one(&c)
+		oneAfterTheOther(t, both, c, l, api.BudgetHold)
+	})
+	t.Run("two whose flow began anew and that were never cut", func(t *testing.T) {
+		for i := range 2 {
+			both, c, l := waiters(func(f *api.NodeFence) { f.Status.Restarts = 1 })
+			one(&c)
+			if v := Admit(both[i], c, l, walkStart); v != nil {
+				t.Errorf("%s: %+v", both[i].Name, v)
+			}
+			c.Fences[i].Status.Phase = api.Fencing
+			if v := Admit(both[1-i], c, l, walkStart); reasonOf(v) != api.BudgetHold {
+				t.Errorf("beside %s: %+v", both[i].Name, v)
+			}
+		}
+	})
+	for name, change := range map[string]func(*Cluster, *api.FenceLedger){
+		"one was cut just now":     func(c *Cluster, _ *api.FenceLedger) { c.Fences[1].Status.Power.CutAt = &just },
+		"one has released already": func(c *Cluster, _ *api.FenceLedger) { c.Fences[1].Status.Release.StartedAt = &cut },
+		"one is not Ready":         func(c *Cluster, _ *api.FenceLedger) { c.Nodes[1].Unhealthy = true },
+		"one's Lease stands still": func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.Still = []api.StillLease{{Node: "n1"}} },
+		"one has no Node any more": func(c *Cluster, _ *api.FenceLedger) { nodeGone(c) },
+	} {
+		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.CutByUs, f.Status.Power.CutAt = true, &cut })
+		one(&c)
+		change(&c, l)
+		if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.BudgetHold {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	both, c, l := waiters(func(f *api.NodeFence) {
+		f.Spec.Policy.ControlPlane = api.Quorum
+		f.Spec.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
+	})
+	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
+	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.QuorumHold {
+		t.Errorf("a member that failed is relied on: %+v", v)
+	}
+}
