@@ -67,6 +67,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	}
 	st.Missing = missingNow(p, c, now)
 	conditionsOf(p, &st, l, allowed, words, now)
+	tellEffective(p, &st, all, c, now)
 	return st
 }
 

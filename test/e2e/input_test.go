@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -117,6 +118,10 @@ func badPolicies(t *testing.T, w *world) {
 		"an operator that is none":    {`selector: {matchExpressions: [{key: pool, operator: in, values: [a]}]}`, "In or NotIn, with values"},
 		"nodes in no set":             {`exclude: {selector: {matchExpressions: [{key: pool, operator: In}]}}`, "In or NotIn, with values"},
 		"Machines in a set, or not":   {`expected: {machineSelector: {matchExpressions: [{key: pool, operator: Exists, values: [a]}]}}`, "In or NotIn, with values"},
+		"a label that none can be":    {`selector: {matchLabels: {role: "not well"}}`, "a value that no label has"},
+		"a key that none can be":      {`selector: {matchLabels: {"role of it": x}}`, "a key that no label has"},
+		"a value in a set":            {`exclude: {selector: {matchExpressions: [{key: pool, operator: In, values: [a, "b c"]}]}}`, "a value that no label has"},
+		"a key of Machines":           {`expected: {machineSelector: {matchExpressions: [{key: "Not.DNS/pool", operator: Exists}]}}`, "a key that no label has"},
 		"no day of the week":          {`maintenanceWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
 	} {
 		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
@@ -124,7 +129,36 @@ func badPolicies(t *testing.T, w *world) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	budget := "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: bad}\nspec: {maxUnavailable: 1, selector: {matchLabels: {role: -x}}}\n"
+	if err := w.Apply(w.ctx, budget); err == nil || !strings.Contains(err.Error(), "a value that no label has") {
+		t.Errorf("a budget's label: %v", err)
+	}
+	must(t, w.Apply(w.ctx, rig.Policy("good", `selector: {matchLabels: {a.b.example.com/role: "", role: x-Y_z.1}, matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [linux]}]}`)))
+	warned(t, w)
 }
+
+// warned: who writes a limit that rounds down to none is told at once.
+func warned(t *testing.T, w *world) {
+	t.Helper()
+	heard := &warnings{}
+	cluster := *w.Cluster
+	cluster.Config = rest.CopyConfig(w.Config)
+	cluster.Config.WarningHandler = heard
+	for limit, says := range map[string]string{
+		`{maxUnhealthy: 0}`: "maxUnhealthy is 0", `{maxUnhealthy: "20%"}`: "maxUnhealthy 20% rounds down to 0 of fewer than 5 nodes",
+		`{maxUnhealthy: "20%", atLeastOne: true}`: "", `{maxUnhealthy: 2}`: "", `{maxUnhealthy: "40%"}`: "",
+	} {
+		heard.all = ""
+		must(t, cluster.Apply(w.ctx, rig.Policy("limited", "selector: {matchLabels: {of: none}}\nlimits: "+limit)))
+		if strings.Contains(heard.all, "maxUnhealthy") != (says != "") || !strings.Contains(heard.all, says) {
+			t.Errorf("%s: warned of %q", limit, heard.all)
+		}
+	}
+}
+
+type warnings struct{ all string }
+
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all += text }
 
 // badTimes: a word of one person's that nobody could read would keep all of its kind from
 // being read.

@@ -79,6 +79,7 @@ const (
 	WindowHold         Reason = "MaintenanceWindow"
 	WindowInvalidHold  Reason = "MaintenanceWindowInvalid"
 	SelectorInvalid    Reason = "SelectorInvalid"
+	RoundsToNone       Reason = "LimitRoundsToNone"
 	CheckHold          Reason = "DeviceBeingRead"
 
 	// Things that went wrong, or turned.
