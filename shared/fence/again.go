@@ -11,7 +11,7 @@ import (
 // too many of those end in Failed.
 func (d *decision) retry(why api.Reason, msg string) Action {
 	d.st.Retries++
-	if d.st.Retries < d.perStep() {
+	if _, locked := d.lockout(); d.st.Retries < d.perStep() && !locked {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.perStep()))
 		d.wait(d.interval())
 		return None

@@ -46,7 +46,7 @@ func (d *decision) pending() Action {
 	case p.Mode == api.Approve && d.spec.Requests.Approve == nil && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
-	if d.paced() {
+	if d.paced() || !d.confirmAsked() && d.holdDenied() {
 		return None
 	}
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {

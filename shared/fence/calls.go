@@ -67,6 +67,10 @@ func (d *decision) spoken() bool {
 
 // early: the next call is not due yet.
 func (d *decision) early() bool {
+	if until, locked := d.lockout(); locked {
+		d.awaken(until)
+		return true
+	}
 	nb := d.st.Power.NotBefore
 	if nb == nil || !d.now.Before(nb.Time) {
 		return false
@@ -109,4 +113,12 @@ func (d *decision) bound() string {
 		return "none"
 	}
 	return b.Identity
+}
+
+// machine is the one that answered, and whose it is where that is known.
+func (c *CallResult) machine() string {
+	if c.Whose != "" {
+		return c.Identity + " (node " + c.Whose + ")"
+	}
+	return c.Identity
 }

@@ -104,7 +104,7 @@ func (d *decision) open() {
 		SchemaVersion: api.SchemaPlain, Generation: d.spec.Generation,
 		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
 		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
-		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil},
+		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
 		Transitions: old.Transitions + 1,
 	}
 	if r := d.spec.Trigger.Request; r != nil && r.MergedAt == nil {
@@ -214,6 +214,7 @@ func (d *decision) noteCall() {
 	}
 	d.told = c
 	d.st.Power.LastError = c.Err
+	d.noteDenied(c)
 	switch c.Call {
 	case api.CallRead:
 		if c.Power != "Off" {

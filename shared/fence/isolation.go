@@ -164,7 +164,7 @@ func (d *decision) judgeCut(i int) bool {
 	r, c := &d.st.Isolation[i], d.seen.Call
 	switch {
 	case c.Wrong:
-		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.Identity+", bound is "+d.spec.Isolation[i].Identity)
+		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.machine()+", bound is "+d.spec.Isolation[i].Identity)
 	case c.Call != api.CallRead:
 		return false // it is read next
 	case r.LastRead.Power == "Off":

@@ -42,7 +42,7 @@ func (d *decision) fencing() Action {
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil
 	}
 	if c := d.told; c != nil && c.Wrong {
-		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
+		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
 	}
 	if d.refused {
 		d.st.Power.OffAt = nil // there is no effect to wait for

@@ -20,7 +20,7 @@ func (d *decision) poweringOn() Action {
 		return None
 	}
 	if c := d.told; c != nil && c.Wrong {
-		return d.slowly(api.WrongMachine, "the device answers for another machine: not switched on")
+		return d.slowly(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound()+": not switched on")
 	}
 	if d.justRead() {
 		return d.judgeOn()

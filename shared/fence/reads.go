@@ -86,7 +86,7 @@ func (d *decision) peek() Action {
 		return None
 	}
 	if c := d.told; c != nil && c.Wrong {
-		return d.fail(api.WrongMachine, "the device answers for machine "+c.Identity+", bound is "+d.bound())
+		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
 	}
 	switch {
 	case !d.untouched() || d.confirmAsked():

@@ -196,6 +196,7 @@ func (d *decision) anew(why api.Reason, msg string) Action {
 	}
 	d.restart()
 	d.st.Restarts = 0
+	d.st.Power.Denied = nil // the Secret may have been mended
 	return d.to(api.Pending, why, msg)
 }
 

@@ -125,6 +125,11 @@ type CallResult struct {
 	Why api.Reason
 	// Refused: the device said no to an Off or On, so that nothing of it was done.
 	Refused bool
+	// Denied: the device refused the account, as for a wrong password.
+	Denied bool
+	// Whose is the node that was enrolled as the machine that answered, where that is
+	// another one than the one bound; empty if none was.
+	Whose string
 	// Jobs are those in which an agent ran for it.
 	Jobs []string
 	// Blind: the device has no access to tell of, as it has none of a machine that it

@@ -73,6 +73,10 @@ type TargetDevice struct {
 	Identity string `json:"identity,omitempty"`
 	// +optional
 	Enrolled string `json:"enrolled,omitempty"`
+	// Tells: it has told this machine since it was enrolled so. From then on an answer
+	// without one is refused, by a fence too.
+	// +optional
+	Tells bool `json:"tells,omitempty"`
 	// Power is what it said of the machine, where it has a scope On for having access
 	// and Off for being cut off; empty is unknown.
 	// +optional

@@ -78,9 +78,22 @@ type PowerRecord struct {
 	// LastError is the device's last failure, in words, without secrets.
 	// +optional
 	LastError string `json:"lastError,omitempty"`
+	// Denied are the devices that refused our account when they were asked last: after a
+	// few times in a row one is asked rarely, or it may lock the account.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Denied []Denied `json:"denied,omitempty"`
 	// OffError is what the device answered to the last Off, if it failed.
 	// +optional
 	OffError string `json:"offError,omitempty"`
+}
+
+// Denied is how often in a row one device has refused our account, and when it did last.
+type Denied struct {
+	Device string `json:"device"`
+	Count  int32  `json:"count"`
+	At     Time   `json:"at"`
 }
 
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).

@@ -78,6 +78,9 @@ type Binding struct {
 	// Identity is what the machine said of itself while it was healthy.
 	// +optional
 	Identity string `json:"identity,omitempty"`
+	// Tells: the device has told this identity before; an answer without one is refused.
+	// +optional
+	Tells bool `json:"tells,omitempty"`
 	// LeaveOff: the node's configuration has no method that switches the machine
 	// on, so that it stays off whatever the policy says.
 	// +optional

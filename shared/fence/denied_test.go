@@ -1,0 +1,71 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// denying runs a fence at a device that refuses our account each time, until it has failed
+// or the time is over, and gives when the device was asked.
+func denying(f *api.NodeFence, s Seen, now time.Time) (asked []time.Time, end time.Time) {
+	until := now.Add(time.Hour)
+	for now.Before(until) {
+		s.Reserved, s.Node.Taint = &now, f.Status.Placed.Taint
+		st, act := Decide(f, s, now)
+		f.Status, s.Call = st, nil
+		switch {
+		case act.Device():
+			asked = append(asked, now)
+			s.Call = &CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != Read}
+		case act == None && st.Phase == api.Failed:
+			return asked, now
+		case act == None && st.NextCheck != nil && st.NextCheck.After(now):
+			now = st.NextCheck.Time
+		case act == None:
+			now = now.Add(time.Second)
+		}
+	}
+	return asked, now
+}
+
+// TestAWrongPasswordLocksNoAccount: after three refusals in a row the device is asked
+// rarely, over restarts of the flow, also when an Off was sent before; a retry of a person
+// who has mended the Secret asks at once.
+func TestAWrongPasswordLocksNoAccount(t *testing.T) {
+	for name, begun := range map[string]bool{"nothing was sent yet": false, "an Off was sent": true} {
+		t.Run(name, func(t *testing.T) {
+			now := walkStart.Add(time.Hour)
+			flow := int32(2)
+			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+				f.Spec.Policy.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+				if at := stampOf(now); begun {
+					f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+				}
+			})
+			asked, now := denying(f, s, now)
+			if len(asked) < 4 {
+				t.Fatalf("it was asked %d times only", len(asked))
+			}
+			for i := 3; i < len(asked); i++ {
+				if gap := asked[i].Sub(asked[i-1]); gap < deniedPause {
+					t.Errorf("try %d came %s after the one before", i+1, gap)
+				}
+			}
+			if took := asked[2].Sub(asked[0]); took > time.Minute {
+				t.Errorf("three tries took %s", took)
+			}
+			if f.Status.Phase != api.Failed {
+				return // it goes on, as slowly
+			}
+			f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now)}
+			again, _ := denying(f, s, now)
+			if len(again) == 0 || again[0].Sub(now) > time.Minute {
+				t.Errorf("after a retry it was asked at %v, from %s on", again, now)
+			}
+		})
+	}
+}
