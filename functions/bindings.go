@@ -76,7 +76,29 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error)
 	if err != nil {
 		return nil, err
 	}
-	return &gate.Bound{Binding: plan.Binding, Next: plan.NextBindings(), Isolation: plan.Cuts(), Over: cluster.Over}, nil
+	bound := &gate.Bound{Binding: plan.Binding, Next: plan.NextBindings(), Isolation: plan.Cuts(), Over: cluster.Over}
+	return bound, b.tell(ctx, n, bound)
+}
+
+// tell marks the devices that have told the machine's identity before, so that a fence
+// takes no answer without one (S11).
+func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *gate.Bound) error {
+	t, err := b.Client.Target(ctx, n.Name)
+	if err != nil || t == nil || n.UID != "" && t.Status.NodeUID != n.UID {
+		return err
+	}
+	told := func(d *api.Binding) bool {
+		return slices.ContainsFunc(t.Status.Devices, func(k api.TargetDevice) bool {
+			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope && k.Enrolled == d.Identity
+		})
+	}
+	bound.Binding.Tells = told(&bound.Binding)
+	for _, all := range [][]api.Binding{bound.Next, bound.Isolation} {
+		for i := range all {
+			all[i].Tells = told(&all[i])
+		}
+	}
+	return nil
 }
 
 // plan is all that the ConfigMaps say of a node, and of the cluster.

@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 		"no binding":                       {nil, unfit(api.NoBinding), 1, "False NoBinding:", "ConfigMap x, key y: mend it"},
 		"a binding that is wrong":          {nil, unfit(api.BindingInvalid), 1, "False BindingInvalid:", "ConfigMap x, key y: mend it"},
 		"it can't be reached":              {[]api.Binding{boundTo("unreachable-a", "")}, nil, 1, "False DeviceUnreachable: unreachable-a DeviceUnreachable", "level 1 of 1, mem unreachable-a: device unreachable: unreachable-a; see that it is on and can be reached from where nodefence runs, or mend the address of its device, mem unreachable-a, in ConfigMap fence-config-node-a or in those that it names"},
-		"it lets nobody in":                {[]api.Binding{boundTo("wrongpassword-a", "")}, nil, 1, "False DeviceDenied: wrongpassword-a DeviceDenied", "level 1 of 1, mem wrongpassword-a: device denied access: wrongpassword-a; mend its user, its password or what it may do"},
+		"it lets nobody in":                {[]api.Binding{boundTo("wrongpassword-a", "")}, nil, 1, "False DeviceDenied: wrongpassword-a DeviceDenied", "level 1 of 1, mem wrongpassword-a: mend its user, its password or what it may do: device denied access: wrongpassword-a"},
 		"it is another machine's (S11)":    {[]api.Binding{boundTo("other-a", "a")}, nil, 1, "False WrongMachine: other-a WrongMachine", "level 1 of 1, mem other-a: it answers for machine another, enrolled is a; mend the address of its device, mem other-a, in ConfigMap fence-config-node-a or in those that it names"},
 		"it refuses":                       {[]api.Binding{boundTo("mute-a", "")}, nil, 1, "False DeviceFailed: mute-a DeviceFailed", "level 1 of 1, mem mute-a: device refused in its present state: mute-a does not say"},
 		"one device a check":               {[]api.Binding{boundTo("a", "a"), boundTo("b", "")}, nil, 1, "Unknown NotCheckedYet: a DeviceAnswers b NotCheckedYet", "level 2 of 2, mem b: it was not read yet"},
@@ -228,7 +228,7 @@ func TestWhose(t *testing.T) {
 	stray := write("fence-config-node-c", "node_name", "c", "system_uuid", b)
 	all := stored(t, []corev1.ConfigMap{theirs, stray, mine}, nil)
 	for identity, want := range map[string]string{a: "a", "33221100-5544-7766-8899-aabbccddeeff": "a", b: "", "": ""} {
-		if got, err := all.Whose(t.Context(), identity); got != want || err != nil {
+		if got, enrolled, err := all.Whose(t.Context(), identity); got != want || err != nil || (enrolled == "") == (want == "a") || want == "a" && enrolled != a {
 			t.Errorf("%s is %q, want %q: %v", identity, got, want, err)
 		}
 	}

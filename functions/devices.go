@@ -44,15 +44,15 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 
 // Whose is the node that was enrolled as this machine, for a person who looks for
 // the other end of a swapped cable.
-func (b bindings) Whose(ctx context.Context, identity string) (string, error) {
+func (b bindings) Whose(ctx context.Context, identity string) (node, enrolled string, err error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for i := range stored {
 		if e, ok := enrolment(&stored[i]); ok && device.SameIdentity(e.Identity, identity) {
-			return e.Name, nil
+			return e.Name, e.Identity, nil
 		}
 	}
-	return "", nil
+	return "", "", nil
 }

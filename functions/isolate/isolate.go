@@ -27,6 +27,8 @@ type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding, c talk.Call) (device.Driver, error)
+	// Whose is the node that was enrolled as this machine, as talk has it.
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Loop *step.Loop
@@ -78,7 +80,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
 	switch {
 	case a.Device():
-		t := talk.Talk{Open: i.Open, Self: i.Self, Now: i.Client.Clock().Now}
+		t := talk.Talk{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
 		call, err := t.Say(ctx, f, fence.Claimed(f), a)
 		i.Client.Forget(ctx) // time has passed
 		seen.Call = call

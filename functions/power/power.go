@@ -27,6 +27,8 @@ type Power struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
 	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
+	// Whose is the node that was enrolled as this machine, as talk has it.
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Loop *step.Loop
@@ -87,7 +89,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	t := talk.Talk{Open: p.Open, Self: p.Self, Now: p.Client.Clock().Now}
+	t := talk.Talk{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
 	call, err := t.Say(ctx, f, fence.Bound(f), a)
 	p.Client.Forget(ctx) // time has passed, and the machine may be another one
 	seen.Call = call

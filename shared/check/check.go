@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -36,7 +37,7 @@ type Checker struct {
 	// what is wrong in its configuration is an Unfit.
 	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
 	// Whose is the node that was enrolled as this machine; empty if none was.
-	Whose func(ctx context.Context, identity string) (node string, err error)
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Function is the one that this is part of, and Me names one invocation of it.
 	Function string
 	Me       func() string
@@ -141,7 +142,10 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 		return nil, c.conclude(ctx, unfit)
 	}
 	st.Devices = devicesOf(bound, st.Devices)
-	i := oldest(st.Devices)
+	i, ok := oldest(st.Devices, c.now().Time)
+	if !ok {
+		return nil, c.conclude(ctx, nil)
+	}
 	switch last := asked(st.Devices[i]); {
 	case last != nil && !last.Time.Before(c.began):
 		return nil, c.conclude(ctx, nil) // it had its turn
@@ -216,11 +220,13 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	*d = verdict(*d, b, r, err, kube.NodeSeen(c.node, "").Ready())
 	d.LastChecked, d.LastAsked = &at, nil // not compared: they are of two processes' clocks (S30)
 	if d.Reason == api.WrongMachine && c.Whose != nil {
-		other, err := c.Whose(ctx, r.Identity)
+		other, enrolled, err := c.Whose(ctx, r.Identity)
 		if err != nil {
 			return false, err
 		}
 		if other != "" {
+			d.Message = strings.ReplaceAll(d.Message, r.Identity, enrolled)
+			d.Identity = enrolled
 			d.Message = "it is the device of node " + other + ": " + d.Message
 		}
 	}

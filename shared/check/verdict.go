@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,16 +60,22 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 	return all
 }
 
-// oldest is the device that had no turn for longest.
-func oldest(all []api.TargetDevice) int {
-	first := 0
+// deniedRest is how long a device is left alone that has refused our account, so that no
+// check locks it.
+const deniedRest = time.Hour
+
+// oldest is the device that had no turn for longest; false if all of them are left alone.
+func oldest(all []api.TargetDevice, now time.Time) (first int, ok bool) {
 	for i := range all {
+		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && now.Sub(t.Time) < deniedRest {
+			continue
+		}
 		a, b := asked(all[i]), asked(all[first])
-		if b != nil && (a == nil || a.Before(b)) {
-			first = i
+		if !ok || b != nil && (a == nil || a.Before(b)) {
+			first, ok = i, true
 		}
 	}
-	return first
+	return first, ok
 }
 
 // asked is when a device had its last turn. One that came to nothing was one too.
@@ -93,8 +97,11 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	mine := device.SameIdentity(b.Identity, r.Identity)
 	if mine {
 		d.Identity = b.Identity // firmware has more than one order of a UUID's bytes
+		d.Tells = true
 	}
 	switch {
+	case b.Identity != "" && r.Identity == "" && d.Tells:
+		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+talk.Mend(b) // S11
 	case b.Identity != "" && r.Identity != "" && !mine:
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+talk.Mend(b) // S11
 	case r.Power == device.Unknown:
@@ -128,24 +135,13 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	case errors.Is(err, device.ErrUnreachable):
 		return api.DeviceUnreachable, talk.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + talk.Mend(b)
 	case errors.Is(err, device.ErrDenied):
-		return api.DeviceDenied, talk.Words(err) + "; mend its user, its password or what it may do" + secretsOf(b)
+		return api.DeviceDenied, talk.Words(fmt.Errorf("%s: %w", talk.Remedy(b), err))
 	case errors.Is(err, device.ErrUnknown):
 		return api.MachineUnknown, talk.Words(err) + "; " + talk.Mend(b)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
 		return api.DeviceUnreachable, talk.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + talk.Mend(b)
 	}
 	return api.DeviceFailed, talk.Words(err)
-}
-
-// secretsOf says where the credentials stand.
-func secretsOf(b *api.Binding) string {
-	names := append([]string{"password", "username"}, slices.Sorted(maps.Keys(b.Secrets))...)
-	for _, name := range names {
-		if ref, ok := b.Secrets[name]; ok && ref.Secret != "" {
-			return ": Secret " + ref.Secret + ", key " + ref.Key
-		}
-	}
-	return ""
 }
 
 // summarise says of the whole node what was seen of its devices: the first that is

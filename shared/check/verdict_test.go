@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
@@ -47,6 +49,44 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("it says %q", got.Message)
 			}
 		})
+	}
+}
+
+// TestNamelessVerdict: what a device has told once it must tell for ever (S11).
+func TestNamelessVerdict(t *testing.T) {
+	b := &api.Binding{Driver: "ipmi", Identity: "x"}
+	never := verdict(api.TargetDevice{}, b, device.Reading{Power: device.On}, nil, true)
+	once := verdict(never, b, device.Reading{Power: device.On, Identity: "x"}, nil, true)
+	failed := verdict(once, b, device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true)
+	nameless := verdict(failed, b, device.Reading{Power: device.On}, nil, true)
+	got := []api.Reason{never.Reason, once.Reason, failed.Reason, nameless.Reason}
+	if d := cmp.Diff([]api.Reason{api.DeviceAnswers, api.DeviceAnswers, api.DeviceUnreachable, api.WrongMachine}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestADeviceThatRefusedUsRests: a check of a healthy node is not to lock the account.
+func TestADeviceThatRefusedUsRests(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ago := func(d time.Duration) *api.Time { t := metav1.NewMicroTime(now.Add(-d)); return &t }
+	denied, well := api.DeviceDenied, api.DeviceAnswers
+	for name, tc := range map[string]struct {
+		devices []api.TargetDevice
+		want    int
+	}{
+		"it refused us just now":              {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, -1},
+		"it refused us an hour ago":           {[]api.TargetDevice{{Reason: denied, LastChecked: ago(time.Hour)}}, 0},
+		"another one has its turn":            {[]api.TargetDevice{{Reason: denied, LastChecked: ago(20 * time.Minute)}, {Reason: well, LastChecked: ago(time.Minute)}}, 1},
+		"the one of longest ago":              {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: denied, LastChecked: ago(2 * time.Hour)}}, 1},
+		"one that was never read comes first": {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: api.NotCheckedYet}}, 1},
+	} {
+		got, ok := oldest(tc.devices, now)
+		if !ok {
+			got = -1
+		}
+		if got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,9 @@ import (
 type Talk struct {
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
+	// Whose is the node that was enrolled as this machine, and the machine as it was
+	// enrolled; empty if none was. It may be nil.
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	Now  func() time.Time
@@ -26,6 +31,10 @@ func (t Talk) Say(ctx context.Context, f *api.NodeFence, bound *api.Binding, a f
 	now := t.Now()
 	c := &fence.CallResult{Call: api.Call(a), At: now}
 	err := t.speak(ctx, f, bound, a, c, f.Status.Claim.NotAfter.Sub(now))
+	if errors.Is(err, device.ErrDenied) {
+		c.Denied = true
+		err = fmt.Errorf("%s: %w", Remedy(bound), err)
+	}
 	if err != nil {
 		c.Err = Words(err)
 	}
@@ -74,13 +83,38 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
 		return err
 	}
-	c.Identity = r.Identity
-	if want := bound.Identity; want != "" && r.Identity != "" && !device.SameIdentity(want, r.Identity) {
-		c.Wrong = true // S11
-		return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, r.Identity, want, Mend(bound))
+	if err := t.identify(ctx, bound, r.Identity, c); err != nil {
+		return err
 	}
 	c.Power, c.Lacks = string(r.Power), r.Lacks
 	return nil
+}
+
+// identify holds what the device says of its machine against what was enrolled (S11). A
+// machine that is known is written as it was enrolled, in whatever order of its bytes the
+// device has it.
+func (t Talk) identify(ctx context.Context, bound *api.Binding, told string, c *fence.CallResult) error {
+	c.Identity = told
+	switch want := bound.Identity; {
+	case want == "":
+		return nil
+	case told == "" && bound.Tells:
+		return fmt.Errorf("%w: it told before that it is machine %s, and tells no machine now; see what answers at its address, or %s", device.ErrUnknown, want, Mend(bound))
+	case told == "":
+		return nil
+	case device.SameIdentity(want, told):
+		c.Identity = want
+		return nil
+	}
+	c.Wrong = true
+	if t.Whose != nil {
+		// Without an answer the machine is refused all the same.
+		if node, enrolled, err := t.Whose(ctx, told); err == nil && node != "" {
+			c.Whose, c.Identity = node, enrolled
+			return fmt.Errorf("%w: it is the device of node %s: it answers for %s, enrolled is %s; %s", device.ErrUnknown, node, enrolled, bound.Identity, Mend(bound))
+		}
+	}
+	return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, told, bound.Identity, Mend(bound))
 }
 
 func control(ctx context.Context, d device.Driver, a fence.Action) error {
@@ -114,6 +148,17 @@ func Mend(b *api.Binding) string {
 	}
 	cm, _, _ := strings.Cut(b.Sources[0], "@")
 	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
+}
+
+// Remedy says first what to mend where a device refuses our account, and where it stands.
+func Remedy(b *api.Binding) string {
+	names := append([]string{"password", "username"}, slices.Sorted(maps.Keys(b.Secrets))...)
+	for _, name := range names {
+		if ref, ok := b.Secrets[name]; ok && ref.Secret != "" {
+			return "mend its user, its password or what it may do: Secret " + ref.Secret + ", key " + ref.Key
+		}
+	}
+	return "mend its user, its password or what it may do"
 }
 
 // Words keeps an error short enough for a record.
