@@ -147,6 +147,7 @@ func TestRights(t *testing.T) {
 	})
 	o.allUsed(granted)
 	o.ledgerIsPeoples()
+	o.bindingsArePeoples()
 }
 
 // allUsed waits for what is still under way, and says which of these were never used.
