@@ -76,6 +76,8 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 release: ## Render infra/knative: one YAML file an overlay, into dist/
 	@mkdir -p dist
 	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json"; done
+	@for o in namespaces crd; do $(KUSTOMIZE) build infra/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
 
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights

@@ -53,7 +53,7 @@ func Connect(l *Lab) (*Cluster, error) {
 	return &Cluster{Lab: l, Config: cfg, Kube: k, Fences: f}, nil
 }
 
-// Install applies infra/crd and waits until the kinds are served.
+// Install applies infra/namespaces and infra/crd, and waits until the kinds are served.
 func (c *Cluster) Install(ctx context.Context) error {
 	root, err := Root()
 	if err != nil {
@@ -63,6 +63,7 @@ func (c *Cluster) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	files = append([]string{filepath.Join(root, "infra/namespaces/namespaces.yaml")}, files...)
 	for _, f := range files {
 		if filepath.Base(f) == "kustomization.yaml" {
 			continue

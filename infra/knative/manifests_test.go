@@ -1,0 +1,68 @@
+package knative
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestOneCommandDeletesOneThing: what runs, the kinds, and the namespaces with what
+// users wrote are applied by a command each, so that no deletion takes another's along.
+func TestOneCommandDeletesOneThing(t *testing.T) {
+	own := regexp.MustCompile(`(?m)^kind: (Namespace|CustomResourceDefinition)$`)
+	kinds := map[string]map[string]bool{}
+	for name, text := range manifests(t) {
+		for _, m := range own.FindAllStringSubmatch(text, -1) {
+			folder := strings.SplitN(name, "/", 2)[0]
+			if strings.HasPrefix(name, "knative/components/") {
+				continue // namespaces in which users write nothing
+			}
+			if kinds[folder] == nil {
+				kinds[folder] = map[string]bool{}
+			}
+			kinds[folder][m[1]] = true
+		}
+		if filepath.Base(name) != "kustomization.yaml" {
+			continue
+		}
+		var k struct{ Resources []string }
+		if err := yaml.Unmarshal([]byte(text), &k); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, r := range k.Resources {
+			if at := filepath.Join(filepath.Dir(name), r); at == "crd" || at == "namespaces" {
+				t.Errorf("%s brings %s along, and would take it away", name, at)
+			}
+		}
+	}
+	if len(kinds) != 2 || !kinds["namespaces"]["Namespace"] || len(kinds["namespaces"]) != 1 || len(kinds["crd"]) != 1 || !kinds["crd"]["CustomResourceDefinition"] {
+		t.Errorf("namespaces and kinds stand in %v", kinds)
+	}
+}
+
+// manifests are all YAML files under infra, by their path in it; the kinds' schemas
+// but for their head.
+func manifests(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" || strings.Contains(path, "aws/template") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.HasPrefix(d.Name(), "nodefence.io_") {
+			text = text[:200]
+		}
+		out[strings.TrimPrefix(filepath.ToSlash(path), "../")] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
