@@ -11,6 +11,7 @@ export GOFLAGS += -trimpath -gcflags=all=-dwarf=false
 test twins verify: export GOGC ?= 300
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 KUSTOMIZE := go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 LAB ?= default
 NODES ?= 3
@@ -73,11 +74,15 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 	@bin/nodefence-lab down --name $(LAB)
 
 .PHONY: release
-release: ## Render infra/knative: one YAML file an overlay, into dist/
+release: build ## Into dist/: the manifests, one YAML file an overlay, and a bill of materials (CycloneDX) a program
 	@mkdir -p dist
-	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
 	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json"; done
 	@for o in namespaces crd; do $(KUSTOMIZE) build infra/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+
+.PHONY: vulncheck
+vulncheck: ## Look for known faults in what the programs call (needs a network with vuln.go.dev)
+	@$(GOVULNCHECK) ./...
 
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights
