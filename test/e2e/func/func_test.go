@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +61,7 @@ func TestFuncAnswersAsOurOwnProgramDoes(t *testing.T) {
 	ask(t, own, fn)
 	t.Run("a wrong setting ends the process", func(t *testing.T) {
 		cmd := exec.CommandContext(ctx, f)
-		cmd.Env = append(env, "PORT=0", "NODEFENCE_FUNCTION=powr")
+		cmd.Env = append(env, "LISTEN_ADDRESS=127.0.0.1:0", "NODEFENCE_FUNCTION=powr")
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "NODEFENCE_FUNCTION=powr: no such function") {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -121,18 +119,6 @@ func watchLeases(ctx context.Context, t *testing.T, c *rig.Cluster) {
 type nowhere struct{}
 
 func (nowhere) Send(context.Context, event.Event) error { return nil }
-
-// build compiles this module as func compiles its scaffolding.
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "f")
-	cmd := exec.Command("go", "build", "-o", bin)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
-	return bin
-}
 
 func unhealthy(node string) map[string]string {
 	return map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.node.unhealthy.v1", "ce-id": "e1", "ce-source": "/test", "ce-subject": node}

@@ -1,5 +1,6 @@
 // Command func is the program that Knative's func makes of this repository: its
-// scaffolding, which wraps what the root package's New returns.
+// scaffolding, which wraps what the root package's New returns. The test builds it in a
+// module of its own, as func does.
 package main
 
 import (

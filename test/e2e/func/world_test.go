@@ -51,7 +51,7 @@ func serve(ctx context.Context, t *testing.T, bin, ready string, env ...string) 
 	must(t, err)
 	p := program{url: "http://127.0.0.1:" + port, log: &rig.Log{}}
 	cmd := exec.Command(bin)
-	cmd.Env, cmd.Stderr, cmd.Stdout = append(env, "PORT="+port), p.log, p.log
+	cmd.Env, cmd.Stderr, cmd.Stdout = append(env, "PORT="+port, "LISTEN_ADDRESS="+addr), p.log, p.log
 	must(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -114,7 +114,7 @@ func deployed(t *testing.T) []string {
 	if n := f.Deploy.Options.Resources.Limits.Concurrency; n != 1 {
 		t.Errorf("func.yaml lets %d events in at once; func's server loses some of them", n)
 	}
-	env := []string{"FUNC_CREATED=2026-01-01T00:00:00Z", "FUNC_VERSION=", "BUILT=20260101T000000", "ADDRESS=127.0.0.1", "K_SERVICE=nodefence"}
+	env := []string{"FUNC_CREATED=2026-01-01T00:00:00Z", "FUNC_VERSION=", "BUILT=20260101T000000", "K_SERVICE=nodefence"}
 	for _, e := range f.Run.Envs {
 		env = append(env, e.Name+"="+e.Value)
 	}
