@@ -164,6 +164,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 			return Parts{}, err
 		}
 	}
+	tellClocksApart(client.Clock(), log, reg)
 	return Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client, s),

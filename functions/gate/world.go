@@ -176,7 +176,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if c.Etcd, c.EtcdFrom, err = g.etcd(ctx, f, nodes, policies); err != nil {
 		return err
 	}
-	c.EtcdLists = etcdLists(f, policies)
+	c.EtcdLists, c.Apart = etcdLists(f, policies), g.Client.Clock().Apart()
 	before := led.DeepCopy()
 	verdict := fence.Admit(f, c, led, now)
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {

@@ -93,7 +93,7 @@ func (d *decision) awaitApproval(about string) Action {
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() Action {
-	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
+	if r := d.seen.Reserved; r != nil && d.within(d.stamp(*r), DecisionValidity) {
 		d.st.DecidedAt = d.stamp(*r)
 		if Early(d.spec.Policy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil

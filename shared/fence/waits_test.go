@@ -97,3 +97,34 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		t.Errorf("a member that failed is relied on: %+v", v)
 	}
 }
+
+// TestClocksApart: as far as API servers' clocks were seen apart, so much longer a
+// reservation counts (S14); and one of the future is no yes, it is asked for anew (S17).
+func TestClocksApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		age, apart time.Duration
+		want       api.Reason
+	}{
+		"kept a little longer than it is valid": {DecisionValidity + 4*time.Second, 0, api.ConcurrencyHold},
+		"and no longer":                         {DecisionValidity + 6*time.Second, 0, ""},
+		"but where clocks were seen apart":      {DecisionValidity + 6*time.Second, 9 * time.Second, api.ConcurrencyHold},
+		"by so much":                            {DecisionValidity + 15*time.Second, 9 * time.Second, ""},
+	} {
+		f, cl, l := admitWorld(walkStart)
+		other := running("n1", "f1", api.Pending)
+		cl.Fences, cl.Apart = append(cl.Fences, other), c.apart
+		l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "f1", Generation: 1, At: stampOf(walkStart.Add(-c.age)), CountedBy: []api.CountedBy{{Policy: "p"}}}}
+		if v := Admit(f, cl, l, walkStart); reasonOf(v) != c.want {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+	f := &api.NodeFence{Spec: s.spec}
+	f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+	seen := usual(s, walkStart, "Unknown", false, "a")
+	ahead := walkStart.Add(time.Hour)
+	seen.Reserved = &ahead
+	if st, act := Decide(f, seen, walkStart); act != Reserve {
+		t.Errorf("reserved in an hour: %s, %s", st.Phase, act)
+	}
+}

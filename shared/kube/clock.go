@@ -19,6 +19,9 @@ type Clock struct {
 	sampled  time.Duration
 	elapsed  func() time.Duration
 	fallback func() time.Time
+	// apart is how far two answers were seen to lie apart at most; told hears of more.
+	apart time.Duration
+	told  func(apart time.Duration)
 }
 
 // drift is how far two clocks may run apart: bounds widen by it with time.
@@ -74,6 +77,13 @@ func (c *Clock) Sample(next http.RoundTripper) http.RoundTripper {
 
 func (c *Clock) learn(date time.Time, sent, got time.Duration) {
 	low, hi := date.Add(-got), date.Add(time.Second-sent)
+	if tell := c.narrow(date, low, hi, sent, got); tell != nil {
+		tell()
+	}
+}
+
+// narrow takes the bounds of one answer into account, and gives what is to be told.
+func (c *Clock) narrow(date, low, hi time.Time, sent, got time.Duration) (tell func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.low.IsZero() {
@@ -87,11 +97,38 @@ func (c *Clock) learn(date time.Time, sent, got time.Duration) {
 		}
 		if low.After(hi) {
 			// The server's clock was set, or another server answered: believe
-			// the newest answer alone.
+			// the newest answer alone, and remember by how much they differ.
+			if by := low.Sub(hi); by > c.apart {
+				c.apart = by
+				if told := c.told; told != nil {
+					tell = func() { told(by) }
+				}
+			}
 			low, hi = date.Add(-got), date.Add(time.Second-sent)
 		}
 	}
 	c.low, c.hi, c.sampled = low, hi, got
+	return tell
+}
+
+// mostApart bounds what Apart says: a clock that is set by hours happens once, and would
+// hold slots for hours.
+const mostApart = 10 * time.Minute
+
+// Apart is how far the clocks of API servers, or of one before and after it was set, were
+// seen to lie apart at most, ten minutes at most. What times of two processes are
+// compared by allows for as much more.
+func (c *Clock) Apart() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return min(c.apart, mostApart)
+}
+
+// OnApart has told hear of each difference that is larger than all before.
+func (c *Clock) OnApart(told func(apart time.Duration)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = told
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -1,0 +1,20 @@
+package functions
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// tellClocksApart logs and measures how far API servers' clocks lie apart.
+func tellClocksApart(c *kube.Clock, log *slog.Logger, reg prometheus.Registerer) {
+	c.OnApart(func(apart time.Duration) {
+		log.Warn("the clocks of two API servers differ, or one was set; reservations are kept for that much longer", "apart", apart.String())
+	})
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "nodefence_apiserver_clocks_apart_seconds", Help: "How far the clocks of API servers, or of one before and after it was set, were seen to lie apart at most.",
+	}, func() float64 { return c.Apart().Seconds() }))
+}

@@ -1,0 +1,59 @@
+package kube
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// TestTwoAPIServers whose clocks differ answer one process by turns, and one server's clock
+// is set: the largest difference is kept and told, and the newest answer is believed (S30).
+func TestTwoAPIServers(t *testing.T) {
+	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	serve := func(ahead *time.Duration) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", start.Add(*ahead).Format(http.TimeFormat))
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	for name, c := range map[string]struct {
+		first, second []time.Duration // what each adds, answer by answer
+		apart         time.Duration
+		told          int
+	}{
+		"the same":                      {[]time.Duration{0, 0}, []time.Duration{0, 0}, 0, 0},
+		"a second, which both may mean": {[]time.Duration{0, 0}, []time.Duration{time.Second, time.Second}, 0, 0},
+		"ten seconds":                   {[]time.Duration{0, 0, 0}, []time.Duration{10 * time.Second, 10 * time.Second, 10 * time.Second}, 9 * time.Second, 1},
+		"more and more":                 {[]time.Duration{0, 0}, []time.Duration{5 * time.Second, 9 * time.Second}, 8 * time.Second, 2},
+		"both are set back by an hour":  {[]time.Duration{0, -time.Hour}, []time.Duration{0, -time.Hour}, mostApart, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a, b time.Duration
+			one, two := serve(&a), serve(&b)
+			clock, told := NewClock(), 0
+			boot := time.Hour
+			clock.elapsed = func() time.Duration { return boot }
+			clock.OnApart(func(time.Duration) { told++ })
+			client := &http.Client{Transport: clock.Sample(http.DefaultTransport)}
+			for i := range c.first {
+				a, b = c.first[i], c.second[i]
+				for _, url := range []string{one.URL, two.URL} {
+					r, err := client.Get(url)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = r.Body.Close()
+				}
+			}
+			last := start.Add(c.second[len(c.second)-1])
+			if got := clock.Now(); got.Before(last) || got.After(last.Add(time.Second)) {
+				t.Errorf("it is %s, and the last answer said %s", got, last)
+			}
+			if apart := clock.Apart(); (apart-c.apart).Abs() > 10*time.Millisecond || told != c.told {
+				t.Errorf("apart %s, told %d times; want %s, %d", apart, told, c.apart, c.told)
+			}
+		})
+	}
+}
