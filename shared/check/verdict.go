@@ -136,6 +136,8 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 		return api.DeviceUnreachable, talk.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + talk.Mend(b)
 	case errors.Is(err, device.ErrDenied):
 		return api.DeviceDenied, talk.Words(fmt.Errorf("%s: %w", talk.Remedy(b), err))
+	case errors.Is(err, device.ErrInvalid):
+		return api.DeviceFailed, talk.Words(err) + "; see what answers at its address in its place, or " + talk.Mend(b)
 	case errors.Is(err, device.ErrUnknown):
 		return api.MachineUnknown, talk.Words(err) + "; " + talk.Mend(b)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):

@@ -34,6 +34,7 @@ func TestVerdict(t *testing.T) {
 		"it knows no such machine":              {"vsphere", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnknown), true, api.MachineUnknown},
 		"nobody is there":                       {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true, api.DeviceUnreachable},
 		"it took too long":                      {"ipmi", "x", device.Reading{}, fmt.Errorf("read: %w", context.DeadlineExceeded), true, api.DeviceUnreachable},
+		"what came was no answer of it":         {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrInvalid), true, api.DeviceFailed},
 		"it lets nobody in":                     {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrDenied), true, api.DeviceDenied},
 		"it can't":                              {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.DeviceFailed},
 		"a person is its device":                {"manual", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.ManualOnly},

@@ -102,6 +102,10 @@ var noes = []struct {
 		f.Spec.Binding, s.Resolved = nil, true
 		f.Spec.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
 	}},
+	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Status.Power.LastError = "mend its user, its password or what it may do: Secret bmc-n0, key password: device denied access: wrong password"
+		f.Status.Power.Denied = []api.Denied{{Device: f.Spec.Binding.Driver + " " + f.Spec.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
+	}},
 	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
 		lim(f).MaxUnhealthy = percent("100%")
 		for i := range 8 {

@@ -105,6 +105,11 @@ func short(c *conversation, answer []byte) [][]byte {
 		}
 		out = append(out, b, append([]byte("\x06\x00\xff\x07\x06\xc0"), b...))
 	}
+	if p, _, err := wire.Parse(answer); err == nil && c.answer == nil {
+		for n := range p.Payload {
+			out = append(out, wire.Packet{Type: p.Type, Payload: p.Payload[:n]}.Append(nil))
+		}
+	}
 	if c.answer != nil {
 		whole := c.answer.Response()
 		for n := range whole {
