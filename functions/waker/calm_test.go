@@ -81,7 +81,7 @@ func TestAStormThatBeginsMeanwhile(t *testing.T) {
 	s.ledger = api.FenceLedger{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}}
 	s.ledger.Status = api.FenceLedgerStatus{Storms: []api.Storm{{Policy: "p", CoolDownUntil: &until}}, Leases: api.LeasePicture{Since: &since, ObservedAt: &observed, Total: 1}}
 	w := &Waker{Objects: s, Fences: records{}, Source: events.SourceOf("c"), Sender: &broker{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
-	if err := w.calm(t.Context()); err != nil {
+	if err := w.round(t.Context()).calm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]api.Storm{{Policy: "p", Message: "new"}}, s.ledger.Status.Storms); d != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -19,22 +20,36 @@ import (
 // Name of the function.
 const Name = "waker"
 
+const (
+	// Tick is the time between two looks of Run. A fence is late for less than
+	// patience and one tick before its owner is called.
+	Tick = 10 * time.Second
+	// patience is how long the source and the broker have for bringing a wake-up.
+	patience = fence.Resync / 2
+	// whole is how many ticks are between two rounds that look at everything.
+	whole = int(fence.Resync / Tick)
+)
+
 // Fences lists all NodeFences.
 type Fences interface {
 	Fences(ctx context.Context) ([]api.NodeFence, error)
 }
 
-// Waker is the function.
+// Waker is the function. It must not be copied once it is in use.
 type Waker struct {
 	Fences Fences
 	Source events.Source
 	// Objects are what policies and budgets show of themselves; nil to leave it.
 	Objects Objects
-	// Sender reaches the broker that everybody else's events go through.
+	// Sender brings an event to its owner: a run.Direct, which needs no broker, or
+	// the broker where the functions can't be called.
 	Sender run.Sender
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
+
+	mu    sync.Mutex
+	calls map[string]*call
 }
 
 // Handle takes one tick, from whatever clock.
@@ -42,37 +57,76 @@ func (w *Waker) Handle(ctx context.Context, _ event.Event) (*event.Event, error)
 	return nil, w.Wake(ctx)
 }
 
-// Wake sends the event of every open fence that nobody has looked at for a whole
-// resync after it was due, brings the status of policies and budgets up to date, and
-// has storms end that no fence asks for. One that fails keeps no other from being done.
+// Wake calls the owner of every open fence that nobody has looked at for a while
+// after it was due, tells the gate of nodes that are not Ready, brings the status of
+// policies and budgets up to date, and has storms end that no fence asks for. One
+// that fails keeps no other from being done. Wake returns when its calls have ended.
 func (w *Waker) Wake(ctx context.Context) error {
-	ctx = kube.Begin(ctx, Name)
-	fences, err := w.Fences.Fences(ctx)
+	r := w.round(ctx)
+	return errors.Join(r.look(true), r.wait())
+}
+
+// Run looks at every tick until ctx ends, and returns when its calls have ended
+// (S10). A call that takes long, such as one to a device that hangs, holds up no
+// other.
+func (w *Waker) Run(ctx context.Context, every time.Duration) {
+	var rounds sync.WaitGroup
+	defer rounds.Wait()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r := w.round(ctx)
+		err := r.look(n%whole == 0)
+		rounds.Go(func() {
+			if err := errors.Join(err, r.wait()); err != nil && ctx.Err() == nil {
+				w.Log.Warn("the second waker failed, the next tick tries again", "function", Name, "error", err.Error())
+			}
+		})
+	}
+}
+
+// look is one round; all of it, or only what is overdue.
+func (r *round) look(all bool) error {
+	ctx := kube.Begin(r.ctx, Name)
+	fences, err := r.Fences.Fences(ctx)
 	if err != nil {
 		return fmt.Errorf("look for overdue fences: %w", err)
 	}
-	now := w.Now()
-	var failed []error
+	now := r.Now()
 	for i := range fences {
-		f := &fences[i]
-		if !overdue(f, now) {
-			continue
+		if f := &fences[i]; f.Open() {
+			r.wake(f, now)
 		}
-		// The slot makes it another event than the last tick's, and the same one
-		// as that of a waker that ticks beside this one.
-		if err := w.Sender.Send(ctx, w.Source.Phase(f, now.Truncate(fence.Resync), now)); err != nil {
-			failed = append(failed, fmt.Errorf("wake the fence of %s: %w", f.Spec.Node, err))
-			continue
-		}
-		w.Log.Info("overdue, sent again", "function", Name, "node", f.Spec.Node, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
 	}
-	if w.Objects != nil {
-		failed = append(failed, w.show(ctx, fences, now), w.calm(ctx))
+	r.prune(fences)
+	if r.Objects == nil || !all {
+		return nil
 	}
-	return errors.Join(failed...)
+	return errors.Join(r.show(ctx, fences, now), r.calm(ctx))
 }
 
-// overdue: a missing nextCheck means now (S19).
-func overdue(f *api.NodeFence, now time.Time) bool {
-	return f.Open() && (f.Status.NextCheck == nil || now.Sub(f.Status.NextCheck.Time) >= fence.Resync)
+// wake calls a fence's owner if it is overdue; a missing nextCheck means now (S19).
+func (r *round) wake(f *api.NodeFence, now time.Time) {
+	late := patience
+	if f.Status.NextCheck != nil {
+		late = now.Sub(f.Status.NextCheck.Time)
+	}
+	// The slot makes it another event than the last tick's, and the same one as
+	// that of a waker that ticks beside this one.
+	e := r.Source.Phase(f, now.Truncate(Tick), now)
+	r.send(fenceOf(f.Spec.Node), late, now, e, func(err error) error {
+		if err != nil {
+			return fmt.Errorf("wake the fence of %s: %w", f.Spec.Node, err)
+		}
+		r.Log.Info("overdue, owner called", "function", Name, "node", f.Spec.Node, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
+		return nil
+	})
 }
+
+// fenceOf names the calls about a node's fence.
+func fenceOf(node string) string { return "fence/" + node }

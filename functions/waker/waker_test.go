@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,17 +30,22 @@ type records struct {
 
 func (r records) Fences(context.Context) ([]api.NodeFence, error) { return r.all, r.err }
 
-// broker takes the events of all nodes but one.
+// broker takes the events of all nodes but one. What it got is sorted.
 type broker struct {
 	refuses string
-	got     []string
+
+	mu  sync.Mutex
+	got []string
 }
 
 func (b *broker) Send(_ context.Context, e event.Event) error {
 	if e.Subject() == b.refuses {
 		return errors.New("no room")
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.got = append(b.got, e.Subject()+" "+e.Type())
+	slices.Sort(b.got)
 	return nil
 }
 
@@ -67,8 +74,8 @@ func TestWake(t *testing.T) {
 		err     string
 	}{
 		"nothing is open":            {},
-		"overdue for a whole resync": {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync)}}, got: []string{"a " + fencing}},
-		"overdue, but not for long":  {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync-time.Second)}}},
+		"overdue for half a resync":  {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync/2)}}, got: []string{"a " + fencing}},
+		"overdue, but not for long":  {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync/2-time.Second)}}},
 		"not due yet":                {records: records{all: []api.NodeFence{record("a", api.Fencing, -time.Minute)}}},
 		"no due time means now":      {records: records{all: []api.NodeFence{record("a", api.Pending, never)}}, got: []string{"a " + pending}},
 		"finished is not waited for": {records: records{all: []api.NodeFence{record("a", api.Finished, time.Hour)}}},
@@ -128,7 +135,7 @@ func TestWhatIsSentAgainIsSaid(t *testing.T) {
 	if err := w.Wake(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if want := `msg="overdue, sent again" function=waker node=a fence=uid-a phase=Fencing` + "\n"; !strings.HasSuffix(log.String(), want) {
+	if want := `msg="overdue, owner called" function=waker node=a fence=uid-a phase=Fencing` + "\n"; !strings.HasSuffix(log.String(), want) {
 		t.Errorf("got %s want %s", log.String(), want)
 	}
 }

@@ -1,0 +1,126 @@
+package waker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+const (
+	// callTimeout bounds one call with all that its replies lead to: longer than
+	// the longest device call, and a platform's own bound on a function.
+	callTimeout = time.Minute
+	// places bounds the calls that are under way at once. What finds none is
+	// looked at again at the next tick.
+	places = 128
+	// wakes is how long a fence counts as one that nobody else wakes.
+	wakes = 2 * fence.Resync
+)
+
+// call is the last call about one thing.
+type call struct {
+	busy, failed bool
+	at           time.Time
+}
+
+// round is one look with its calls, which may take longer than the look.
+type round struct {
+	*Waker
+	ctx   context.Context
+	calls sync.WaitGroup
+
+	failedMu sync.Mutex
+	failed   []error
+}
+
+func (w *Waker) round(ctx context.Context) *round { return &round{Waker: w, ctx: ctx} }
+
+// wait returns when the round's calls have ended.
+func (r *round) wait() error {
+	r.calls.Wait()
+	r.failedMu.Lock()
+	defer r.failedMu.Unlock()
+	return errors.Join(r.failed...)
+}
+
+// send brings an event about one thing to its owner, in the background, if it is
+// late enough and no call about that thing is under way.
+func (r *round) send(about string, late time.Duration, now time.Time, e event.Event, ended func(error) error) {
+	if !r.begin(about, late, now) {
+		return
+	}
+	r.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+		defer cancel()
+		err := r.Sender.Send(ctx, e)
+		r.end(about, err)
+		if err = ended(err); err != nil {
+			r.failedMu.Lock()
+			r.failed = append(r.failed, err)
+			r.failedMu.Unlock()
+		}
+	})
+}
+
+// begin takes a place. Whoever was woken by us a moment ago has nobody else who
+// wakes it, and is called as soon as it is due; whoever failed is left alone for a
+// while.
+func (w *Waker) begin(about string, late time.Duration, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calls == nil {
+		w.calls = map[string]*call{}
+	}
+	busy := 0
+	for _, c := range w.calls {
+		if c.busy {
+			busy++
+		}
+	}
+	c := w.calls[about]
+	switch {
+	case late < 0, busy >= places:
+		return false
+	case c == nil:
+		if late < patience {
+			return false
+		}
+	case c.busy:
+		return false
+	case c.failed && now.Sub(c.at) < patience, now.Sub(c.at) >= wakes && late < patience:
+		return false
+	}
+	w.calls[about] = &call{busy: true, at: now}
+	return true
+}
+
+func (w *Waker) end(about string, err error) {
+	now := w.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[about] = &call{failed: err != nil, at: now}
+}
+
+// prune forgets the fences that have ended.
+func (w *Waker) prune(fences []api.NodeFence) {
+	open := map[string]bool{}
+	for i := range fences {
+		open[fenceOf(fences[i].Spec.Node)] = fences[i].Open()
+	}
+	now := w.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for about, c := range w.calls {
+		isFence := strings.HasPrefix(about, fenceOf(""))
+		if !c.busy && (isFence && !open[about] || now.Sub(c.at) >= wakes) {
+			delete(w.calls, about)
+		}
+	}
+}

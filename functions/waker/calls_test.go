@@ -1,0 +1,182 @@
+package waker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestWakeUpsAreBounded: at each tick the fence of a is late by as much as is said,
+// and the call about it ends as is said.
+func TestWakeUpsAreBounded(t *testing.T) {
+	type tick struct {
+		after, late time.Duration
+		fails       bool
+		want        int
+	}
+	for name, ticks := range map[string][]tick{
+		"whoever was woken by us is called as soon as it is due": {
+			{late: patience, want: 1}, {after: Tick, late: -time.Second}, {after: 2 * Tick, late: 0, want: 1}},
+		"and is left to the source again later": {
+			{late: patience, want: 1}, {after: wakes, late: time.Second}, {after: wakes + Tick, late: patience, want: 1}},
+		"whoever failed is left alone for a while": {
+			{late: patience, fails: true, want: 1}, {after: Tick, late: patience + Tick}, {after: 2 * Tick, late: patience + 2*Tick, want: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at, calls, fails := now, 0, false
+			w := &Waker{Source: events.SourceOf("c"), Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+			w.Sender = failing(func() error {
+				calls++
+				if fails {
+					return errors.New("no answer")
+				}
+				return nil
+			})
+			for i, c := range ticks {
+				at, calls, fails = now.Add(c.after), 0, c.fails
+				w.Fences = records{all: []api.NodeFence{record("a", api.Fencing, c.late-c.after)}}
+				_ = w.Wake(t.Context())
+				if calls != c.want {
+					t.Errorf("tick %d: %d calls, want %d", i, calls, c.want)
+				}
+			}
+		})
+	}
+}
+
+type failing func() error
+
+func (f failing) Send(context.Context, event.Event) error { return f() }
+
+// TestACallThatHangsHoldsUpNoOther: nor is its own fence called twice at once (S7).
+func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &hanging{node: "a"}
+		start := time.Now()
+		w := &Waker{
+			Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour), record("b", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"),
+			Sender: b, Now: func() time.Time { return now.Add(time.Since(start)) }, Log: slog.New(slog.DiscardHandler),
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { w.Run(ctx, Tick); close(done) }()
+		time.Sleep(3*Tick + Tick/2)
+		synctest.Wait()
+		stop()
+		<-done // with the call that hung
+		fencing := events.OfPhase(api.Fencing)
+		if d := cmp.Diff([]string{"a begins", "b " + fencing, "b " + fencing, "b " + fencing, "a ends"}, append(append([]string{"a begins"}, b.got...), "a "+b.end)); d != "" || b.begun != 1 {
+			t.Errorf("%d calls about a\n%s", b.begun, d)
+		}
+	})
+}
+
+// hanging takes the events of a node and says nothing until its caller gives up.
+type hanging struct {
+	broker
+	node  string
+	begun int
+	end   string
+}
+
+func (h *hanging) Send(ctx context.Context, e event.Event) error {
+	if e.Subject() != h.node {
+		return h.broker.Send(ctx, e)
+	}
+	h.begun++
+	<-ctx.Done()
+	h.end = "ends"
+	return ctx.Err()
+}
+
+// TestPlacesAreBounded: more overdue fences than places.
+func TestPlacesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []api.NodeFence
+		for i := range places + 10 {
+			all = append(all, record(fmt.Sprint(i), api.Fencing, time.Hour))
+		}
+		let, inside := make(chan struct{}), make(chan struct{}, 2*places)
+		w := &Waker{Fences: records{all: all}, Source: events.SourceOf("c"), Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+		w.Sender = failing(func() error { inside <- struct{}{}; <-let; return nil })
+		ended := make(chan error)
+		go func() { ended <- w.Wake(t.Context()) }()
+		synctest.Wait()
+		if n := len(inside); n != places {
+			t.Errorf("%d calls at once, want %d", n, places)
+		}
+		close(let)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUnreadyNodesAreTold: the source's word of a node may be lost with the broker
+// that ran on it (S19).
+func TestUnreadyNodesAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		status corev1.ConditionStatus
+		ago    time.Duration
+		fences []api.NodeFence
+		nobody bool
+		want   []string
+	}{
+		"not Ready for a while":   {status: corev1.ConditionUnknown, ago: patience, want: []string{"b " + events.NodeUnhealthy}},
+		"not Ready for moments":   {status: corev1.ConditionFalse, ago: patience - time.Second},
+		"Ready":                   {status: corev1.ConditionTrue, ago: time.Hour},
+		"its fence is open":       {status: corev1.ConditionUnknown, ago: time.Hour, fences: []api.NodeFence{record("b", api.Pending, -time.Hour)}},
+		"its last fence is over":  {status: corev1.ConditionUnknown, ago: time.Hour, fences: []api.NodeFence{record("b", api.Finished, never)}, want: []string{"b " + events.NodeUnhealthy}},
+		"where nobody has policy": {status: corev1.ConditionUnknown, ago: time.Hour, nobody: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &broker{}
+			n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "u"}}
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: c.status, LastTransitionTime: metav1.NewTime(now.Add(-c.ago))}}
+			w := &Waker{
+				Objects: &unready{node: n, nobody: c.nobody}, Fences: records{all: c.fences}, Source: events.SourceOf("c"), Sender: b,
+				Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+			}
+			if err := w.Wake(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, b.got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+type unready struct {
+	shown
+	node   corev1.Node
+	nobody bool
+}
+
+func (u *unready) Nodes(context.Context) ([]corev1.Node, error) { return []corev1.Node{u.node}, nil }
+func (u *unready) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	if u.nobody {
+		return nil, nil
+	}
+	return u.shown.Policies(ctx)
+}
+
+// TestTheBoundOfTheSecondWaker: S19's resync, with a margin for the look itself.
+func TestTheBoundOfTheSecondWaker(t *testing.T) {
+	if late := patience + Tick; late >= fence.Resync {
+		t.Errorf("an overdue fence is called %s late", late)
+	}
+}

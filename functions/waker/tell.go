@@ -1,0 +1,87 @@
+package waker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// perRound bounds how many nodes the gate is told of in one round: where more are not
+// Ready, it is a storm, and haste helps nobody.
+const perRound = 20
+
+// tellUnready sends the gate an event for each node that is not Ready and has no open
+// fence: what the source sent of it may be lost, for example because the broker ran on
+// that very node. The gate looks at the Node itself.
+func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now time.Time) {
+	told := 0
+	for _, i := range rand.Perm(len(nodes)) {
+		n := &nodes[i]
+		k := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+		if k < 0 || n.Status.Conditions[k].Status == corev1.ConditionTrue || open(fences, n.Name) {
+			continue
+		}
+		c := n.Status.Conditions[k]
+		if now.Sub(c.LastTransitionTime.Time) < patience { // a wake-up may compare clocks, a decision may not (S30)
+			continue
+		}
+		if told++; told > perRound {
+			return
+		}
+		r.tell(events.ConditionChange{
+			Node: n.Name, NodeUID: string(n.UID), Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason,
+			Since: c.LastTransitionTime.Time, Unhealthy: true,
+		}, now, "is not Ready")
+	}
+}
+
+// tellMissing does so for each node that is missing for too long. The gate looks at
+// the Node and at the policy's status itself.
+func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
+	for _, m := range fence.Overdue(p, now) {
+		if m.Node == "" || open(fences, m.Node) {
+			continue
+		}
+		r.tell(events.ConditionChange{
+			Node: m.Node, Condition: api.NodeCondition, Status: api.NodeMissing, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
+		}, now, "is missing")
+	}
+}
+
+// tellFailed does so for each node that is to be fenced on its Machine's account.
+func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
+	for i := range p.Status.Failed {
+		node, uid := p.Status.Failed[i].Record(), p.Status.Failed[i].NodeUID
+		m := fence.MachineDue(p, node, uid, now)
+		if p.Status.Failed[i].Node == "" {
+			m = fence.AloneDue(p, p.Status.Failed[i].UID, now)
+		}
+		if m == nil || open(fences, node) {
+			continue
+		}
+		r.tell(events.ConditionChange{
+			Node: node, NodeUID: string(uid), Condition: api.MachineCondition, Status: m.Status, Reason: string(api.MachineFailed), Since: m.Since.Time, Unhealthy: true,
+		}, now, "has the failed Machine "+m.Name)
+	}
+}
+
+func open(fences []api.NodeFence, node string) bool {
+	return slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.Node == node && f.Open() })
+}
+
+func (r *round) tell(c events.ConditionChange, now time.Time, what string) {
+	e := r.Source.Condition(c, now.Truncate(fence.Resync), now)
+	r.send(c.Condition+"/"+c.Node, patience, now, e, func(err error) error {
+		if err != nil {
+			return fmt.Errorf("tell that node %s %s: %w", c.Node, what, err)
+		}
+		return nil
+	})
+}
