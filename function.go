@@ -55,11 +55,11 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 			return err
 		}
 	}
-	h, err := functions.Handler(f.parts)
+	served, err := functions.Serve(f.parts)
 	if err != nil {
 		return err
 	}
-	f.handle = run.Result(h, log)
+	f.handle = run.Result(served.Handle, log)
 	return nil
 }
 

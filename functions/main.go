@@ -13,12 +13,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	_ "time/tzdata" // for the policies' maintenance windows: an image has no time zones
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -128,8 +123,11 @@ type Settings struct {
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
-	// Self is the node that this process runs on, from the downward API (S13).
+	// Self is the node that this process runs on, from the downward API, or NoNode (S13).
 	Self string `envconfig:"NODE_NAME"`
+	// Direct is what the second waker calls a function by, past the broker, with
+	// {function} for its name: a URL, or on AWS the name of a Lambda function.
+	Direct string `envconfig:"NODEFENCE_DIRECT"`
 	// GCEMetadata is a host, with its port, that stands in for Compute Engine's metadata
 	// server, by the name that Google's own tools have for it.
 	GCEMetadata string `envconfig:"GCE_METADATA_HOST"`
@@ -150,7 +148,11 @@ type Parts struct {
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without one there is no waker.
 	Sender run.Sender
-	kept   *step.Kept
+	// Call reaches the other functions past the broker, for the waker; the waker sends
+	// through the broker without it.
+	Call  run.Call
+	kept  *step.Kept
+	waker *waker.Waker
 }
 
 // NewParts connects to the API server and names the cluster.
@@ -169,47 +171,6 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client, s),
 	}, nil
-}
-
-// Handlers makes every function, by name.
-func Handlers(p Parts) map[string]run.Handler {
-	if p.kept == nil {
-		p.kept = &step.Kept{}
-	}
-	all := make(map[string]run.Handler, len(table))
-	for name, build := range table {
-		if name == waker.Name && p.Sender == nil {
-			continue
-		}
-		all[name] = p.known(name, build(p))
-	}
-	return all
-}
-
-// Waker is the second waker, for whatever clock it is driven by.
-func (p Parts) Waker() *waker.Waker {
-	return &waker.Waker{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: p.Sender, Now: p.Client.Clock().Now, Log: p.Log}
-}
-
-// Handler is the one that the settings name, or all of them by event type.
-func Handler(p Parts) (run.Handler, error) {
-	if p.Function != "" && table[p.Function] == nil {
-		return nil, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are %s", p.Function, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
-	}
-	if p.Function == waker.Name && p.Sender == nil {
-		return nil, errors.New("NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL")
-	}
-	all := Handlers(p)
-	if p.Function == "" {
-		return func(ctx context.Context, e event.Event) (*event.Event, error) {
-			if h := all[Owner(e.Type())]; h != nil {
-				return h(ctx, e)
-			}
-			p.Log.Info("ignored", "event", e.ID(), "type", e.Type(), "reason", "UnknownType")
-			return nil, nil
-		}, nil
-	}
-	return all[p.Function], nil
 }
 
 // Owner is the function that an event type is for; empty if for none. The

@@ -70,16 +70,16 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 		t.Errorf("asked for %s %s", r.Method, r.URL)
 	}))
 	var log strings.Builder
-	p, err := NewParts(t.Context(), Settings{Cluster: "c"}, api, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewRegistry())
+	p, err := NewParts(t.Context(), Settings{Cluster: "c", Self: NoNode}, api, slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Handler(p)
+	served, err := Serve(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := p.Source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Report: "2", Component: "kernel-monitor", Reason: "TaskHung", Count: 3}, time.Now())
-	if reply, err := h(t.Context(), e); reply != nil || err != nil {
+	if reply, err := served.Handle(t.Context(), e); reply != nil || err != nil {
 		t.Errorf("got %v, %v", reply, err)
 	}
 	want := "msg=ignored function=gate node=a event=2.3 type=io.nodefence.node.problem.v1 reason=NotInPolicies\n"
@@ -89,14 +89,14 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 }
 
 func TestAnUnknownFunctionIsRefused(t *testing.T) {
-	_, err := Handler(Parts{Settings: Settings{Function: "powr"}})
+	_, err := Serve(Parts{Settings: Settings{Function: "powr"}})
 	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker" {
 		t.Error(err)
 	}
 }
 
 func TestTheWakerNeedsSomewhereToSend(t *testing.T) {
-	_, err := Handler(Parts{Settings: Settings{Function: "waker"}})
+	_, err := Serve(Parts{Settings: Settings{Function: "waker"}})
 	if err == nil || err.Error() != "NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL" {
 		t.Error(err)
 	}

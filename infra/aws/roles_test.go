@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/shared/run/invoke"
 )
 
 // TestEachRoleMayDoWhatItMust and nothing else.
@@ -14,7 +16,8 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 	log := []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 	publishes := append([]string{"PutEvents"}, log...)
 	want := map[string][]string{
-		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes, "WakerRole": publishes,
+		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes,
+		"WakerRole":      append(slices.Clone(log), "lambda:InvokeFunction"),
 		"PowerRole":      append(slices.Clone(publishes), "ec2:DescribeInstances", "ec2:StopInstances", "ec2:StartInstances"),
 		"DeadletterRole": append(slices.Clone(log), "sqs:SendMessage"),
 	}
@@ -41,6 +44,30 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"events:PutEvents"}, actions(t, s.Resources["PutEvents"].Properties["PolicyDocument"])); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestTheWakerCallsTheOwnersAlone, by the names that they have.
+func TestTheWakerCallsTheOwnersAlone(t *testing.T) {
+	s := stack(t)
+	var got, want []any
+	for _, p := range at[[]any](t, s.Resources["WakerRole"], "Policies") {
+		for _, st := range p.(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+			if st := st.(map[string]any); st["Action"] == "lambda:InvokeFunction" {
+				got = append(got, st["Resource"].([]any)...)
+			}
+		}
+	}
+	for _, id := range []string{"Gate", "Isolate", "Power", "Cleanup", "Recover"} {
+		want = append(want, ref("Fn::GetAtt", id+".Arn"))
+		name := at[map[string]any](t, s.Resources[id], "FunctionName")["Fn::Sub"]
+		pattern := at[map[string]any](t, s.Resources["Waker"], "Environment", "Variables", "NODEFENCE_DIRECT")["Fn::Sub"].(string)
+		if called := strings.ReplaceAll(pattern, invoke.FunctionName, strings.ToLower(id)); called != name {
+			t.Errorf("the waker calls %s, which is %s", called, name)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }

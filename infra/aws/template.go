@@ -158,7 +158,7 @@ type eventSource struct {
 
 func rules(r Resource) ([]Rule, error) {
 	var p struct {
-		Environment struct{ Variables map[string]string }
+		Environment struct{ Variables map[string]any }
 		Events      map[string]eventSource
 	}
 	raw, err := json.Marshal(map[string]any{"Environment": r.Properties["Environment"], "Events": r.Properties["Events"]})
@@ -176,7 +176,8 @@ func rules(r Resource) ([]Rule, error) {
 				return nil, fmt.Errorf("event %s: a pattern of %s is not understood here", name, field)
 			}
 		}
-		all = append(all, Rule{p.Environment.Variables["NODEFENCE_FUNCTION"], e.Properties.Pattern, e.Properties.Schedule})
+		function, _ := p.Environment.Variables["NODEFENCE_FUNCTION"].(string)
+		all = append(all, Rule{function, e.Properties.Pattern, e.Properties.Schedule})
 	}
 	return all, nil
 }

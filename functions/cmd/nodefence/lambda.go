@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/run/eventbridge"
+	"github.com/nodefence/nodefence/shared/run/invoke"
 	"github.com/nodefence/nodefence/shared/run/lambda"
 )
 
@@ -44,15 +49,38 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
+	s.Self = cmp.Or(s.Self, functions.NoNode) // Lambda runs on no node
 	log := newLog()
-	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, prometheus.NewRegistry())
+	parts, err := connect(ctx, connectTimeout, s, cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	parts.Sender = bus
-	h, err := functions.Handler(parts)
+	if s.Direct != "" {
+		c, err := invoke.New(aws, s.Direct)
+		if err != nil {
+			return nil, fmt.Errorf("read NODEFENCE_DIRECT: %w", err)
+		}
+		parts.Call = c.Call
+	}
+	served, err := functions.Serve(parts)
 	if err != nil {
 		return nil, err
 	}
-	return lambda.New(h, bus, log), nil
+	return lambda.New(served.Handle, bus, log), nil
+}
+
+// connectTimeout is less than the ten seconds that Lambda gives to a start: whoever
+// takes longer is ended by Lambda without a word of why.
+const connectTimeout = 7 * time.Second
+
+// connect names the cluster, which asks its API server where NODEFENCE_CLUSTER doesn't.
+func connect(ctx context.Context, limit time.Duration, s settings, cfg *rest.Config, log *slog.Logger) (functions.Parts, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, prometheus.NewRegistry())
+	if ctx.Err() != nil && err != nil {
+		return parts, fmt.Errorf("the API server at %s did not answer within %s: let this function reach it (SubnetIds and SecurityGroupIds, or the endpoint's public access), or set NODEFENCE_CLUSTER: %w", cfg.Host, limit, err)
+	}
+	return parts, err
 }

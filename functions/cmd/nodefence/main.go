@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/kelseyhightower/envconfig"
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/functions/waker"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube/eks"
@@ -47,7 +49,9 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_JOB_IMAGES         images, by commas, that a method's job_image may name (none)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
-  NODE_NAME                    the node that this runs on, which it does not fence
+  NODE_NAME                    the node that this runs on, which it does not fence; none where
+                               this is no node of the cluster (required by gate, isolate and
+                               power; none on Lambda)
   GCE_METADATA_HOST            host that stands in for Compute Engine's metadata server (none)
   KUBECONFIG                   file that says how to reach the cluster (in a pod its own account)
 
@@ -56,6 +60,8 @@ over HTTP:
   PORT                         port of POST /, /healthz, /readyz and /metrics (8080)
   K_SINK                       URL that the waker posts to, with K_CE_OVERRIDES, K_CA_CERTS
                                and NODEFENCE_TOKEN_FILE as a SinkBinding sets them
+  NODEFENCE_DIRECT             URL by which the waker calls each function past the broker,
+                               such as http://nodefence-{function}.nodefence-system.svc
 
 on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
 
@@ -63,6 +69,8 @@ on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
   NODEFENCE_EKS_CLUSTER        name of the EKS cluster, reached as the function's role
   NODEFENCE_EKS_ENDPOINT       its API server's URL
   NODEFENCE_EKS_CA             its certificate authority, PEM in base64
+  NODEFENCE_DIRECT             name of the Lambda functions that the waker calls past the bus,
+                               such as nodefence-{function}
 
 Its log is JSON on standard error.
 `
@@ -143,18 +151,38 @@ func serveHTTP(s settings) error {
 	if err != nil {
 		return err
 	}
-	if s.Sink != "" {
-		if parts.Sender, err = sink.New(s.Options); err != nil {
-			return err
-		}
-	}
-	h, err := functions.Handler(parts)
+	served, err := serving(parts, s)
 	if err != nil {
 		return err
 	}
-	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(h, run.HTTPOptions{Logger: log}), run.Probes{
+	if served.Waker != nil {
+		var clock sync.WaitGroup
+		defer clock.Wait()
+		clock.Go(func() { served.Waker.Run(ctx, waker.Tick) })
+		defer stop()
+	}
+	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
 		Ready: parts.Client.Ready, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
+}
+
+// serving gives the function what it sends and calls by.
+func serving(parts functions.Parts, s settings) (served functions.Served, err error) {
+	if s.Sink != "" {
+		if parts.Sender, err = sink.New(s.Options); err != nil {
+			return served, err
+		}
+	}
+	if s.Direct != "" {
+		c, err := sink.NewCaller(s.Direct, s.Options)
+		if err != nil {
+			return served, fmt.Errorf("read NODEFENCE_DIRECT: %w", err)
+		}
+		parts.Call = c.Call
+	} else if s.Function == waker.Name {
+		parts.Log.Warn("NODEFENCE_DIRECT is not set: the second waker sends through the broker, and wakes nobody while that is dead")
+	}
+	return functions.Serve(parts)
 }
 
 func newLog() *slog.Logger { return run.NewLog(os.Stderr, slog.LevelInfo) }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +37,8 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 		"two clusters":        {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
 		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker"},
 		"the waker can send":  {"NODEFENCE_FUNCTION", "waker", ""},
+		"direct to nobody":    {"NODEFENCE_DIRECT", "nodefence", `read NODEFENCE_DIRECT: "nodefence" does not hold {function}, which stands for the function's name`},
+		"direct to functions": {"NODEFENCE_DIRECT", "nodefence-{function}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range lambdaEnv {
@@ -53,6 +57,25 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestAnAPIServerThatSwallowsPacketsIsTold, before Lambda ends the process without a
+// word.
+func TestAnAPIServerThatSwallowsPacketsIsTold(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	host := "https://" + l.Addr().String()
+	_, err = connect(t.Context(), 50*time.Millisecond, settings{}, &rest.Config{Host: host}, slog.New(slog.DiscardHandler))
+	want := "the API server at " + host + " did not answer within 50ms: let this function reach it (SubnetIds and SecurityGroupIds, or the endpoint's public access), or set NODEFENCE_CLUSTER: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if connectTimeout >= 10*time.Second {
+		t.Errorf("Lambda gives a start 10 s, not %s", connectTimeout)
 	}
 }
 

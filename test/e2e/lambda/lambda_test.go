@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,18 +103,21 @@ func TestKilledInMidAction(t *testing.T) {
 	w.oneWriter()
 }
 
-// TestTheClockCarriesOnWithoutTheSource: what the source would have woken, the
-// scheduled rule does, later (S19).
-func TestTheClockCarriesOnWithoutTheSource(t *testing.T) {
+// TestTheClockCarriesOnWithoutSourceAndBus: once EC2 is told to stop the machine, the
+// source is dead and the bus takes nothing. The waker, which a scheduled rule ticks,
+// calls the functions themselves (S19).
+func TestTheClockCarriesOnWithoutSourceAndBus(t *testing.T) {
 	w := newWorld(t, 3)
 	cloud := w.cloud()
+	var dead atomic.Bool
+	w.bus.refuse = func(int64) bool { return dead.Load() }
 	w.deploy(1)
 	kill := w.source()
 	w.enrolled(cloud)
 	var once sync.Once
 	cloud.cut = func(action, _ string) when {
 		if action == "StopInstances" {
-			once.Do(kill)
+			once.Do(func() { dead.Store(true); kill() })
 		}
 		return never
 	}
@@ -124,7 +128,7 @@ func TestTheClockCarriesOnWithoutTheSource(t *testing.T) {
 	if got := cloud.switches(victim); !strings.HasPrefix(onceEach, got) || got == "" {
 		t.Errorf("EC2 was told %q", got)
 	}
-	if !strings.Contains(string(w.log.Bytes()), `"msg":"overdue, sent again"`) {
+	if !strings.Contains(string(w.log.Bytes()), `"msg":"overdue, owner called"`) {
 		t.Error("the pod moved without the waker: the test has shown nothing")
 	}
 	w.oneWriter()

@@ -10,7 +10,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +70,7 @@ func newWorld(t *testing.T, nodes int) *world {
 		"AWS_SESSION_TOKEN": "session", "AWS_ENDPOINT_URL_EVENTBRIDGE": b.URL,
 		"NODEFENCE_BUS": name, "NODEFENCE_CLUSTER": "lab",
 	}}
+	w.aws["AWS_ENDPOINT_URL_LAMBDA"] = w.api().URL
 	t.Cleanup(w.tell)
 	return w
 }
@@ -92,17 +96,16 @@ func (w *world) deploy(processes int) {
 			continue
 		}
 		var p struct {
-			Environment       struct{ Variables map[string]string }
+			Environment       struct{ Variables map[string]any }
 			EventInvokeConfig struct{ MaximumRetryAttempts int }
 		}
 		raw, err := json.Marshal(r.Properties)
 		must(w.t, err)
 		must(w.t, json.Unmarshal(raw, &p))
 		env := map[string]string{"AWS_LAMBDA_FUNCTION_NAME": name + "-" + strings.ToLower(id)}
-		for _, from := range []map[string]string{w.aws, p.Environment.Variables} {
-			for k, v := range from {
-				env[k] = v
-			}
+		maps.Copy(env, w.aws)
+		for k, v := range p.Environment.Variables {
+			env[k] = value(v)
 		}
 		fn := env["NODEFENCE_FUNCTION"]
 		env["KUBECONFIG"] = w.kubeconfig("nodefence-"+fn, "nodefence-"+fn)
@@ -114,6 +117,31 @@ func (w *world) deploy(processes int) {
 		w.bus.functions[fn] = f
 	}
 	w.t.Cleanup(w.end)
+}
+
+// value is a variable as the stack's deployment gives it.
+func value(v any) string {
+	if sub, ok := v.(map[string]any); ok {
+		v = strings.ReplaceAll(fmt.Sprint(sub["Fn::Sub"]), "${AWS::StackName}", name)
+	}
+	return fmt.Sprint(v)
+}
+
+// api is Lambda's own, as far as the waker uses it: invocations that nobody waits for.
+func (w *world) api() *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		fn, ok := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/invocations"), "/2015-03-31/functions/"+name+"-")
+		f := w.bus.functions[fn]
+		payload, err := io.ReadAll(r.Body)
+		if !ok || f == nil || err != nil || r.Header.Get("X-Amz-Invocation-Type") != "Event" {
+			http.Error(rw, "no such function", http.StatusNotFound)
+			return
+		}
+		f.invoke(payload)
+		rw.WriteHeader(http.StatusAccepted)
+	}))
+	w.t.Cleanup(s.Close)
+	return s
 }
 
 // end lets what is under way end, says what the processes have needed, and
