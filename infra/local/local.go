@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -17,6 +18,9 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/functions/deadletter"
+	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/functions/waker"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
@@ -26,6 +30,11 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
 )
+
+// places are how many events of a function are handled at once where it waits for
+// devices: one that hangs holds its place for as long as a call may take, and a place
+// costs next to nothing.
+var places = map[string]int{power.Name: 512, isolate.Name: 512}
 
 // Options are the choices of Start.
 type Options struct {
@@ -50,7 +59,7 @@ type Options struct {
 // Local is a running nodefence.
 type Local struct {
 	Client   *kube.Client
-	Broker   *broker.Broker
+	Broker   *broker.Keeper
 	Registry *prometheus.Registry
 	parts    functions.Parts
 	source   *apiserver.Source
@@ -80,9 +89,10 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
 	handlers := functions.Handlers(parts)
 	l.dead = handlers[deadletter.Name]
-	l.Broker, err = broker.Start(ctx, broker.Options{
+	l.parts.Call = functions.InProcess(handlers)
+	l.Broker, err = broker.Keep(ctx, broker.Options{
 		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: handlers,
-		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync,
+		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync, Places: places,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the broker: %w", err)
@@ -99,9 +109,15 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	return l, nil
 }
 
-// Run sends and handles events until ctx ends.
+// Run sends and handles events until ctx ends. The second waker needs neither source
+// nor broker (S19).
 func (l *Local) Run(ctx context.Context) error {
-	go l.wake(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	beside.Go(func() { l.parts.Waker().Run(ctx, waker.Tick) })
+	beside.Go(func() { l.Broker.Run(ctx) })
 	return l.source.Run(ctx)
 }
 
@@ -114,6 +130,7 @@ func (l *Local) Close() error { return l.Broker.Close() }
 // HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
 func (l *Local) HTTP() http.Handler {
 	return run.Mux(l.Broker.Ingress(l.log), run.Probes{
+		Live:    l.Broker.Health,
 		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
 		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),
 	})
@@ -154,6 +171,6 @@ func installed(ctx context.Context, c *kube.Client) error {
 }
 
 // sender lets the source speak to the broker in this process.
-type sender struct{ *broker.Broker }
+type sender struct{ *broker.Keeper }
 
 func (s sender) Send(ctx context.Context, e event.Event) error { return s.Publish(ctx, e) }

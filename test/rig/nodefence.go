@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -74,6 +75,23 @@ type Process struct {
 
 // StartProcess runs bin/nodefence-local against the cluster and waits until it is ready.
 func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, args ...string) (*Process, error) {
+	return c.startProcess(ctx, nil, dir, log, args...)
+}
+
+// StartOnSmallDisk is StartProcess with a file system of that size at dir, which only
+// the process sees and which goes with it. Disk is its path for others. It needs root.
+func (c *Cluster) StartOnSmallDisk(ctx context.Context, dir, size string, log io.Writer, args ...string) (p *Process, disk string, err error) {
+	mount := []string{"unshare", "--mount", "--propagation", "private", "sh", "-c",
+		`mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"`, "sh", size, dir}
+	p, err = c.startProcess(ctx, mount, dir, log, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	return p, fmt.Sprintf("/proc/%d/root%s", p.PID(), dir), nil
+}
+
+// startProcess has the program started by another, which becomes it.
+func (c *Cluster) startProcess(ctx context.Context, by []string, dir string, log io.Writer, args ...string) (*Process, error) {
 	bin, err := Bin("nodefence-local")
 	if err != nil {
 		return nil, err
@@ -83,7 +101,8 @@ func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, a
 		return nil, err
 	}
 	args = append([]string{"--kubeconfig", c.Lab.Kubeconfig, "--data-dir", dir, "--listen", addr}, args...)
-	cmd := exec.Command(bin, args...)
+	line := slices.Concat(by, []string{bin}, args)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr, cmd.Stdout = log, log
 	cmd.Env = append(os.Environ(), "KUBECONFIG=")
 	if err := cmd.Start(); err != nil {

@@ -39,6 +39,8 @@ type Options struct {
 
 	// Concurrency is how many events of one Trigger are handled at once: 16.
 	Concurrency int
+	// Places is the same for the functions that are named in it.
+	Places map[string]int
 	// HandlerTimeout ends a handler's context: one minute.
 	HandlerTimeout time.Duration
 	// AckWait is how long after a crash what was being handled comes again: 5 s.
@@ -54,6 +56,9 @@ type Options struct {
 	// NoSync leaves it to the system when a stored event reaches the disk. A
 	// loss of power may then cost what Publish has promised.
 	NoSync bool
+
+	// empty removes what the folder holds.
+	empty bool
 }
 
 func (o *Options) setDefaults() {
@@ -138,6 +143,11 @@ func (b *Broker) start(ctx context.Context) (err error) {
 	if b.unlock, err = lock(b.o.Dir); err != nil {
 		return err
 	}
+	if b.o.empty {
+		if err = empty(b.o.Dir); err != nil {
+			return err
+		}
+	}
 	if b.metrics, err = newMetrics(b.o.Metrics); err != nil {
 		return err
 	}
@@ -158,9 +168,8 @@ func (b *Broker) start(ctx context.Context) (err error) {
 		t := &b.o.Triggers[i]
 		d := &delivery{Broker: b, trigger: t, handle: run.Recover(b.o.Handlers[t.Function]),
 			consumer: consumers[i], log: b.o.Logger.With("trigger", t.Name)}
-		for range b.o.Concurrency {
-			b.workers.Go(d.work)
-		}
+		d.places = make(chan struct{}, cmp.Or(b.o.Places[t.Function], b.o.Concurrency))
+		b.workers.Go(d.work)
 	}
 	return nil
 }

@@ -27,16 +27,30 @@ type delivery struct {
 	handle   run.Handler
 	consumer jetstream.Consumer
 	log      *slog.Logger
+	// places holds one for each event that is being handled.
+	places chan struct{}
 }
 
-// work takes one event at a time. Fetching ahead would let the fetched events'
-// AckWait run out while they stand in line.
+// work takes one event at a time, and only when there is a place to handle it.
+// Fetching ahead would let the fetched events' AckWait run out while they stand in
+// line.
 func (d *delivery) work() {
 	for d.pulling.Err() == nil {
+		select {
+		case d.places <- struct{}{}:
+		case <-d.pulling.Done():
+			return
+		}
 		m, err := d.consumer.Next(jetstream.FetchContext(d.pulling))
+		if err == nil {
+			d.workers.Go(func() {
+				defer func() { <-d.places }()
+				d.take(m)
+			})
+			continue
+		}
+		<-d.places
 		switch {
-		case err == nil:
-			d.take(m)
 		case d.pulling.Err() != nil, errors.Is(err, nats.ErrTimeout):
 		default:
 			d.log.Warn("no event to be had", "error", err)

@@ -10,10 +10,16 @@ import (
 	"syscall"
 )
 
+// lockName is the file by which a folder is taken.
+const lockName = "lock"
+
+// errNotOurs: the folder is another's, and nothing in it is touched.
+var errNotOurs = errors.New("another process or broker has this folder")
+
 // lock takes the folder for this process. The system gives it back when the
 // process ends, however it ends.
 func lock(dir string) (unlock func() error, err error) {
-	path := filepath.Join(dir, "lock")
+	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
@@ -24,7 +30,7 @@ func lock(dir string) (unlock func() error, err error) {
 	}
 	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("lock %s: another process or broker has this folder", path)
+		return nil, fmt.Errorf("lock %s: %w", path, errNotOurs)
 	}
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }

@@ -15,6 +15,7 @@ type serverLog struct {
 	log   *slog.Logger
 	mu    sync.Mutex
 	error string
+	fatal bool
 }
 
 func (l *serverLog) say(level slog.Level, format string, v []any) {
@@ -34,7 +35,19 @@ func (l *serverLog) Errorf(format string, v ...any) {
 }
 
 // Fatalf only reports. Whether the server runs is asked of the server.
-func (l *serverLog) Fatalf(format string, v ...any) { l.Errorf(format, v...) }
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.Errorf(format, v...)
+	l.mu.Lock()
+	l.fatal = true
+	l.mu.Unlock()
+}
+
+// ended tells that the server has said its last word.
+func (l *serverLog) ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fatal
+}
 
 // last is the last error, for a start that failed.
 func (l *serverLog) last() string {

@@ -81,8 +81,4 @@ func dedupKey(e event.Event, trigger string) string {
 }
 
 // Ingress takes events by HTTP at POST / and answers 202 once one is stored.
-func (b *Broker) Ingress(log *slog.Logger) http.Handler {
-	return run.HTTP(func(ctx context.Context, e event.Event) (*event.Event, error) {
-		return nil, b.Publish(ctx, e)
-	}, run.HTTPOptions{Logger: log})
-}
+func (b *Broker) Ingress(log *slog.Logger) http.Handler { return ingress(b.Publish, log) }

@@ -17,6 +17,9 @@ const (
 	eventsStream, eventsSubject = "EVENTS", "events"
 	deadStream, deadSubject     = "DEAD", "dead"
 
+	// eventsProbe and deadProbe are the subjects of Probe, which no Trigger hears.
+	eventsProbe, deadProbe = "probe.events", "probe.dead"
+
 	// dedupWindow is how long a source+id is remembered.
 	dedupWindow = 2 * time.Minute
 	// deadMaxAge and deadMaxBytes bound the dead letters, which wait for a person.
@@ -49,7 +52,11 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	}
 	b.server.SetLoggerV2(log, false, false, false)
 	b.server.Start()
-	if !b.server.ReadyForConnections(10*time.Second) || !b.server.JetStreamEnabled() {
+	ready := false
+	for end := time.Now().Add(10 * time.Second); !ready && !log.ended() && time.Now().Before(end); {
+		ready = b.server.ReadyForConnections(100 * time.Millisecond)
+	}
+	if !ready || !b.server.JetStreamEnabled() {
 		return fmt.Errorf("start nats server: %s", log.last())
 	}
 	b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.Name("nodefence-local"),
@@ -60,20 +67,20 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	if b.js, err = jetstream.New(b.conn); err != nil {
 		return fmt.Errorf("open jetstream: %w", err)
 	}
-	b.events, err = b.stream(ctx, eventsStream, eventsSubject, b.o.MaxAge, b.o.MaxBytes)
+	b.events, err = b.stream(ctx, eventsStream, []string{eventsSubject, eventsProbe}, b.o.MaxAge, b.o.MaxBytes)
 	if err != nil {
 		return err
 	}
-	b.dead, err = b.stream(ctx, deadStream, deadSubject, deadMaxAge, deadMaxBytes)
+	b.dead, err = b.stream(ctx, deadStream, []string{deadSubject, deadProbe}, deadMaxAge, deadMaxBytes)
 	return err
 }
 
 // stream makes a stream or opens it. A full one drops its oldest: events are
 // wake-ups, and the newest is the one to hear.
-func (b *Broker) stream(ctx context.Context, name, subject string, age time.Duration, bytes int64) (jetstream.Stream, error) {
+func (b *Broker) stream(ctx context.Context, name string, subjects []string, age time.Duration, bytes int64) (jetstream.Stream, error) {
 	s, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:       name,
-		Subjects:   []string{subject},
+		Subjects:   subjects,
 		Storage:    jetstream.FileStorage,
 		Retention:  jetstream.LimitsPolicy,
 		Discard:    jetstream.DiscardOld,
@@ -111,6 +118,7 @@ func (b *Broker) consumer(ctx context.Context, t *Trigger) (jetstream.Consumer, 
 	default:
 		return nil, fmt.Errorf("look up consumer %s: %w", t.Name, err)
 	}
+	cfg.FilterSubject = eventsSubject
 	cfg.AckWait = b.o.AckWait
 	cfg.MaxDeliver = -1 // the Trigger's retries are counted at delivery
 	cfg.MaxAckPending = 4096

@@ -3,12 +3,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/kelseyhightower/envconfig"
@@ -34,6 +37,10 @@ goes on where it stood when it is started again.
 What has no flag is set as for nodefence (nodefence --help): GCE_METADATA_HOST,
 NODEFENCE_AGENTS_DIR, NODEFENCE_CLUSTER, NODEFENCE_JOBS_NAMESPACE,
 NODEFENCE_JOB_IMAGES, NODE_NAME.
+
+It never fences the node that it runs on: NODE_NAME, or none where it runs on no
+node of the cluster. Without NODE_NAME that is this machine's host name; in a pod
+NODE_NAME is required.
 
 flags:
 `
@@ -74,8 +81,28 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if *verbose {
 		level = slog.LevelDebug
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("read the host name: %w", err)
+	}
+	if s.Self, err = self(s.Self, strings.ToLower(host), s.Kubeconfig == ""); err != nil {
+		return err
+	}
 	log := run.NewLog(out, level)
 	return serve(ctx, s, log, *dir, *listen, *triggers)
+}
+
+// self is the node that this process runs on, empty for none (S13). A Node has its
+// machine's host name unless somebody chose another; a pod has a host name of its own.
+func self(given, host string, inPod bool) (string, error) {
+	switch {
+	case given == functions.NoNode:
+		return "", nil
+	case given == "" && inPod:
+		return "", errors.New("NODE_NAME is not set: it is the node that this process runs on, which this process never fences. " +
+			"Set it by the downward API (fieldRef: spec.nodeName), or to none")
+	}
+	return cmp.Or(given, host), nil
 }
 
 // settings are the functions', and the source's.

@@ -1,0 +1,181 @@
+//go:build linux
+
+package broker
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/infra/local/broker/brokentest"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// keep has a Keeper at work until the test ends.
+func keep(t *testing.T, o Options) *Keeper {
+	t.Helper()
+	k, err := Keep(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.every, k.limit = 10*time.Millisecond, 500*time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { k.Run(ctx); close(done) }()
+	t.Cleanup(func() {
+		stop()
+		<-done
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
+}
+
+// TestABrokerThatTakesNothingIsReplaced: the server keeps a stream's first write error
+// until it ends. The call that is under way comes to its end first (S10), and what was
+// stored is delivered by the next one.
+func TestABrokerThatTakesNothingIsReplaced(t *testing.T) {
+	var j journal
+	inside, finish := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var log lockedBuffer
+	o := Options{Dir: t.TempDir(), Triggers: parse(t, one("gate", "")), Logger: slog.New(slog.NewTextHandler(&log, nil)), NoSync: true}
+	o.Handlers = map[string]run.Handler{"gate": func(ctx context.Context, e event.Event) (*event.Event, error) {
+		if e.ID() == "long" {
+			once.Do(func() { close(inside); <-finish })
+			if ctx.Err() != nil {
+				j.note("interrupted")
+			}
+		}
+		j.note(e.ID())
+		return nil, nil
+	}}
+	k := keep(t, o)
+	if err := k.Publish(t.Context(), makeEvent("test.gate", "long")); err != nil {
+		t.Fatal(err)
+	}
+	<-inside
+	if n, err := brokentest.Full(o.Dir); err != nil || n == 0 {
+		t.Fatalf("%d files: %v", n, err)
+	}
+	eventually(t, "health that tells of the trouble", func() bool { return k.Health(t.Context()) != nil })
+	eventually(t, "a drain", func() bool { return k.now().pulling.Err() != nil })
+	first := k.now()
+	if first.running.Err() != nil {
+		t.Error("the call under way was interrupted")
+	}
+	close(finish)
+	eventually(t, "another broker", func() bool { return k.now() != first && k.Health(t.Context()) == nil })
+	if err := k.Publish(t.Context(), makeEvent("test.gate", "after")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the event after", func() bool { return strings.Contains(strings.Join(j.all(), " "), "after") })
+	if strings.Contains(log.String(), "emptied") || strings.Contains(strings.Join(j.all(), " "), "interrupted") {
+		t.Errorf("%v\n%s", j.all(), log.String())
+	}
+}
+
+// TestAFolderThatCantBeReadIsEmptied and what it loses is said.
+func TestAFolderThatCantBeReadIsEmptied(t *testing.T) {
+	var log lockedBuffer
+	var j journal
+	o := Options{Dir: t.TempDir(), Triggers: parse(t, one("gate", "")), Logger: slog.New(slog.NewTextHandler(&log, nil)), NoSync: true}
+	o.Handlers = map[string]run.Handler{"gate": func(_ context.Context, e event.Event) (*event.Event, error) { j.note(e.ID()); return nil, nil }}
+	streams := filepath.Join(o.Dir, "jetstream")
+	if err := os.WriteFile(streams, []byte("not a folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := keep(t, o)
+	if err := k.Publish(t.Context(), makeEvent("test.gate", "1")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the event", func() bool { return cmp.Equal([]string{"1"}, j.all()) })
+	if !strings.Contains(log.String(), "nothing but wake-ups and dead letters is lost") {
+		t.Error(log.String())
+	}
+}
+
+// TestAFolderOfAnotherProcessIsLeftAlone.
+func TestAFolderOfAnotherProcessIsLeftAlone(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Triggers: parse(t, one("gate", "")), Handlers: map[string]run.Handler{"gate": nothing}}
+	b := start(t, o)
+	publish(t, b, makeEvent("test.gate", "1"))
+	if _, err := Keep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "another process or broker has this folder") {
+		t.Error(err)
+	}
+	if all, err := b.Events(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("%d events: %v", len(all), err)
+	}
+}
+
+// TestProbesLeaveNothing in the record, and no Trigger hears them.
+func TestProbesLeaveNothing(t *testing.T) {
+	var j journal
+	b := start(t, Options{Triggers: parse(t, one("gate", "")), NoSync: true, Handlers: map[string]run.Handler{
+		"gate": func(_ context.Context, e event.Event) (*event.Event, error) { j.note(e.ID()); return nil, nil }}})
+	for range 3 {
+		if err := b.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(t, b, makeEvent("test.gate", "1"))
+	eventually(t, "the event", func() bool { return len(j.all()) > 0 })
+	info, err := b.events.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := b.Events(t.Context())
+	if d := cmp.Diff([]string{"1"}, j.all()); d != "" || info.State.Msgs != 1 || err != nil || len(all) != 1 {
+		t.Errorf("%d messages, %d events (%v)\n%s", info.State.Msgs, len(all), err, d)
+	}
+}
+
+// TestDevicesThatHangHoldUpNobodyElse: each of them holds a place, and there are enough.
+func TestDevicesThatHangHoldUpNobodyElse(t *testing.T) {
+	const hanging = 25 // more than the places of other functions
+	var j journal
+	b := start(t, Options{Triggers: parse(t, one("power", "")), Places: map[string]int{"power": 512}, NoSync: true, Handlers: map[string]run.Handler{
+		"power": func(ctx context.Context, e event.Event) (*event.Event, error) {
+			if strings.HasPrefix(e.ID(), "hangs") {
+				j.note("hangs")
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			j.note(e.ID())
+			return nil, nil
+		}}})
+	for i := range hanging {
+		publish(t, b, makeEvent("test.power", "hangs"+string(rune('a'+i))))
+	}
+	eventually(t, "all to hang", func() bool { return len(j.all()) == hanging })
+	publish(t, b, makeEvent("test.power", "healthy"))
+	eventually(t, "the healthy one", func() bool { return len(j.all()) == hanging+1 })
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
