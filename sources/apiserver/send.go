@@ -46,8 +46,9 @@ type letter struct {
 }
 
 const (
-	// senders is how many events are on their way at once.
-	senders = 8
+	// senders is how many events are on their way at once. A synchronous channel of
+	// Knative answers only when the function has: a device that hangs holds a sender up.
+	senders = 128
 	// sendTimeout bounds one try: a broker that takes an event and says nothing
 	// must not hold the others up.
 	sendTimeout = 10 * time.Second

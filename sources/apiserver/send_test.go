@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -150,4 +152,43 @@ func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
 	if !strings.HasSuffix(log.String(), want) {
 		t.Errorf("got %s want %s", log.String(), want)
 	}
+}
+
+// TestDevicesThatHangHoldUpNoOtherEvent: over a synchronous channel, each of them
+// holds the event that led to it up.
+func TestDevicesThatHangHoldUpNoOtherEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &hangs{has: make(chan string, 1)}
+		o := newOutbox(b, quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { o.run(ctx); close(done) }()
+		for i := range 25 {
+			o.put(letter{event: conditionOf(float64(i))})
+		}
+		synctest.Wait()
+		b.through.Store(true)
+		healthy, asked := conditionOf(100), time.Now()
+		o.put(letter{event: healthy})
+		if got := <-b.has; got != healthy.ID() || time.Since(asked) > 0 {
+			t.Errorf("sent %s after %s, want %s at once", got, time.Since(asked), healthy.ID())
+		}
+		stop()
+		<-done
+	})
+}
+
+// hangs says nothing to a sender until its time is over, but lets one event through.
+type hangs struct {
+	through atomic.Bool
+	has     chan string
+}
+
+func (h *hangs) Send(ctx context.Context, e event.Event) error {
+	if h.through.Load() {
+		h.has <- e.ID()
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
 }

@@ -113,7 +113,7 @@ func (p *Plane) value(ctx context.Context, d *appsv1.Deployment, e corev1.EnvVar
 	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
 		return d.Name + "-0", nil
 	case from.FieldRef != nil && from.FieldRef.FieldPath == "spec.nodeName":
-		return "", nil // this machine is no node of the cluster
+		return "none", nil // this machine is no node of the cluster
 	case from.ConfigMapKeyRef != nil:
 		cm, err := p.cluster.Kube.CoreV1().ConfigMaps(d.Namespace).Get(ctx, from.ConfigMapKeyRef.Name, metav1.GetOptions{})
 		if err != nil {
