@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/infra/local/broker/brokentest"
@@ -54,18 +56,18 @@ func TestABrokerOnAFullDisk(t *testing.T) {
 	t.Cleanup(p.Stop)
 	at := "http://" + p.Addr
 	victim := w.hangingFence()
-	fill := filepath.Join(disk, "fill")
-	fillUp(t, fill)
+	makeRoom := keepFull(t, filepath.Join(disk, "fill"))
+	t.Cleanup(makeRoom)
 	w.until("the broker to take nothing more", func() (bool, error) { return post(t, at, 64<<10) != http.StatusAccepted, nil })
 	must(t, w.Lab.Fault(victim, "none"))
 	w.ended(victim, api.Recovered)
-	code, said := health(at)
-	if code != http.StatusServiceUnavailable || !strings.Contains(said, "the broker") {
-		t.Errorf("/healthz answers %d %s", code, said)
-	}
+	w.until("/healthz to tell of it", func() (bool, error) {
+		code, said := health(at)
+		return code == http.StatusServiceUnavailable && strings.Contains(said, "the broker"), nil
+	})
 	w.words(victim, "off on")
 	w.oneWriter()
-	must(t, os.Remove(fill))
+	makeRoom()
 	w.until("a broker where there is room again", func() (bool, error) { code, _ := health(at); return code == http.StatusOK, nil })
 	if n := post(t, at, 10); n != http.StatusAccepted {
 		t.Errorf("posting answers %d", n)
@@ -83,17 +85,36 @@ func (w *world) hangingFence() (victim string) {
 	return victim
 }
 
-// fillUp writes a file until there is no room.
-func fillUp(t *testing.T, path string) {
+// keepFull writes a file until there is no room, again and again, until it is told to
+// make room.
+func keepFull(t *testing.T, path string) (makeRoom func()) {
 	t.Helper()
 	f, err := os.Create(path)
 	must(t, err)
-	defer func() { _ = f.Close() }()
-	for size := 1 << 20; size > 0; {
-		if _, err := f.Write(make([]byte, size)); err != nil {
-			size /= 2
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			for size := 1 << 20; size > 0; {
+				if _, err := f.Write(make([]byte, size)); err != nil {
+					size /= 2
+				}
+			}
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
 		}
-	}
+	}()
+	return sync.OnceFunc(func() {
+		close(stop)
+		<-done
+		must(t, f.Close())
+		must(t, os.Remove(path))
+	})
 }
 
 func health(at string) (code int, said string) {
