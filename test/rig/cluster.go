@@ -82,7 +82,11 @@ func (c *Cluster) Install(ctx context.Context) error {
 
 // Apply creates or replaces every object of a YAML text, as kubectl apply
 // --server-side does.
-func (c *Cluster) Apply(ctx context.Context, text string) error {
+func (c *Cluster) Apply(ctx context.Context, text string) error { return c.ApplyAs(ctx, "rig", text) }
+
+// ApplyAs is Apply in the name of another, who takes over the fields that stand there
+// and no others.
+func (c *Cluster) ApplyAs(ctx context.Context, manager, text string) error {
 	dyn, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return err
@@ -103,13 +107,13 @@ func (c *Cluster) Apply(ctx context.Context, text string) error {
 		if u.Object == nil {
 			continue
 		}
-		if err := applyOne(ctx, dyn, mapper, &u); err != nil {
+		if err := applyOne(ctx, dyn, mapper, manager, &u); err != nil {
 			return err
 		}
 	}
 }
 
-func applyOne(ctx context.Context, dyn dynamic.Interface, mapper meta.RESTMapper, u *unstructured.Unstructured) error {
+func applyOne(ctx context.Context, dyn dynamic.Interface, mapper meta.RESTMapper, manager string, u *unstructured.Unstructured) error {
 	gvk := u.GroupVersionKind()
 	m, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -123,7 +127,7 @@ func applyOne(ctx context.Context, dyn dynamic.Interface, mapper meta.RESTMapper
 		}
 		r = dyn.Resource(m.Resource).Namespace(ns)
 	}
-	_, err = r.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "rig", Force: true})
+	_, err = r.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", gvk.Kind, u.GetName(), err)
 	}

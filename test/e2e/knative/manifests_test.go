@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -41,6 +42,72 @@ func TestManifestsAreAccepted(t *testing.T) {
 			t.Logf("%d objects", m.Size())
 		})
 	}
+	t.Run("dataplane", func(t *testing.T) { dataPlane(ctx, t, c, filepath.Join(root, "infra/knative/dataplane")) })
+}
+
+// dataPlane is applied over Knative's own objects, and leaves the rest of them alone:
+// each part of it outlives its node as a function does.
+func dataPlane(ctx context.Context, t *testing.T, c *rig.Cluster, folder string) {
+	m := built(t, folder)
+	text, err := m.AsYaml()
+	must(t, err)
+	must(t, c.ApplyAs(ctx, "nodefence", string(text)))
+	autoscaled := map[string]int32{}
+	all, err := c.Kube.AutoscalingV2().HorizontalPodAutoscalers(plane.Namespace).List(ctx, metav1.ListOptions{})
+	must(t, err)
+	for _, a := range all.Items {
+		autoscaled[a.Spec.ScaleTargetRef.Name] = *a.Spec.MinReplicas
+	}
+	got := map[string]outlives{}
+	for _, name := range []string{"mt-broker-ingress", "mt-broker-filter", "imc-dispatcher"} {
+		d, err := c.Kube.AppsV1().Deployments(plane.Namespace).Get(ctx, name, metav1.GetOptions{})
+		must(t, err)
+		is := stays(d.Spec.Template)
+		is.Two = *d.Spec.Replicas == 2 || autoscaled[name] == 2
+		if d.Spec.Template.Spec.PriorityClassName != "system-cluster-critical" || len(d.Spec.Template.Spec.Containers) != 1 || len(d.Spec.Template.Spec.Containers[0].Env) == 0 {
+			t.Errorf("%s: priority class %q, containers %v", name, d.Spec.Template.Spec.PriorityClassName, d.Spec.Template.Spec.Containers)
+		}
+		for _, s := range d.Spec.Template.Spec.TopologySpreadConstraints {
+			if d := cmp.Diff(d.Spec.Selector, s.LabelSelector); d != "" {
+				t.Errorf("%s is spread by other pods:\n%s", name, d)
+			}
+		}
+		got[name] = is
+	}
+	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by "}, After: soon}
+	if d := cmp.Diff(map[string]outlives{"mt-broker-ingress": want, "mt-broker-filter": want, "imc-dispatcher": want}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// outlives is how a pod's death with its node is borne.
+type outlives struct {
+	Two    bool
+	Spread []string
+	After  map[string]int64
+}
+
+// soon is how long a pod stays bound to a node that is lost.
+var soon = map[string]int64{"node.kubernetes.io/not-ready": 10, "node.kubernetes.io/unreachable": 10}
+
+// function is the label by which functions are spread.
+const function = "nodefence.io/function"
+
+func stays(pod corev1.PodTemplateSpec) outlives {
+	is := outlives{After: map[string]int64{}}
+	for _, s := range pod.Spec.TopologySpreadConstraints {
+		by := strings.Join(s.MatchLabelKeys, ",")
+		if own := pod.Labels[function]; own != "" && s.LabelSelector.MatchLabels[function] == own {
+			by = function
+		}
+		is.Spread = append(is.Spread, s.TopologyKey+" by "+by)
+	}
+	for _, tol := range pod.Spec.Tolerations {
+		if tol.Effect == corev1.TaintEffectNoExecute && tol.Operator == corev1.TolerationOpExists && tol.TolerationSeconds != nil {
+			is.After[tol.Key] = *tol.TolerationSeconds
+		}
+	}
+	return is
 }
 
 func built(t *testing.T, folder string) resmap.ResMap {
@@ -56,16 +123,9 @@ func built(t *testing.T, folder string) resmap.ResMap {
 func TestEachFunctionOutlivesItsNode(t *testing.T) {
 	root, err := rig.Root()
 	must(t, err)
-	type stays struct {
-		Two    bool
-		Spread []string
-		After  map[string]int64
-	}
-	const hostname, function = "kubernetes.io/hostname", "nodefence.io/function"
-	soon := map[string]int64{"node.kubernetes.io/not-ready": 10, "node.kubernetes.io/unreachable": 10}
-	want := stays{Two: true, Spread: []string{hostname + " by " + function}, After: soon}
+	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by " + function}, After: soon}
 	for _, overlay := range []string{"deployments", "serving", "kafka"} {
-		got := map[string]stays{}
+		got := map[string]outlives{}
 		for _, r := range built(t, filepath.Join(root, "infra/knative/overlays", overlay)).Resources() {
 			var w struct {
 				Spec struct {
@@ -79,22 +139,11 @@ func TestEachFunctionOutlivesItsNode(t *testing.T) {
 				continue
 			}
 			pod := w.Spec.Template
-			is := stays{Two: w.Spec.Replicas == 2 || pod.Annotations["autoscaling.knative.dev/min-scale"] == "2", After: map[string]int64{}}
-			for _, s := range pod.Spec.TopologySpreadConstraints {
-				by := strings.Join(s.MatchLabelKeys, ",")
-				if s.LabelSelector.MatchLabels[function] == pod.Labels[function] {
-					by = function
-				}
-				is.Spread = append(is.Spread, s.TopologyKey+" by "+by)
-			}
-			for _, tol := range pod.Spec.Tolerations {
-				if tol.Effect == corev1.TaintEffectNoExecute && tol.Operator == corev1.TolerationOpExists && tol.TolerationSeconds != nil {
-					is.After[tol.Key] = *tol.TolerationSeconds
-				}
-			}
+			is := stays(pod)
+			is.Two = w.Spec.Replicas == 2 || pod.Annotations["autoscaling.knative.dev/min-scale"] == "2"
 			got[pod.Labels[function]] = is
 		}
-		all := map[string]stays{}
+		all := map[string]outlives{}
 		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker", "source"} {
 			all[name] = want
 		}

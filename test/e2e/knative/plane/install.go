@@ -38,6 +38,7 @@ var manifests = []string{
 	"config/channels/in-memory-channel/webhooks/secret.yaml",
 	"third_party/eventing-integrations-latest/*.yaml",
 	"config/brokers/mt-channel-broker/deployments/broker-*.yaml",
+	"config/brokers/mt-channel-broker/deployments/hpa.yaml",
 	"config/channels/in-memory-channel/deployments/*.yaml",
 }
 
