@@ -75,7 +75,7 @@ func first(ctx context.Context, c *rig.Cluster, function string) (took time.Dura
 		return 0, "", err
 	}
 	cmd := exec.CommandContext(ctx, bin)
-	cmd.Env = []string{"NODEFENCE_FUNCTION=" + function, "KUBECONFIG=" + c.Lab.Kubeconfig, "PORT=" + port, "HOME=" + os.TempDir()}
+	cmd.Env = []string{"NODEFENCE_FUNCTION=" + function, "NODE_NAME=none", "KUBECONFIG=" + c.Lab.Kubeconfig, "PORT=" + port, "HOME=" + os.TempDir()}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return 0, "", err

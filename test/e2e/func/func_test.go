@@ -39,7 +39,7 @@ func TestFuncAnswersAsOurOwnProgramDoes(t *testing.T) {
 
 	bin, err := rig.Bin("nodefence")
 	must(t, err)
-	own := serve(ctx, t, bin, "/readyz", "KUBECONFIG="+kubeconfig)
+	own := serve(ctx, t, bin, "/readyz", "KUBECONFIG="+kubeconfig, "NODE_NAME=none")
 	f, env := build(t), append(deployed(t), "KUBECONFIG="+kubeconfig)
 	fn := serve(ctx, t, f, "/health/readiness", env...)
 	if status, body := get(t, fn.url+"/health/liveness"); status != http.StatusOK || body != "ALIVE" {
