@@ -172,11 +172,13 @@ func cutBy(name, enrolled string) api.Binding {
 	return b
 }
 
+func unfitFor(r api.Reason) error {
+	return &check.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
+}
+
 // TestCheck: what a node's devices say of themselves while nothing has failed.
 func TestCheck(t *testing.T) {
-	unfit := func(r api.Reason) error {
-		return &check.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
-	}
+	unfit := unfitFor
 	for name, tc := range map[string]struct {
 		devices []api.Binding
 		err     error

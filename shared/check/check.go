@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -111,6 +110,8 @@ type checking struct {
 	// began is from when what was seen is of this turn, until when it lasts.
 	began, until time.Time
 	cause        event.Event
+	// holder of the claim that this check has saved; empty before.
+	holder string
 }
 
 // targetOf is the FenceTarget as it stands; what was seen of another Node object
@@ -136,6 +137,9 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 	st := &c.target.Status
 	if c.Cuts {
 		return nil, c.handed(ctx, bound)
+	}
+	if wish := c.target.AskedNow(); wish != "" && (st.CheckNow == nil || st.CheckNow.Value != wish) {
+		st.CheckNow = &api.CheckNow{Value: wish, At: c.now()}
 	}
 	if unfit != nil {
 		st.Devices = nil
@@ -189,6 +193,7 @@ func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
 	if err := c.save(ctx); err != nil {
 		return err
 	}
+	c.holder = c.target.Status.Claim.Holder
 	read, err := c.readOne(ctx, i, b)
 	c.target.Status.Claim = nil
 	if !read || err != nil {
@@ -239,9 +244,10 @@ func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
 	now := c.now()
 	st := &c.target.Status
 	summarise(c.target, unfit, now)
+	heeded(st, now)
 	was := c.before.Status.LastChecked
 	same := c.before.ResourceVersion == c.target.ResourceVersion && equality.Semantic.DeepEqual(c.before.Status.Devices, st.Devices) &&
-		equality.Semantic.DeepEqual(c.before.Status.Conditions, st.Conditions)
+		equality.Semantic.DeepEqual(c.before.Status.Conditions, st.Conditions) && equality.Semantic.DeepEqual(c.before.Status.CheckNow, st.CheckNow)
 	if same && was != nil && !was.Time.Before(c.began) {
 		return nil
 	}
@@ -250,15 +256,6 @@ func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
 		return err
 	}
 	c.Witness.Checked(ctx, step.Check{Function: c.Function, Cause: c.cause, Before: c.before, Target: c.target})
-	return nil
-}
-
-func (c *checking) save(ctx context.Context) error {
-	saved, err := c.Client.SaveTarget(ctx, c.target)
-	if err != nil {
-		return fmt.Errorf("save FenceTarget of %s: %w", c.node.Name, err)
-	}
-	c.target = saved
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,6 +85,16 @@ func asked(d api.TargetDevice) *api.Time {
 		return d.LastAsked
 	}
 	return d.LastChecked
+}
+
+// heeded notes that each device had its turn since a person asked for it.
+func heeded(st *api.FenceTargetStatus, now api.Time) {
+	if wish := st.CheckNow; wish != nil && wish.DoneAt == nil && !slices.ContainsFunc(st.Devices, func(d api.TargetDevice) bool {
+		last := asked(d)
+		return last == nil || last.Before(&wish.At)
+	}) {
+		wish.DoneAt = &now
+	}
 }
 
 // verdict is what one read comes to.

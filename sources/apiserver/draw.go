@@ -60,7 +60,7 @@ func (s *Source) toKeep() (api.LeasePicture, map[string]*api.Time, bool) {
 	now := s.now()
 	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
 	first := s.checks && s.pace.at.IsZero() // nobody had a turn yet
-	if !s.picture.paused.IsZero() || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat && !first {
+	if !s.picture.paused.IsZero() || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat && !first && !s.hurries(now, p) {
 		return p, nil, false
 	}
 	return p, s.turns(now, p), true

@@ -25,14 +25,16 @@ func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
 					c.oldest, c.latest = now, now
 				}
 			}
+			p.answered(t.node, now)
 		}
 	}
 	return turns
 }
 
+// fleet are nodes that were looked at a moment ago.
 func fleet(n int) (all []candidate) {
 	for i := range n {
-		all = append(all, candidate{node: fmt.Sprintf("n%04d", i), devices: 1})
+		all = append(all, candidate{node: fmt.Sprintf("n%04d", i), devices: 1, oldest: sec(-1), latest: sec(-1)})
 	}
 	return all
 }
@@ -84,8 +86,8 @@ func TestWhoWaitedLongestIsNext(t *testing.T) {
 		"one with a device that was never read": {[]candidate{seen("a", -10, -10), {node: "z", devices: 1, latest: sec(-5)}}, []string{"z", "a", "z", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPace(time.Duration(len(c.all))*time.Second, nil)
-			p.give(t0, 4*time.Second, c.all) // none of them is carried out
+			p := newPace(time.Duration(len(c.all))*time.Minute, nil)
+			p.give(t0, 4*time.Minute, c.all) // none of them is carried out
 			var got []string
 			for _, turn := range p.waiting {
 				got = append(got, turn.node)
@@ -100,7 +102,7 @@ func TestWhoWaitedLongestIsNext(t *testing.T) {
 // TestEachDeviceHasItsShare: a node with two devices has a turn twice in an interval.
 func TestEachDeviceHasItsShare(t *testing.T) {
 	p := newPace(40*time.Second, nil)
-	p.give(t0, heartbeat, []candidate{{node: "a", devices: 2}, {node: "b", devices: 2}})
+	p.give(t0, heartbeat, []candidate{{node: "a", devices: 2, oldest: sec(-1)}, {node: "b", devices: 2, oldest: sec(-1)}})
 	if len(p.waiting) != 1 || p.at.Sub(t0) != 10*time.Second {
 		t.Errorf("%d turns, the next in %s", len(p.waiting), p.at.Sub(t0))
 	}
@@ -148,5 +150,105 @@ func TestTurnsInTheLedger(t *testing.T) {
 			t.Errorf("%d: %s", at, d)
 		}
 		p.written(got)
+	}
+}
+
+// TestTheFirstRoundIsAtOnce: what was never looked at, or not within an interval when the
+// lead began, is looked at within a minute for 100 devices, and then as always.
+func TestTheFirstRoundIsAtOnce(t *testing.T) {
+	const every = 10 * time.Minute
+	type seen struct {
+		Turns       int
+		First, Last time.Duration
+	}
+	for name, c := range map[string]struct {
+		nodes  int
+		oldest time.Time
+		want   seen
+	}{
+		"never looked at":            {100, time.Time{}, seen{100, 0, 39600 * time.Millisecond}},
+		"looked at long ago":         {100, sec(-601), seen{100, 0, 39600 * time.Millisecond}},
+		"looked at an hour ago, few": {2, sec(-3600), seen{2, 0, 400 * time.Millisecond}},
+		"looked at just now":         {100, sec(-1), seen{10, 0, 54 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := fleet(c.nodes)
+			for i := range all {
+				all[i].oldest, all[i].latest = c.oldest, c.oldest
+			}
+			turns := played(newPace(every, nil), all, time.Minute)
+			for i, turn := range turns {
+				if i > 0 && turn.at.Sub(turns[i-1].at) < urgentApart {
+					t.Errorf("%s is %s after %s", turn.node, turn.at.Sub(turns[i-1].at), turns[i-1].node)
+				}
+			}
+			n := min(len(turns), c.want.Turns) // what comes after is the next round
+			if d := cmp.Diff(c.want, seen{n, turns[0].at.Sub(t0), turns[n-1].at.Sub(t0)}); d != "" {
+				t.Error(d)
+			}
+			if most := c.want.Turns + 4; len(turns) > most {
+				t.Errorf("%d turns in a minute", len(turns))
+			}
+		})
+	}
+}
+
+// TestChecksUnderWayAreBounded: devices that hang leave the functions free (S7), and who
+// was not asked for in time has its turn as soon as there is room.
+func TestChecksUnderWayAreBounded(t *testing.T) {
+	p, all := newPace(10*time.Minute, nil), fleet(30)
+	for i := range all {
+		all[i].oldest, all[i].latest = time.Time{}, time.Time{}
+	}
+	asked := map[string]time.Time{}
+	for now := t0; now.Before(sec(130)); now = now.Add(pictureEvery) {
+		if now.Sub(t0)%heartbeat == 0 {
+			p.give(now, heartbeat, all)
+			p.written(p.ledger(now))
+		}
+		for _, turn := range p.due(now) {
+			asked[turn.node] = now
+		}
+		under := 0
+		for _, at := range asked {
+			if now.Sub(at) <= answersIn {
+				under++
+			}
+		}
+		if under > atATime {
+			t.Fatalf("%d checks are under way", under)
+		}
+	}
+	if len(asked) != len(all) {
+		t.Errorf("%d of %d nodes had a turn", len(asked), len(all))
+	}
+}
+
+// TestAPersonsWishIsFirst, again after each of the node's devices, and again where the
+// turn came to nothing.
+func TestAPersonsWishIsFirst(t *testing.T) {
+	p, all := newPace(10*time.Minute, nil), fleet(3)
+	p.give(t0, heartbeat, all)
+	wish := &all[2]
+	wish.now = true
+	var got []float64
+	for _, at := range []struct {
+		at       float64
+		answered bool
+	}{{1, false}, {2, false}, {3, true}, {4, true}, {10, false}, {40, false}, {45, false}} {
+		if at.answered {
+			wish.latest = sec(at.at - 0.5)
+		}
+		before := len(p.waiting)
+		p.give(sec(at.at), time.Nanosecond, all)
+		for _, turn := range p.waiting[before:] {
+			if turn.node != wish.node {
+				t.Errorf("%s has a turn", turn.node)
+			}
+			got = append(got, turn.at.Sub(t0).Seconds())
+		}
+	}
+	if d := cmp.Diff([]float64{1, 3, 4, 45}, got); d != "" {
+		t.Error(d)
 	}
 }

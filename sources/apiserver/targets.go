@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,6 +27,8 @@ type targetView struct {
 	unfit          string
 	devices        int
 	oldest, latest time.Time
+	// asked: a person asks to have its devices read now.
+	asked bool
 }
 
 // watchTargets begins to watch them, and to give turns once they were listed. A
@@ -75,6 +79,8 @@ func (s *Source) targetHandler() cache.ResourceEventHandler {
 
 func viewOfTarget(t *api.FenceTarget) *targetView {
 	v := &targetView{uid: t.UID, nodeUID: string(t.Status.NodeUID), devices: len(t.Status.Devices)}
+	wish := t.AskedNow()
+	v.asked = wish != "" && !t.Heeded(wish)
 	if c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable); c != nil && c.Status == metav1.ConditionFalse {
 		v.unfit = c.Reason
 	}
@@ -82,11 +88,11 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 		v.latest, v.oldest = at.Time, at.Time
 	}
 	for _, d := range t.Status.Devices {
-		switch {
-		case d.LastChecked == nil:
+		switch at := cmp.Or(d.LastAsked, d.LastChecked); { // a turn that came to nothing was one too
+		case at == nil:
 			v.oldest = time.Time{}
-		case d.LastChecked.Time.Before(v.oldest):
-			v.oldest = d.LastChecked.Time
+		case at.Time.Before(v.oldest):
+			v.oldest = at.Time
 		}
 	}
 	return v
@@ -103,37 +109,53 @@ func (s *Source) target(name string, now *targetView) {
 		return
 	}
 	s.targets[name] = now
+	s.pace.answered(name, now.latest)
 	if now.unfit != "" {
 		s.unfenceable.WithLabelValues(now.unfit).Inc()
 	}
 }
 
 // turns gives those that begin before the next picture is written for certain, and
-// says what is to stand in the ledger; called with the lock held. A node with a fence,
-// or whose Lease stands still so that one may begin at any moment, is left to it.
+// says what is to stand in the ledger; called with the lock held.
 func (s *Source) turns(now time.Time, p api.LeasePicture) map[string]*api.Time {
 	if !s.checks {
 		return s.pace.ledger(now)
 	}
+	s.pace.forget(func(node string) bool { _, ok := s.nodes[node]; return ok })
+	s.pace.give(now, heartbeat, s.candidates(p))
+	return s.pace.ledger(now)
+}
+
+// candidates are the nodes that may be checked now; called with the lock held. A node
+// with a fence, or whose Lease stands still so that one may begin at any moment, is left
+// to it.
+func (s *Source) candidates(p api.LeasePicture) (all []candidate) {
 	left := map[string]bool{}
 	for _, l := range p.Still {
 		left[l.Node] = true
 	}
-	var all []candidate
 	for name, v := range s.nodes {
 		if left[name] || s.due.hasOpen(name) {
 			continue
 		}
 		c := candidate{node: name, uid: v.uid, devices: 1}
 		if t := s.targets[name]; t != nil && t.nodeUID == v.uid {
-			c.devices, c.oldest, c.latest = max(1, t.devices), t.oldest, t.latest
+			c.devices, c.oldest, c.latest, c.now = max(1, t.devices), t.oldest, t.latest, t.asked
 		}
 		all = append(all, c)
 	}
-	s.pace.forget(func(node string) bool { _, ok := s.nodes[node]; return ok })
-	s.pace.give(now, heartbeat, all)
-	return s.pace.ledger(now)
+	return all
 }
+
+// hurries: a person waits for a check that may be given a turn; called with the lock held.
+func (s *Source) hurries(now time.Time, p api.LeasePicture) bool {
+	return s.checks && now.Sub(s.drawn.ObservedAt.Time) >= hurry && slices.ContainsFunc(s.candidates(p), func(c candidate) bool {
+		return c.now && s.pace.urgent(c, now)
+	})
+}
+
+// hurry is how old the ledger's picture gets where a person waits for a check.
+const hurry = time.Second
 
 // sendChecks asks for the checks whose turn has come.
 func (s *Source) sendChecks() {

@@ -54,6 +54,37 @@ func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 	}
 }
 
+// TestANodeIsAskedForWhenAPersonSaysSo: within seconds, though its next turn would be in
+// an hour, and no more once its FenceTarget says that the wish was heeded.
+func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
+	f := newFakeAPI(t)
+	now := time.Since(t0).Seconds()
+	for _, n := range []string{"a", "b"} {
+		f.set(nodesURL, nodeIn(n, "True", 0))
+		f.set(targetsURL, targetIn(n, string(api.DeviceAnswers), now))
+	}
+	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: time.Hour})
+	asks := func() string {
+		return b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck }).Subject()
+	}
+	wish := targetIn("b", string(api.DeviceAnswers), now)
+	wish.Annotations = map[string]string{api.CheckNowAnnotation: "1"}
+	first := asks() // the next one is in half an hour
+	f.set(targetsURL, wish)
+	if got := asks(); first != "a" || got != "b" {
+		t.Errorf("asked for %s, and then for %s", first, got)
+	}
+	done := wish.DeepCopy()
+	done.Status.LastChecked = stamp(time.Now())
+	done.Status.CheckNow = &api.CheckNow{Value: "1", At: *stamp(time.Now()), DoneAt: stamp(time.Now())}
+	f.set(targetsURL, done)
+	wish.Name, wish.Status.Node, wish.Status.NodeUID, wish.Status.LastChecked = "a", "a", "node-a", done.Status.LastChecked
+	f.set(targetsURL, wish)
+	if got := asks(); got != "a" {
+		t.Errorf("%s is asked for again", got)
+	}
+}
+
 // TestNobodyIsAskedForWhereChecksAreOff, which is what no interval means.
 func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 	f := newFakeAPI(t)

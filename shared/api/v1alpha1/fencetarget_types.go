@@ -54,10 +54,41 @@ type FenceTargetStatus struct {
 	// or until it is gone, no fence of this node gets a slot.
 	// +optional
 	Claim *TargetClaim `json:"claim,omitempty"`
+	// CheckNow is the wish to have all devices read at once that was heeded last.
+	// +optional
+	CheckNow *CheckNow `json:"checkNow,omitempty"`
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// CheckNow is a person's wish to have a node's devices read at once.
+type CheckNow struct {
+	// Value is that of annotation nodefence.io/check-now.
+	Value string `json:"value"`
+	// At is since when it is heeded.
+	At Time `json:"at"`
+	// DoneAt is when each of the devices had been asked since; none: not yet.
+	// +optional
+	DoneAt *Time `json:"doneAt,omitempty"`
+}
+
+// CheckNowAnnotation of a FenceTarget asks to have its node's devices read at once. Each
+// new value, of which the first 64 letters count, is a new wish. Whoever may patch the
+// FenceTarget may ask.
+const CheckNowAnnotation = "nodefence.io/check-now"
+
+// AskedNow is the wish that stands there; empty if none does.
+func (t *FenceTarget) AskedNow() string {
+	v := []rune(t.Annotations[CheckNowAnnotation])
+	return string(v[:min(len(v), 64)])
+}
+
+// Heeded: that wish has been fulfilled.
+func (t *FenceTarget) Heeded(wish string) bool {
+	c := t.Status.CheckNow
+	return c != nil && c.Value == wish && c.DoneAt != nil
 }
 
 // TargetDevice is one device as last seen. No secret is in it (S29).
