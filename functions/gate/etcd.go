@@ -17,7 +17,7 @@ import (
 // Of those that are not well it says by what they are known. The pods are read only where
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
-func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
+func etcd(ctx context.Context, client *kube.Client, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Spec.Policy.ControlPlane != api.Quorum {
 		members = map[string]bool{}
 		for i := range policies {
@@ -46,7 +46,7 @@ func (g *Gate) etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, 
 		}
 		return members, from, nil
 	}
-	pods, err := g.Client.EtcdPods(ctx)
+	pods, err := client.EtcdPods(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

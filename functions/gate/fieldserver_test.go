@@ -91,7 +91,7 @@ func members(t *testing.T, spec []byte) string {
 	w.cluster.Nodes[0].ControlPlane = true
 	w.fence.Spec.Policy = api.ResolvedPolicy{ControlPlane: p.ControlPlane, Etcd: p.Etcd}
 	var err error
-	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.etcd(t.Context(), &w.fence, nodes, nil); err != nil {
+	if w.cluster.Etcd, w.cluster.EtcdFrom, err = etcd(t.Context(), g.Client, &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w.decide(p)

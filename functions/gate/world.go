@@ -156,27 +156,14 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if seen.Verdict, err = g.reading(ctx, f.Spec.Node, led); err != nil || seen.Verdict != nil {
 		return err
 	}
-	nodes, err := g.Client.Nodes(ctx)
+	lists, err := ReadLists(ctx, g.Client)
 	if err != nil {
 		return err
 	}
-	fences, err := g.Client.Fences(ctx)
+	c, err := lists.Picture(ctx, g.Client, f)
 	if err != nil {
 		return err
 	}
-	budgets, err := g.Client.Budgets(ctx)
-	if err != nil {
-		return err
-	}
-	policies, err := g.Client.Policies(ctx) // whose missing nodes count for every fence (S15)
-	if err != nil {
-		return err
-	}
-	c := fence.WithMissing(fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}, policies)
-	if c.Etcd, c.EtcdFrom, err = g.etcd(ctx, f, nodes, policies); err != nil {
-		return err
-	}
-	c.EtcdLists, c.Apart = etcdLists(f, policies), g.Client.Clock().Apart()
 	before := led.DeepCopy()
 	verdict := fence.Admit(f, c, led, now)
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
