@@ -34,3 +34,15 @@ func (c *Client) DeleteTarget(ctx context.Context, name string, uid types.UID) e
 	}
 	return err
 }
+
+// AskTarget writes a person's wish to have a node's devices read now. Nil is that there
+// is no FenceTarget yet.
+func (c *Client) AskTarget(ctx context.Context, node, wish string) (*api.FenceTarget, error) {
+	t, err := patched[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node, map[string]any{
+		"metadata": map[string]any{"annotations": map[string]string{api.CheckNowAnnotation: wish}},
+	})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return t, err
+}

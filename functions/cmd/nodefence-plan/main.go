@@ -32,14 +32,22 @@ from the API server, speaks with no device, and changes nothing.
 
   nodefence-plan NODE [flags]
   nodefence-plan --all [flags]
+  nodefence-plan --read NODE [flags]
 
-It exits with 1 if a node is refused, and with 2 if it could not be found out.
+With --read it first asks nodefence, as it runs in the cluster, to read the node's devices
+now, and waits for the answer: it writes annotation nodefence.io/check-now of the
+FenceTarget, for which you need the right to patch fencetargets.
+
+Exit codes:
+  0  the node would be fenced so; "now" says whether something holds it this minute
+  1  the node is refused, or one of its devices is known not to answer (with --all: of any)
+  2  it could not be found out: no such node, no answer, wrong flags
 
 `
 
 // The exit codes.
 const (
-	refused = 1
+	refused = 1 // or known not to answer
 	failed  = 2
 )
 
@@ -47,7 +55,7 @@ const (
 type options struct {
 	functions.Settings
 	context, output string
-	all             bool
+	all, read       bool
 	node            string
 }
 
@@ -98,6 +106,7 @@ func read(args []string, problems io.Writer) (options, error) {
 	})
 	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
 	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
+	fs.BoolVar(&o.read, "read", false, "have nodefence read the node's devices now, and wait for the answer")
 	var nodes []string
 	for rest := args; ; {
 		if err := fs.Parse(rest); err != nil {
@@ -109,8 +118,12 @@ func read(args []string, problems io.Writer) (options, error) {
 		nodes, rest = append(nodes, fs.Arg(0)), fs.Args()[1:] // flags may come after it, as kubectl has them
 	}
 	switch {
-	case o.all == (len(nodes) > 0) || len(nodes) > 1:
+	case len(nodes) > 1:
+		return o, fmt.Errorf("it takes the name of one node and no verb, and has %s; see --help", strings.Join(nodes, ", "))
+	case o.all == (len(nodes) > 0):
 		return o, errors.New("name one node, or --all; see --help")
+	case o.all && o.read:
+		return o, errors.New("--read takes one node, and not --all; see --help")
 	case o.output != "text" && o.output != "yaml" && o.output != "json":
 		return o, fmt.Errorf("-o %s: it takes text, yaml or json", o.output)
 	}
@@ -126,7 +139,11 @@ func connect(o options) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
 	}
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next} })
+	asks := ""
+	if o.read {
+		asks = o.node
+	}
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next, asks} })
 	return cfg, nil
 }
 
@@ -138,6 +155,9 @@ func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int,
 	}
 	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client, o.Settings), Log: slog.New(slog.DiscardHandler)}
 	w, err := look(ctx, parts)
+	if err == nil && o.read {
+		err = w.ask(ctx, o.node)
+	}
 	if err != nil {
 		return failed, err
 	}
@@ -149,7 +169,7 @@ func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int,
 		return failed, fmt.Errorf("write the answer: %w", err)
 	}
 	for _, r := range reports {
-		if r.Refused != "" {
+		if r.Refused != "" || r.broken() != "" {
 			return refused, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,10 @@ func (c cluster) item(of string) (any, bool) {
 func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
 	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPatch && slices.Contains(args, "--read") {
+			c.asked(t, w, r)
+			return
+		}
 		if r.Method != http.MethodGet {
 			t.Errorf("it does more than read: %s %s", r.Method, r.URL.Path)
 		}
@@ -157,8 +162,9 @@ func TestPlan(t *testing.T) {
 		t.Fatal(code, problems)
 	}
 	want := `node        a
-now         would be held: LeasePictureOld: nobody has watched the Leases yet
-policy      workers, mode Enforce, action Reboot
+now         nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet
+checked     ipmi 192.0.2.7:623: NotCheckedYet: it was not read yet as it is configured now
+policy      workers, generation 2, mode Enforce, action Reboot
 when        Ready=Unknown for 10s
 limits      workers: maxUnhealthy 40%, maxConcurrent 1, 3 a day for this node
 limits      ConfigMap fence-policy-fence-limit: none begins from 70% unhealthy nodes on
@@ -212,7 +218,7 @@ func TestRefused(t *testing.T) {
 			"ConfigMap fence-config-node-b: node b has the same device address 192.0.2.9#7 as node a; neither of them is fenced before one is mended"},
 		"a limit that can't be read": {running(own(bmc), configMap("fence-policy-fence-limit", "config.properties", "precentage=most")),
 			`ConfigMap fence-policy-fence-limit, key config.properties, line 1: "precentage" takes a whole number from 1 to 100`},
-		"no policy": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), "no FencePolicy selects this node; apply one whose spec.selector does"},
+		"no policy": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), "there is no FencePolicy in this cluster; apply one whose spec.selector selects this node"},
 		"an excluded node": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies",
 			`{"items": [{"metadata": {"name": "p"}, "spec": {"exclude": {"nodes": ["a"]}, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}}]}`),
 			"Excluded: policy p excludes this node"},
@@ -236,7 +242,7 @@ func TestRefused(t *testing.T) {
 func TestAll(t *testing.T) {
 	code, out, _ := running(own(bmc)).plan(t, "--all")
 	want := `NODE FENCE POLICY DEVICE WHY
-a yes workers ipmi 192.0.2.7:623 would be held: LeasePictureOld: nobody has watched the Leases yet
+a yes workers ipmi 192.0.2.7:623 nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet
 b refused workers no binding: there is no ConfigMap fence-config-node-b, fence-config-b, fence-config-default; and no provider ID was enrolled for node b while it was healthy; looked in namespace nodefence-system
 c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-config-c, fence-config-default; and no provider ID was enrolled for node c while it was healthy; looked in namespace nodefence-system
 `
@@ -256,10 +262,12 @@ func TestNotFoundOut(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no such node":    {[]string{"x"}, "node x does not exist"},
+		"no such node":    {[]string{"x"}, "node x does not exist; there are a, b, c"},
+		"a verb":          {[]string{"get", "a"}, "it takes the name of one node and no verb, and has get, a; see --help"},
+		"a read of all":   {[]string{"--read", "--all"}, "--read takes one node, and not --all; see --help"},
 		"no node":         {nil, "name one node, or --all; see --help"},
 		"a node and all":  {[]string{"--all", "a"}, "name one node, or --all; see --help"},
-		"two nodes":       {[]string{"a", "-o", "json", "b"}, "name one node, or --all; see --help"},
+		"two nodes":       {[]string{"a", "-o", "json", "b"}, "it takes the name of one node and no verb, and has a, b; see --help"},
 		"no such form":    {[]string{"a", "-o", "xml"}, "-o xml: it takes text, yaml or json"},
 		"no such context": {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
 	} {

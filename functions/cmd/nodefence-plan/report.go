@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +27,10 @@ type Report struct {
 	Refused string `json:"refused,omitempty"`
 	// Now is what the gate would say this minute, with its numbers.
 	Now string `json:"now,omitempty"`
+	// UnderWay: a fence of the node is open.
+	UnderWay bool `json:"underWay,omitempty"`
+	// Checked is what the FenceTarget says of the devices as they are bound now.
+	Checked []Checked `json:"checked,omitempty"`
 	// Policy is the one that decides, with the limits of all that select the node.
 	Policy *api.ResolvedPolicy `json:"policy,omitempty"`
 	Device *Device             `json:"device,omitempty"`
@@ -74,11 +77,9 @@ type Value struct {
 // world is what was read once for all nodes.
 type world struct {
 	functions.Parts
-	planner  *functions.Planner
-	policies []api.FencePolicy
-	nodes    []corev1.Node
-	ledger   *api.FenceLedger
-	cluster  fence.Cluster
+	planner *functions.Planner
+	ledger  *api.FenceLedger
+	lists   gate.Lists
 }
 
 func look(ctx context.Context, p functions.Parts) (*world, error) {
@@ -87,46 +88,48 @@ func look(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.planner, err = p.Planner(ctx); err != nil {
 		return nil, err
 	}
-	if w.policies, err = p.Client.Policies(ctx); err != nil {
-		return nil, err
-	}
-	if w.nodes, err = p.Client.Nodes(ctx); err != nil {
-		return nil, err
-	}
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
-		return nil, err
+		return nil, installed(err)
 	}
-	if w.cluster.Fences, err = p.Client.Fences(ctx); err != nil {
-		return nil, err
+	w.lists, err = gate.ReadLists(ctx, p.Client)
+	return w, installed(err)
+}
+
+// installed says of kinds that the API server does not know how to make them known.
+func installed(err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("nodefence's kinds are not installed in this cluster (kubectl apply -k infra/crd): %w", err)
 	}
-	w.cluster.Budgets, err = p.Client.Budgets(ctx)
-	return w, err
+	return err
 }
 
 // reports are those of one node, or of all.
 func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 	var out []Report
-	for i := range w.nodes {
-		if node != "" && w.nodes[i].Name != node {
+	for i := range w.lists.Nodes {
+		if node != "" && w.lists.Nodes[i].Name != node {
 			continue
 		}
-		r, err := w.report(kube.Begin(ctx, "plan"), &w.nodes[i])
+		r, err := w.report(kube.Begin(ctx, "plan"), &w.lists.Nodes[i])
 		if err != nil {
-			return nil, fmt.Errorf("node %s: %w", w.nodes[i].Name, err)
+			return nil, fmt.Errorf("node %s: %w", w.lists.Nodes[i].Name, err)
 		}
 		out = append(out, *r)
 	}
 	if node != "" && len(out) == 0 {
-		return nil, fmt.Errorf("node %s does not exist", node)
+		return nil, w.noNode(node)
 	}
 	return out, nil
 }
 
 func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	r := &Report{Node: n.Name}
-	policy, ok := fence.ResolvePolicy(w.policies, n.Name, n.Labels)
+	policy, ok := fence.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
 	if !ok {
 		r.Refused = "no FencePolicy selects this node; apply one whose spec.selector does"
+		if len(w.lists.Policies) == 0 {
+			r.Refused = "there is no FencePolicy in this cluster; apply one whose spec.selector selects this node"
+		}
 		return r, nil
 	}
 	// The policies of other nodes are not to change with this one's.
@@ -147,6 +150,9 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
 			return r, err
 		}
+	}
+	if err := w.checked(ctx, r, n, devices); err != nil {
+		return nil, err
 	}
 	if err := w.judge(ctx, r, n, plan); err != nil {
 		return nil, err
@@ -210,76 +216,4 @@ func (w *world) credentials(ctx context.Context, r *Report, b *api.Binding) erro
 		r.Refused = err.Error()
 	}
 	return nil
-}
-
-// holds are what no time and nobody else's healing changes.
-var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold}
-
-// judge lets the automaton and the ledger's own rule say what they would say if
-// the node had failed long enough ago.
-func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
-	for _, f := range w.cluster.Fences {
-		if f.Spec.Node == n.Name && f.Open() {
-			r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
-			return nil
-		}
-	}
-	now := w.Client.Clock().Now()
-	f, seen := failedNode(n, *r.Policy, plan)
-	if err := w.Client.LookBrakes(ctx, f, &seen); err != nil {
-		return err
-	}
-	if err := w.Client.LookDeletion(ctx, f, &seen); err != nil {
-		return err
-	}
-	var act fence.Action
-	f.Status, _ = fence.Decide(f, seen, now.Add(-48*time.Hour)) // opens the record
-	for range 3 {
-		f.Status, act = fence.Decide(f, seen, now)
-		if act != fence.Reserve {
-			break
-		}
-		if seen.Verdict = w.admit(f); seen.Verdict == nil {
-			r.Now = "would begin"
-			return nil
-		}
-	}
-	words := fmt.Sprintf("%s: %s", f.Status.Reason, f.Status.Message)
-	if slices.Contains(holds, f.Status.Reason) {
-		r.Refused = words
-		return nil
-	}
-	r.Now = "would be held: " + words
-	return nil
-}
-
-// failedNode is a fence of a node that has failed, and how it would look.
-func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, fence.Seen) {
-	long := time.Unix(0, 0).UTC()
-	seen := fence.Seen{Me: "plan", Node: kube.NodeSeen(n, "plan"), Resolved: true}
-	seen.Node.Conditions = nil
-	t := api.Trigger{}
-	if len(p.Conditions) > 0 {
-		c := p.Conditions[0]
-		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
-		t, _ = fence.TriggerOf(p, seen.Node)
-	}
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: t, Policy: p, Isolation: plan.Cuts()}}
-	if plan.Binding.Driver != "" {
-		f.Spec.Binding = &plan.Binding
-	}
-	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
-	return f, seen
-}
-
-// admit asks the ledger's rule on a copy, with the node counted as failed.
-func (w *world) admit(f *api.NodeFence) *fence.Verdict {
-	c := w.cluster
-	c.Nodes = kube.ClusterNodes(w.nodes)
-	for i := range c.Nodes {
-		if c.Nodes[i].Name == f.Spec.Node {
-			c.Nodes[i].Unhealthy = true
-		}
-	}
-	return fence.Admit(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
 }

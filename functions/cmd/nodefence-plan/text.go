@@ -55,6 +55,9 @@ func table(w io.Writer, all []Report) {
 		if r.Device != nil {
 			device = r.Device.Driver + " " + r.Device.Address
 		}
+		if broken := r.broken(); result == "yes" && broken != "" {
+			result, r.Now = "no answer", broken
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Node, result, policy, device, cmp.Or(r.Refused, r.Now))
 	}
 }
@@ -67,8 +70,11 @@ func one(w io.Writer, r Report) {
 	if r.Now != "" {
 		fmt.Fprintf(w, "now\t%s\n", r.Now)
 	}
+	for _, c := range r.Checked {
+		fmt.Fprintf(w, "checked\t%s\n", c.words())
+	}
 	if p := r.Policy; p != nil {
-		fmt.Fprintf(w, "policy\t%s, mode %s, action %s\n", p.Name, p.Mode, p.Action)
+		fmt.Fprintf(w, "policy\t%s, generation %d, mode %s, action %s\n", p.Name, p.Generation, p.Mode, p.Action)
 		list(w, "when", conditions(p))
 		list(w, "limits", limits(p))
 	}

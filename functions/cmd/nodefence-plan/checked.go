@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Checked is what the FenceTarget says of one device.
+type Checked struct {
+	Device string `json:"device"`
+	// Reason is DeviceAnswers where it is in order, NotCheckedYet where it was not read
+	// as it is bound now.
+	Reason  api.Reason `json:"reason"`
+	Message string     `json:"message,omitempty"`
+	At      *api.Time  `json:"at,omitempty"`
+}
+
+// fails: the device is known not to be of use.
+func (c Checked) fails() bool {
+	return !slices.Contains([]api.Reason{api.DeviceAnswers, api.NotCheckedYet, api.ManualOnly}, c.Reason)
+}
+
+// checked takes what the FenceTarget says of these devices.
+func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices []api.Binding) error {
+	t, err := w.Client.Target(ctx, n.Name)
+	switch {
+	case apierrors.IsForbidden(err):
+		r.Notes = append(r.Notes, "the FenceTarget was not looked at: "+err.Error())
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, b := range devices {
+		c := Checked{Device: b.Driver + " " + b.Address, Reason: api.NotCheckedYet, Message: "it was not read yet as it is configured now"}
+		if t != nil && t.Status.NodeUID == n.UID {
+			for _, d := range t.Status.Devices {
+				if d.Driver == b.Driver && d.Address == b.Address && d.Scope == b.Scope && d.LastChecked != nil {
+					c.Reason, c.Message, c.At = d.Reason, d.Message, d.LastChecked
+				}
+			}
+		}
+		r.Checked = append(r.Checked, c)
+	}
+	return nil
+}
+
+// broken: a device of the node is known not to be of use, and no fence is at work on it.
+func (r *Report) broken() string {
+	for _, c := range r.Checked {
+		if c.fails() && !r.UnderWay {
+			return c.Device + ": " + string(c.Reason) + ": " + c.Message
+		}
+	}
+	return ""
+}
+
+func (c Checked) words() string {
+	at := ""
+	if c.At != nil {
+		at = ", read at " + c.At.UTC().Format(time.RFC3339)
+	}
+	words := fmt.Sprintf("%s: %s%s", c.Device, c.Reason, at)
+	if c.Message != "" {
+		words += ": " + c.Message
+	}
+	return words
+}
+
+// noNode says which nodes there are, those first that are written alike.
+func (w *world) noNode(name string) error {
+	var all []string
+	for i := range w.lists.Nodes {
+		all = append(all, w.lists.Nodes[i].Name)
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(apart(name, a), apart(name, b)), strings.Compare(a, b))
+	})
+	there := strings.Join(all[:min(len(all), 10)], ", ")
+	if more := len(all) - 10; more > 0 {
+		there += fmt.Sprintf(" and %d more", more)
+	}
+	if there == "" {
+		there = "none"
+	}
+	return fmt.Errorf("node %s does not exist; there are %s", name, there)
+}
+
+// apart is by how many letters two names differ.
+func apart(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := min(row[j]+1, row[j+1]+1, last)
+			if a[i] != b[j] {
+				next = min(row[j], row[j+1], last) + 1
+			}
+			last, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

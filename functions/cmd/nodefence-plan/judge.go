@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// holds are what no time and nobody else's healing changes.
+var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold}
+
+// judge lets the automaton and the ledger's own rule say what they would say if
+// the node had failed long enough ago.
+func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
+	for _, f := range w.lists.Fences {
+		if f.Spec.Node == n.Name && f.Open() {
+			r.UnderWay = true
+			r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
+			return nil
+		}
+	}
+	now := w.Client.Clock().Now()
+	f, seen := failedNode(n, *r.Policy, plan)
+	if err := w.Client.LookBrakes(ctx, f, &seen); err != nil {
+		return err
+	}
+	if err := w.Client.LookDeletion(ctx, f, &seen); err != nil {
+		return err
+	}
+	reason, message, err := w.decided(ctx, r, f, seen, now)
+	if err != nil {
+		return err
+	}
+	words := fmt.Sprintf("%s: %s", reason, message)
+	switch {
+	case reason == api.PolicyConflictHold:
+		r.Refused = words + "; give one of them another spec.priority, or selectors that do not both select it"
+	case slices.Contains(holds, reason):
+		r.Refused = words
+	case reason == "":
+		r.Now = "would begin"
+	case reason == api.ApprovalHold:
+		r.Now = "would wait for a person: " + words
+	default:
+		r.Now = "would be held: " + words
+	}
+	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > fence.Resync) {
+		r.Now = asleep(p) + "; while it runs: " + r.Now
+		if reason == api.PictureOldHold {
+			r.Now = asleep(p)
+		}
+	}
+	return nil
+}
+
+// asleep says that nobody would notice.
+func asleep(last *api.Time) string {
+	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.PictureOldHold) + "). Nobody "
+	if last == nil {
+		return words + "has watched the Leases yet"
+	}
+	return words + "has watched the Leases since " + last.UTC().Format(time.RFC3339)
+}
+
+// decided is the reason for which the fence would be held; none if it would begin.
+func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen fence.Seen, now time.Time) (reason api.Reason, message string, err error) {
+	c, err := w.lists.Picture(ctx, w.Client, f)
+	if apierrors.IsForbidden(err) { // the pods of etcd, as all else was read before
+		r.Notes = append(r.Notes, "etcd's members were not looked at: "+err.Error())
+	} else if err != nil {
+		return "", "", err
+	}
+	r.limited(c)
+	var act fence.Action
+	f.Status, _ = fence.Decide(f, seen, now.Add(-48*time.Hour)) // opens the record
+	f.Status.ApprovalSince = nil                                // nobody was asked then
+	for range 3 {
+		f.Status, act = fence.Decide(f, seen, now)
+		if act != fence.Reserve {
+			break
+		}
+		if seen.Verdict = w.admit(f, c); seen.Verdict == nil {
+			return "", "", nil
+		}
+	}
+	return f.Status.Reason, f.Status.Message, nil
+}
+
+// limited warns of limits that let no fence begin, however well the others are.
+func (r *Report) limited(c fence.Cluster) {
+	for _, l := range r.Policy.Limits {
+		if why := fence.NeverBegins(l, c, r.Node); why != "" {
+			r.Notes = append(r.Notes, why)
+		}
+	}
+}
+
+// failedNode is a fence of a node that has failed, and how it would look.
+func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, fence.Seen) {
+	long := time.Unix(0, 0).UTC()
+	seen := fence.Seen{Me: "plan", Node: kube.NodeSeen(n, "plan"), Resolved: true}
+	seen.Node.Conditions = nil
+	t := api.Trigger{}
+	if len(p.Conditions) > 0 {
+		c := p.Conditions[0]
+		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
+		t, _ = fence.TriggerOf(p, seen.Node)
+	}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: t, Policy: p, Isolation: plan.Cuts()}}
+	if plan.Binding.Driver != "" {
+		f.Spec.Binding = &plan.Binding
+	}
+	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
+	return f, seen
+}
+
+// admit asks the ledger's rule on a copy, with the node counted as failed.
+func (w *world) admit(f *api.NodeFence, c fence.Cluster) *fence.Verdict {
+	c.Nodes = slices.Clone(c.Nodes)
+	for i := range c.Nodes {
+		if c.Nodes[i].Name == f.Spec.Node {
+			c.Nodes[i].Unhealthy = true
+		}
+	}
+	return fence.Admit(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
+}
