@@ -104,7 +104,7 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 		r, found := reservationOf(old, f)
 		forgetGivenBack(l, f)
 		switch {
-		case f.CurrentPhase().HoldsSlot() && f.Status.Generation == f.Spec.Generation:
+		case f.HoldsSlot() && f.Status.Generation == f.Spec.Generation:
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).

@@ -10,6 +10,9 @@ import (
 // retry counts a failed try of the power step; too many start the flow over,
 // too many of those end in Failed.
 func (d *decision) retry(why api.Reason, msg string) Action {
+	if d.st.Awaited != nil {
+		return d.stillAwaited(msg)
+	}
 	d.st.Retries++
 	if _, locked := d.lockout(); d.st.Retries < d.perStep() && !locked {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.perStep()))
@@ -42,6 +45,7 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
+	d.st.Awaited = nil
 	d.forgetActivity()
 	d.restartIsolation()
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
@@ -69,6 +73,9 @@ func (d *decision) fail(why api.Reason, msg string) Action {
 		d.st.Outcome = api.MachineStays // there is no node whose health would reset it: tried anew after the back-off
 		return d.to(api.Recovering, why, msg)
 	}
+	if d.mustAwait() {
+		return d.await(why, msg)
+	}
 	d.to(api.Failed, why, msg)
 	d.next(Resync)
 	return None
@@ -76,19 +83,25 @@ func (d *decision) fail(why api.Reason, msg string) Action {
 
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
 func (d *decision) slowly(why api.Reason, msg string) Action {
-	wait := d.interval()
-	for i := int32(0); i < d.st.Retries && wait < SlowRetry; i++ {
-		wait *= 2
-	}
-	d.st.Retries++
+	wait := d.slower()
 	if d.st.Retries >= d.perStep() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
 		d.st.Outcome = api.AbortedByPerson
 		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")
 	}
 	d.tell(why, msg)
-	d.wait(min(wait, SlowRetry))
+	d.wait(wait)
 	return None
+}
+
+// slower counts a try, and is how long after it the next one comes.
+func (d *decision) slower() time.Duration {
+	wait := d.interval()
+	for i := int32(0); i < d.st.Retries && wait < SlowRetry; i++ {
+		wait *= 2
+	}
+	d.st.Retries++
+	return min(wait, SlowRetry)
 }
 
 func (d *decision) perStep() int32 {

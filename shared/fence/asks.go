@@ -9,7 +9,7 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 func AsksBrakes(f *api.NodeFence) bool {
 	st := f.Status
 	begun := st.Power.CutByUs || st.Release.StartedAt != nil
-	return f.CurrentPhase() != api.PoweringOn && !(begun && st.Power.OffAt != nil)
+	return f.CurrentPhase() != api.PoweringOn && !(begun && (st.Power.OffAt != nil || st.Awaited != nil))
 }
 
 // AsksAnew tells whether what power decides next may be an Off: the node is then

@@ -14,6 +14,12 @@ func (d *decision) pending() Action {
 	if d.ended() || d.calledOff() || d.begun() && (d.endBegun() || d.healed()) {
 		return None
 	}
+	switch { // no limit stops the proof of what was begun (S25)
+	case d.lostBinding():
+		return d.awaitBinding()
+	case d.mustAwait():
+		return d.await(api.DeviceAwaited, "")
+	}
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.spec.Policy; {
 	case p.Conflict != "":
@@ -368,7 +374,7 @@ func (d *decision) noteWords() {
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && !(st.Phase == api.Fenced && st.Power.CutByUs) {
+	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.CutByUs) {
 		st.RetryHandled = r.At.DeepCopy()
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}

@@ -227,6 +227,7 @@ func TestEveryBrokenDecideIsCaught(t *testing.T) {
 	maps.Copy(all, brokenGentle)
 	maps.Copy(all, brokenWent)
 	maps.Copy(all, brokenSupplies)
+	maps.Copy(all, brokenAwaited)
 	catchEach(t, all, aside{starts(), true})
 	catchEach(t, brokenEarly, aside{[]api.NodeFenceSpec{earlySpec()}, true})
 	catchEach(t, brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false})

@@ -75,6 +75,10 @@ func (d *decision) early() bool {
 	if nb == nil || !d.now.Before(nb.Time) {
 		return false
 	}
+	if d.st.Awaited != nil {
+		d.until(nb.Time) // a person, or the node's health, may end it sooner
+		return true
+	}
 	d.awaken(nb.Time)
 	return true
 }

@@ -57,7 +57,7 @@ func (d *decision) dumpProves() bool {
 
 // toDump takes the walk aside.
 func (d *decision) toDump() Action {
-	d.st.SchemaVersion = api.Schema // an older nodefence would take it for a machine that is off (S21)
+	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
 	return d.to(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
 }

@@ -87,7 +87,7 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 	if p := a.Proof; p != nil && p.Kind == api.ProofKdump {
 		say(s.mayProve(), "S1: a dump is a proof only where the policy opts in")
 		say(act != Release && act != Off && act != On && !a.Placed.OutOfService, "S1: for a dump nothing but pods is released")
-		say(a.SchemaVersion == api.Schema, "S21: an older nodefence leaves such a record alone")
+		say(a.SchemaVersion >= api.SchemaKdump, "S21: an older nodefence leaves such a record alone")
 	}
 	if s.byDump() {
 		say(a.Phase == api.Releasing || a.Phase == api.Pending || a.Phase == api.Recovering, "S4: after a dump's release the machine is seen off like any other")

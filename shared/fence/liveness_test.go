@@ -34,8 +34,17 @@ func (w *walker) liveness(s *state) {
 
 // follow goes on for so many looks, each of which may be changed.
 func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *Seen)) api.Phase {
+	p, _ := w.followFrom(s, dead, !s.isRead(), change...) // what nobody may switch is off
+	return p
+}
+
+// followFrom begins with a machine that is on or off, and tells how it is in the end.
+func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, seen *Seen)) (api.Phase, bool) {
 	st, now := s.st, s.now
-	on, boot, beats := !s.isRead(), "a", 0 // what nobody may switch is off
+	boot, beats, mark := "a", 0, "f0"
+	if !on {
+		mark = st.Lease.Renewed // nobody renews it
+	}
 	access, gone := "On", false
 	for look := range bound {
 		if st.NextCheck != nil && st.NextCheck.After(now) {
@@ -51,7 +60,7 @@ func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *Seen
 		seen.MachineLooked, seen.Machine = s.isBare(), bareMachine(s, !gone)
 		seen.Node.Taint, seen.Node.OutOfService = st.Placed.Taint, st.Placed.OutOfService
 		seen.Node.Cordoned, seen.Node.CordonOurs = st.Placed.Cordon, st.Placed.Cordon
-		seen.Lease.Renewed = fmt.Sprint("f", beats)
+		seen.Lease.Renewed = mark
 		if st.Phase == api.Restoring && !dead {
 			boot = "b" // somebody reboots it
 		}
@@ -113,11 +122,11 @@ func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *Seen
 		}
 		seen.Call, seen.Checked = nil, nil
 		if st.Phase == api.Finished {
-			return st.Phase
+			return st.Phase, on
 		}
-		if !dead && (st.Phase == api.Fenced || st.Phase == api.Failed) {
-			return st.Phase
+		if stays := st.Phase == api.Fenced || st.Phase == api.Failed && f.Status.Phase == api.Failed; !dead && stays {
+			return st.Phase, on
 		}
 	}
-	return st.Phase
+	return st.Phase, on
 }

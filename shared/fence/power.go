@@ -26,6 +26,9 @@ func (d *decision) fencing() Action {
 	if d.confirmAsked() {
 		return d.confirmed()
 	}
+	if act, ends := d.endsAwaited(); ends {
+		return act
+	}
 	if d.calledOff() || d.stale() {
 		return None
 	}
@@ -96,6 +99,8 @@ func (d *decision) seenOnInFencing() Action {
 		// starts what is left, and nothing more is taken from it (S4).
 		d.another()
 		return d.to(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
+	case d.st.Awaited != nil:
+		return d.onAfterAll()
 	case d.st.Power.OffAt == nil:
 		d.tell(api.ReadOn, "the machine is on")
 		d.next(0)
@@ -189,7 +194,7 @@ func (d *decision) readOrOff() Action {
 	if d.spoken() || d.early() {
 		return None
 	}
-	if d.freshlyRead("On") && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+	if d.freshlyRead("On") && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.seen.Self {
 			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}

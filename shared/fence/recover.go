@@ -161,6 +161,12 @@ func (d *decision) failed() Action {
 		d.st.RetryHandled = r.At.DeepCopy()
 		return d.anew(api.RetryAsked, "retry asked by "+r.By)
 	}
+	switch {
+	case d.mustAwait() || d.st.Awaited != nil:
+		return d.await(d.st.Reason, d.st.Message)
+	case d.lostBinding():
+		return d.to(api.Pending, d.st.Reason, d.st.Message) // where it is resolved
+	}
 	if d.confirmAsked() {
 		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
 	}

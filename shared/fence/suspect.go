@@ -106,7 +106,7 @@ func givenBack(r api.Reservation, f *api.NodeFence) bool {
 
 // forgetGivenBack takes a fence that did not come about out of the policies' rates.
 func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
-	if at := f.Status.GivenBack; at != nil && f.Status.Generation == f.Spec.Generation {
+	if at := f.Status.GivenBack; at != nil && f.Status.Generation == f.Spec.Generation && !served(&f.Status) {
 		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
 			return a.FenceUID == f.UID && a.Generation == f.Spec.Generation && a.At.Time.Equal(at.Time)
 		})

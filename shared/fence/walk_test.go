@@ -214,6 +214,9 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		if w.live && w.visits%16 == 0 {
 			w.liveness(s)
 		}
+		if w.live && s.sh.cut {
+			w.answersAgain(s)
+		}
 		w.visits++
 	}
 }
@@ -270,7 +273,7 @@ func (w *walker) step(s *state, l *look) {
 	if act == Off && s.readOn() {
 		sh.cut = true
 	}
-	if after.Phase == api.Recovering || after.Phase == api.Fenced {
+	if after.Phase == api.Recovering || after.Phase == api.Fenced || sh.readsOn(s, &after) {
 		sh.cut = sh.cut && after.Power.CutByUs
 	}
 	if act == Off || act == On {
@@ -282,6 +285,7 @@ func (w *walker) step(s *state, l *look) {
 	if back := after.Phase == api.Recovering || after.Phase == api.Restoring; back && s.st.Phase != api.Restoring && s.st.Phase != after.Phase {
 		sh.late = sh.on || now.Before(sh.until) || s.isRestored()
 	}
+	sh.awaits(s, &after)
 	sh.freedBy(s, &after, act)
 	if act == DeleteMachine {
 		sh.asked++
@@ -316,6 +320,12 @@ func (w *walker) step(s *state, l *look) {
 		return
 	}
 	if climbed(next) && after.Restarts > 0 {
+		return
+	}
+	if next.pastAwaited() {
+		if w.live && next.sh.cut {
+			w.answersAgain(next)
+		}
 		return
 	}
 	w.push(next)
@@ -450,6 +460,7 @@ func key(s *state) string {
 	k = append(k, s.holdKey()...)
 	k = append(k, s.manualKey()...)
 	k = append(k, s.wentKey(age)...)
+	k = append(k, s.awaitedKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

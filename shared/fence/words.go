@@ -15,6 +15,9 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 	p = d.instead(p, why, msg)
 	if p != d.st.Phase {
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
+		if !p.HoldsSlot() && p != api.Failed {
+			d.st.Awaited = nil
+		}
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)
 		d.st.Transitions++
 		if p == api.PoweringOn {
@@ -141,6 +144,12 @@ func (d *decision) describe() {
 		if acted == metav1.ConditionUnknown {
 			acted = metav1.ConditionFalse
 		}
+	}
+	if st.Awaited != nil {
+		succeeded = metav1.ConditionFalse
+		d.condition(awaitedCondition, metav1.ConditionTrue)
+	} else {
+		meta.RemoveStatusCondition(&st.Conditions, awaitedCondition)
 	}
 	d.condition("Processing", processing)
 	d.condition("FenceActionSucceeded", acted)

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -134,7 +135,7 @@ func (w *world) device(a fence.Action) *fence.CallResult {
 	}
 	switch {
 	case w.bmc == "dead":
-		r.Err = "device unreachable"
+		r.Err = cmp.Or(w.away, "device unreachable")
 	case a == fence.Read && w.bmc == "lie":
 		r.Power = "Off"
 	case a == fence.Read && w.on:
@@ -145,6 +146,11 @@ func (w *world) device(a fence.Action) *fence.CallResult {
 		w.offs++
 		w.say("           BMC: off")
 		w.powerOff()
+		if w.dies > 0 {
+			w.bmc = "dead"
+			w.effects = append(w.effects, effect{w.now.Add(w.dies), func() { w.bmc = ""; w.say("           the device answers again") }})
+			w.dies = 0
+		}
 	case a == fence.On:
 		w.ons++
 		w.say("           BMC: on")

@@ -42,11 +42,26 @@ var incidents = map[string]incident{
 		w.cut = true
 		at(w, 40*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 1},
-	"a node heals before its power is cut": {func(w *world) { w.ready = "True" }, []api.Phase{api.Finished}, 0},
-	"the BMC is slow":                      {func(w *world) { w.crashed, w.bmc = true, "slow" }, []api.Phase{api.Finished}, 1},
-	"the BMC ignores, then obeys":          {func(w *world) { w.crashed, w.bmc = true, "ignore"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 3},
-	"the BMC is dead, then answers":        {func(w *world) { w.crashed, w.bmc = true, "dead"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 1},
-	"the BMC is dead for ever":             {func(w *world) { w.crashed, w.bmc = true, "dead" }, []api.Phase{api.Failed}, 0},
+	"a node heals before its power is cut":                           {func(w *world) { w.ready = "True" }, []api.Phase{api.Finished}, 0},
+	"the BMC is slow":                                                {func(w *world) { w.crashed, w.bmc = true, "slow" }, []api.Phase{api.Finished}, 1},
+	"the BMC ignores, then obeys":                                    {func(w *world) { w.crashed, w.bmc = true, "ignore"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 3},
+	"the BMC is dead, then answers":                                  {func(w *world) { w.crashed, w.bmc = true, "dead"; at(w, 12*time.Second, func() { w.bmc = "" }) }, []api.Phase{api.Finished}, 1},
+	"the BMC is dead for ever":                                       {func(w *world) { w.crashed, w.bmc = true, "dead" }, []api.Phase{api.Failed}, 0},
+	"the BMC dies after it took the Off, and is back in ten minutes": {func(w *world) { w.crashed, w.dies = true, 10*time.Minute }, []api.Phase{api.Finished}, 1},
+	"the BMC's Secret is away for three minutes after the Off": {func(w *world) {
+		w.crashed, w.dies, w.away = true, 3*time.Minute, "Secret nodefence-system/bmc is missing"
+	}, []api.Phase{api.Finished}, 1},
+	"the BMC dies after it took the Off, and somebody switches the machine on": {func(w *world) {
+		w.crashed, w.dies = true, 20*time.Minute
+		at(w, 8*time.Minute, func() { w.powerOn(); w.say("           somebody switches the machine on") })
+	}, []api.Phase{api.Finished}, 1},
+	"the BMC dies with the Off, and the machine is on when it is back": {func(w *world) {
+		w.crashed, w.bmc, w.dies = true, "ignore", 5*time.Minute
+	}, []api.Phase{api.Finished}, 2},
+	"the BMC dies after it took the Off, and a person ends the record": {func(w *world) {
+		w.crashed, w.dies = true, 50*time.Minute
+		at(w, 5*time.Minute, func() { w.deleting = true; w.wake(0, "asked") })
+	}, []api.Phase{api.Finished}, 1},
 	"a person retries a dead BMC": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
 		at(w, 60*time.Second, func() { w.bmc = ""; w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })

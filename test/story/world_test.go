@@ -37,8 +37,10 @@ type world struct {
 	oos            bool
 	gone, deleting bool
 	finalizer      bool
-	bmc            string // how the BMC misbehaves
-	dark           bool   // the second level's outlet is off
+	bmc            string        // how the BMC misbehaves
+	dies           time.Duration // for how long the BMC is away once it took an Off
+	away           string        // what is said of a device that is away
+	dark           bool          // the second level's outlet is off
 	offs, ons      int
 	still          time.Time // since when the source saw the Lease stand still
 	checks         string    // how the checks misbehave

@@ -171,6 +171,10 @@ type NodeFenceStatus struct {
 	// Machine is what was asked for of a Machine that has no node.
 	// +optional
 	Machine *MachineRecord `json:"machine,omitempty"`
+	// Awaited: all tries were used up after power was cut or work was released. The
+	// device is read, more and more slowly, for as long as it takes.
+	// +optional
+	Awaited *AwaitedRecord `json:"awaited,omitempty"`
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
 	// +optional
@@ -292,6 +296,10 @@ type NodeFenceList struct {
 func (f *NodeFence) Open() bool {
 	return f.Status.Generation < f.Spec.Generation || f.Status.Phase != Finished
 }
+
+// HoldsSlot tells whether the fence counts against maxConcurrent (S14). One that waits
+// for its device to answer again does not, and goes on without a slot when it does.
+func (f *NodeFence) HoldsSlot() bool { return f.CurrentPhase().HoldsSlot() && f.Status.Awaited == nil }
 
 // CurrentPhase is the phase of the generation that the spec asks for; a fence
 // that was just (re)opened is Pending whatever the old status says.

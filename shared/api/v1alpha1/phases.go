@@ -48,7 +48,7 @@ func (p Phase) Known() bool {
 
 // HoldsSlot tells whether a fence in this phase counts against maxConcurrent:
 // from reservation to release (S14). Pending holds one only with a live
-// reservation.
+// reservation. Of a fence, ask NodeFence.HoldsSlot.
 func (p Phase) HoldsSlot() bool { return p == Isolating || p == Fencing || p == Releasing }
 
 // Step and Status are the words of the node-fencing proposal, derived from the phase.

@@ -92,6 +92,7 @@ const (
 	WrongMachine    Reason = "WrongMachine"
 	NotForHost      Reason = "SecretNotForThisHost"
 	DeviceFailed    Reason = "DeviceFailed"
+	DeviceAwaited   Reason = "WaitingForDevice"
 	CutFailed       Reason = "IsolationFailed"
 	BackFailed      Reason = "RestoreFailed"
 	LeftCut         Reason = "LeftCutOff"

@@ -96,6 +96,22 @@ type Denied struct {
 	At     Time   `json:"at"`
 }
 
+// AwaitedRecord is of a machine that was cut, or of which work was released, and whose
+// device has not shown that it is off. It holds no slot, and no Off is sent for it: if
+// the machine reads on again, the gate is asked first.
+type AwaitedRecord struct {
+	// Since is when its tries were used up.
+	Since Time `json:"since"`
+	// Reason and Message say how the last of them ended.
+	Reason Reason `json:"reason"`
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Disobeyed: the device answers, and our Offs did nothing. A machine that then reads
+	// on is given up.
+	// +optional
+	Disobeyed bool `json:"disobeyed,omitempty"`
+}
+
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
 type Proof struct {
 	Kind         ProofKind `json:"kind"`

@@ -1,0 +1,158 @@
+package fence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A fence that has begun never stops being looked at (S25). When all tries are used up
+// after power was cut, or after a release began, the machine may be off, and nobody else
+// will switch it on. So its device is read for as long as it takes, more and more
+// slowly. Meanwhile the fence holds no slot (S14) and sends no Off: what is seen off is
+// released and switched on as ever, and what is seen on goes back to the gate.
+
+// awaitedCondition is True while such a fence waits.
+const awaitedCondition = "WaitingForDevice"
+
+// mustAwait: there is something that only this machine's device can end.
+func (d *decision) mustAwait() bool {
+	r, p := d.st.Release, d.st.Phase
+	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending)
+	return (d.st.Power.CutByUs || began) && d.spec.Binding != nil && d.spec.Policy.Action.Reads()
+}
+
+// lostBinding: we cut the power, and its device can't be resolved any more.
+func (d *decision) lostBinding() bool {
+	return d.st.Power.CutByUs && d.spec.Binding == nil && !d.confirmAsked()
+}
+
+// awaitBinding resolves it again and again, as slowly as a device is read.
+func (d *decision) awaitBinding() Action {
+	if !d.seen.Resolved {
+		return d.do(Resolve)
+	}
+	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.spec.BindingError, "no device is bound any more")))
+	return d.until(d.now.Add(d.slower()))
+}
+
+// await takes the slot from a fence whose tries are used up, and goes on reading.
+func (d *decision) await(why api.Reason, msg string) Action {
+	if d.outOfService() {
+		return d.clearFirst(why, msg)
+	}
+	disobeyed := why == api.OffNotSeen || d.refused
+	on := d.justRead() && d.st.Power.LastRead.Power == "On"
+	d.giveBack()
+	d.restart()
+	d.st.Restarts-- // it goes on where it stands
+	d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: msg, Disobeyed: disobeyed}
+	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+	d.st.Power.Level = d.highestCut()
+	if disobeyed && on {
+		return d.onAfterAll()
+	}
+	asked := d.st.Phase == api.Pending // somebody wants it looked at now
+	d.to(api.Fencing, api.DeviceAwaited, d.awaits(msg))
+	if asked {
+		return None
+	}
+	d.st.Power.NotBefore = d.at(d.slower())
+	return d.until(d.st.Power.NotBefore.Time)
+}
+
+// clearFirst goes by Failed, whose function takes the out-of-service taint off a machine
+// that nobody sees off any more (S23), and comes back.
+func (d *decision) clearFirst(why api.Reason, msg string) Action {
+	if d.st.Awaited == nil {
+		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: msg}
+	}
+	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+	return d.to(api.Failed, why, msg)
+}
+
+// awaits is what such a fence waits for, in words.
+func (d *decision) awaits(msg string) string {
+	begun := "power was cut"
+	if !d.st.Power.CutByUs {
+		begun = "a release was begun"
+	}
+	if msg != "" {
+		begun += ", and then: " + msg
+	}
+	return begun + "; the device is read until it answers, at least every " + SlowRetry.String() + ", without a slot and without another Off"
+}
+
+// stillAwaited: the device has not answered. Where several were told to cut the power,
+// the next one is asked.
+func (d *decision) stillAwaited(msg string) Action {
+	if d.outOfService() {
+		return d.clearFirst(d.st.Awaited.Reason, msg)
+	}
+	p := &d.st.Power
+	p.LastRead, p.FirstOff = nil, nil
+	if n := slices.Index(p.Cut, p.Level); len(p.Cut) > 1 {
+		p.Level = p.Cut[(n+1)%len(p.Cut)]
+	}
+	d.tell(api.DeviceAwaited, d.awaits(msg))
+	wait := d.slower()
+	p.NotBefore = d.at(wait)
+	return d.until(p.NotBefore.Time)
+}
+
+// endsAwaited: a person, or the node's own health, ends the wait.
+func (d *decision) endsAwaited() (act Action, ends bool) {
+	a := d.st.Awaited
+	if a == nil {
+		return None, false
+	}
+	if (d.ending() || d.retryAsked()) && d.outOfService() {
+		return d.clearFirst(a.Reason, a.Message), true
+	}
+	if d.endBegun() {
+		d.st.Power.NotBefore = nil
+		return None, true // in bounded time, also where the device is dead (S27)
+	}
+	if d.healthySince(&a.Since) {
+		d.back()
+		return None, true
+	}
+	if r := d.spec.Requests.Retry; d.retryAsked() {
+		d.st.RetryHandled = r.At.DeepCopy()
+		return d.anew(api.RetryAsked, "retry asked by "+r.By), true
+	}
+	if c := d.told; c != nil && c.Wrong {
+		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound()), true
+	}
+	return None, false
+}
+
+// ending: a person has asked for the end of this record.
+func (d *decision) ending() bool { return d.spec.Requests.Abort != nil || d.seen.Deleting }
+
+// onAfterAll: the machine reads on, and no Off of ours can still take effect. It is not
+// off by us any more; another Off is for the gate to allow, as a first one is (S17).
+func (d *decision) onAfterAll() Action {
+	p, a := &d.st.Power, d.st.Awaited
+	if d.mayBeLate() {
+		p.NotBefore = p.EffectUntil.DeepCopy()
+		d.awaken(p.NotBefore.Time)
+		return None
+	}
+	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
+	if len(p.Cut) > 0 { // another device was told to cut the power, too
+		d.tell(api.ReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
+		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
+		d.next(0)
+		return None
+	}
+	p.Cut = nil
+	d.another()
+	if a.Disobeyed {
+		d.st.Awaited = nil
+		return d.to(api.Failed, a.Reason, a.Message)
+	}
+	return d.anew(api.ReadOn, "the machine is on: what may be sent to it now is for the gate to say")
+}
