@@ -128,7 +128,7 @@ func TestBindOnAWS(t *testing.T) {
 	)
 	bound := func(change ...func(*api.Binding)) *api.Binding {
 		b := &api.Binding{
-			Driver: "ec2", Address: address, Identity: instance, EffectDelay: metav1.Duration{Duration: 30 * time.Second},
+			Driver: "ec2", Address: address, Identity: instance, EffectDelay: metav1.Duration{Duration: 30 * time.Second}, Lead: &metav1.Duration{},
 			Params: map[string]string{"instance": instance, "region": "eu-west-1"}, Sources: []string{"fence-enrolled-a@4"},
 		}
 		for _, c := range change {

@@ -13,7 +13,7 @@ import (
 )
 
 // The keys of a method that are not parameters of its device.
-var controls = []string{"action", "agent_name", "must_success", "name", "namespace", "node_name", "secret", "template"}
+var controls = []string{"action", "agent_name", "must_success", "name", "namespace", "node_name", "secret", "settle", "template"}
 
 // What agents take and drivers have no use for: how long to wait, how much to
 // say, and the one way in which nodefence switches anyhow.
@@ -81,6 +81,10 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	b := &bound{method: m.name, values: map[string]string{}, origins: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
 	b.Params, b.Secrets = map[string]string{}, map[string]api.SecretRef{}
+	var err error
+	if b.Lead, err = lead(m, k); err != nil {
+		return nil, err
+	}
 	var script *entry
 	for _, e := range inOrder(m.values) {
 		if strings.HasSuffix(e.name, "_script") {
@@ -98,7 +102,6 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	if script != nil {
 		return nil, script.at.errorf("%s is refused: nodefence runs no programs that a ConfigMap names; put the value into a Secret and write secret=<its name>", shown(script.written))
 	}
-	var err error
 	if b.Address, err = k.Address(maps.Clone(b.Params)); err != nil {
 		return nil, m.at.errorf("%v", err)
 	}

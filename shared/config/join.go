@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,6 +72,7 @@ func distinct(from source, all []*bound) ([]joined, error) {
 			return nil, from.at().errorf("methods %s and %s switch off one outlet, %s %s; a set has each of a machine's outlets once: mend one of them, or leave it out",
 				off, b.method, b.Driver, b.Address)
 		}
+		out[i].Lead = said(max(leadOf(out[i].Lead), leadOf(b.Lead)))
 		out[i].methods = append(out[i].methods, b)
 	}
 	return out, nil
@@ -124,15 +126,17 @@ func together(devices []joined) *bound {
 	b := &bound{method: devices[0].method, origins: map[string]string{}}
 	b.Driver, b.Identity = SetDriver, devices[0].Identity
 	var addresses []string
+	var lead time.Duration
 	for i, j := range devices {
 		b.Members = append(b.Members, api.SetMember{Driver: j.Driver, Address: j.Address, Params: j.Params, Secrets: j.Secrets, Identity: j.Identity})
 		b.EffectDelay = metav1.Duration{Duration: max(b.EffectDelay.Duration, j.EffectDelay.Duration)}
+		lead = max(lead, leadOf(j.Lead)) // it is off when the last of them is
 		addresses = append(addresses, j.Address)
 		for name, at := range j.origins {
 			b.origins[strconv.Itoa(i+1)+"."+name] = at
 		}
 	}
-	b.Address = strings.Join(addresses, " and ")
+	b.Address, b.Lead = strings.Join(addresses, " and "), said(lead)
 	return b
 }
 

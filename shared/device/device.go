@@ -77,6 +77,10 @@ type Kind struct {
 	// EffectDelay is the longest time between an accepted Off or On and its
 	// effect. A takeover and any power-on wait for it (S8).
 	EffectDelay time.Duration
+	// Lead is how long it may read off before the machine is off. After our own Off the
+	// second read of a proof comes no earlier (S5). Zero is DefaultLead, so that a driver
+	// that says nothing costs time and no data; AtOnce is for who reads the machine itself.
+	Lead time.Duration
 	// Address names the outlet or machine that the parameters choose, in one
 	// spelling, so that two nodes with one address are seen (S11).
 	Address func(params map[string]string) (string, error)
@@ -101,6 +105,21 @@ type Kind struct {
 	Hosts func(params map[string]string) ([]string, error)
 	// Open checks the parameters and returns a driver. It does no I/O.
 	Open func(params map[string]string) (Driver, error)
+}
+
+// The leads of devices. A BMC may say off as soon as it has taken the command, while the
+// supply still runs; a cloud says stopped of an instance that no host runs any more.
+const (
+	DefaultLead               = 5 * time.Second
+	AtOnce      time.Duration = -1
+)
+
+// ReadsEarly is the lead that a kind declares.
+func (k Kind) ReadsEarly() time.Duration {
+	if k.Lead == 0 {
+		return DefaultLead
+	}
+	return max(k.Lead, 0)
 }
 
 // The ways in which a device says no. Drivers wrap exactly one of them, so that

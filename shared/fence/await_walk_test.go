@@ -55,7 +55,7 @@ func (w *walker) answersAgain(s *state) {
 		return // what holds it is lifted elsewhere; what is cut is not the power
 	}
 	for _, on := range []bool{false, true} {
-		if !on && s.sh.moved.After(s.sh.sent) {
+		if !on && (s.sh.moved.After(s.sh.sent) || s.rebooted()) {
 			continue // it was seen to live since
 		}
 		p, isOn := w.followFrom(s, false, on)
@@ -63,6 +63,12 @@ func (w *walker) answersAgain(s *state) {
 			w.broken[promise] = fmt.Sprintf("from %s (%s), on %v, it came to %s", s.st.Phase, key(s), on, p)
 		}
 	}
+}
+
+// rebooted: the boot that the record is about is not the first one.
+func (s *state) rebooted() bool {
+	p := s.st.Proof
+	return s.st.BootIDBefore == "b" || p != nil && p.BootIDBefore == "b"
 }
 
 var brokenAwaited = map[string]decider{

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -54,8 +56,12 @@ var broken = map[string]decider{
 		}
 		f.Status.Power.NotBefore = nil
 	}),
-	"forgets that the Lease was fresh": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Power.LeaseFresh = false }),
-	"does not look at the Lease":       before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }),
+	"takes any device for one that never reads off too soon": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { noLead(f) }),
+	"forgets that the Lease was fresh": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Status.Power.LeaseFresh = false
+		noLead(f) // which is as long here
+	}),
+	"does not look at the Lease": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }),
 	"lets a proof live for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if p := f.Status.Proof; p != nil {
 			q := *p
@@ -181,6 +187,15 @@ var broken = map[string]decider{
 		}
 	}),
 	"never counts its tries": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),
+}
+
+// noLead has a device read off only when the machine is off.
+func noLead(f *api.NodeFence) {
+	if f.Spec.Binding != nil {
+		b := *f.Spec.Binding
+		b.Lead = &metav1.Duration{}
+		f.Spec.Binding = &b
+	}
 }
 
 // before shows Decide another world, unless another's call is in flight, when

@@ -68,7 +68,9 @@ func (d *decision) spoken() bool {
 // early: the next call is not due yet.
 func (d *decision) early() bool {
 	if until, locked := d.lockout(); locked {
-		d.awaken(until)
+		if d.awaken(until); d.st.Awaited != nil {
+			d.until(until)
+		}
 		return true
 	}
 	nb := d.st.Power.NotBefore

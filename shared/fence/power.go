@@ -149,14 +149,27 @@ func (d *decision) seenOff(r *api.Read) Action {
 }
 
 // settle is the time between the two reads: where the Lease was fresh when the
-// power went, a whole renewal and a margin, in which it must not move (S5).
+// power went, a whole renewal and a margin, in which it must not move; and after our own
+// Off the device's lead (S5).
 func (d *decision) settle() time.Duration {
+	settle := Settle
 	if d.st.Power.LeaseFresh {
-		if s := d.seen.Lease.Renewal + d.seen.Lease.Renewal/5; s > Settle {
-			return s
-		}
+		settle = max(settle, d.seen.Lease.Renewal+d.seen.Lease.Renewal/5)
 	}
-	return Settle
+	if d.st.Power.CutByUs && d.st.Release.StartedAt == nil { // from there it was proven off once
+		settle = max(settle, lead(d.binding()))
+	}
+	return settle
+}
+
+// lead is how long the device may read off before the machine is off. It is counted from
+// the first read of off: when it began to say so is known to nobody. A binding of an older
+// nodefence does not say.
+func lead(b *api.Binding) time.Duration {
+	if b == nil || b.Lead == nil {
+		return DefaultLead
+	}
+	return b.Lead.Duration
 }
 
 // confirmed takes a named person's word for the machine being off (S1).

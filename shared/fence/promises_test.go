@@ -74,6 +74,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 		if ok {
 			apart := r[1].At.Sub(r[0].At.Time)
 			say(apart >= Settle, "S1: the reads are a settle apart")
+			say(!sh.cut || b.Release.StartedAt != nil || apart >= walkLead, "S5: after our own Off the reads are the device's lead apart")
 			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
 		}
 	}

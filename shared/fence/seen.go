@@ -264,6 +264,8 @@ func (a Action) Device() bool { return a == Read || a == Off || a == On }
 const (
 	// Settle lies between the two reads of a proof.
 	Settle = 2 * time.Second
+	// DefaultLead is that of a device that declares none.
+	DefaultLead = 5 * time.Second
 	// ProofValidity: a release needs a proof no older.
 	ProofValidity = 30 * time.Second
 	// DecisionValidity: a yes older than this is asked for again (S17).

@@ -89,6 +89,9 @@ type look struct {
 var (
 	walkStart   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	walkRenewal = 4 * time.Second
+	// walkLead is as long as a settle over a fresh Lease, so that it needs no states of
+	// its own.
+	walkLead = 4800 * time.Millisecond
 )
 
 func walkSpec() api.NodeFenceSpec {
@@ -104,7 +107,7 @@ func walkSpec() api.NodeFenceSpec {
 			Retries:    api.Retries{PerStep: 1, Interval: d(1), Flow: &flow},
 			Limits:     []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},
 		},
-		Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3)},
+		Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
 	}
 }
 
@@ -126,7 +129,7 @@ func isolateSpec() api.NodeFenceSpec {
 func levelsSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	s.Policy.Levels = []api.PowerLevel{{}, {}}
-	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}}}
+	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
 	return s
 }
 

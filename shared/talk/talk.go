@@ -55,6 +55,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
+	ctx = device.Timely(ctx, func() error { return t.inTime(f) })
 	var ends ends
 	d, err := t.Open(ctx, bound, Call{
 		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
@@ -66,8 +67,8 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	if err != nil {
 		return err
 	}
-	if !t.Now().Before(f.Status.Claim.NotAfter.Time) {
-		return errors.New("the time for this call ran out before it was made") // a process that was suspended meanwhile (S8)
+	if err := t.inTime(f); err != nil {
+		return err // a process that was suspended meanwhile (S8)
 	}
 	switch a {
 	case fence.Off, fence.On:
@@ -115,6 +116,15 @@ func (t Talk) identify(ctx context.Context, bound *api.Binding, told string, c *
 		}
 	}
 	return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, told, bound.Identity, Mend(bound))
+}
+
+// inTime is an error once the claim's time is over, by a clock that counts the time for
+// which this machine was suspended.
+func (t Talk) inTime(f *api.NodeFence) error {
+	if t.Now().Before(f.Status.Claim.NotAfter.Time) {
+		return nil
+	}
+	return errors.New("the time for this call ran out before it was made")
 }
 
 func control(ctx context.Context, d device.Driver, a fence.Action) error {

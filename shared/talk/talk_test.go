@@ -47,3 +47,30 @@ func TestASecretForAnotherHost(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// late is a device whose conversation takes longer than this machine is awake.
+type late struct {
+	device.Driver
+	pass func()
+}
+
+func (l late) Off(ctx context.Context) error {
+	l.pass()
+	return device.InTime(ctx)
+}
+
+// TestTheClaimEndsInMidConversation: the machine was suspended after the call had begun,
+// and the driver's own look right before what switches tells (S8).
+func TestTheClaimEndsInMidConversation(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for slept, want := range map[time.Duration]bool{0: true, 9 * time.Second: true, 10 * time.Second: false} {
+		now := start
+		k := Talk{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Call) (device.Driver, error) {
+			return late{pass: func() { now = now.Add(slept) }}, nil
+		}}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(10 * time.Second))}}}
+		if _, err := k.Say(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off); (err == nil) != want {
+			t.Errorf("asleep for %s: %v", slept, err)
+		}
+	}
+}

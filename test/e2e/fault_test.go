@@ -133,8 +133,8 @@ limits: {maxUnhealthy: "50%"}
 	must(t, w.Lab.Fault(victim, "lie"))
 	w.start(nil)
 	must(t, w.SetCondition(w.ctx, victim, "KernelDeadlock", "True"))
-	f := w.phase(victim, api.Failed)
-	if f.Status.Reason != api.SignOfLife || f.Status.Release.StartedAt != nil {
+	f := w.awaited(victim)
+	if f.Status.Awaited.Reason != api.SignOfLife || f.Status.Release.StartedAt != nil {
 		t.Errorf("%s: %s\n%s", f.Status.Reason, f.Status.Message, rig.Story(f))
 	}
 	w.oneWriter()

@@ -75,6 +75,10 @@ type Binding struct {
 	// EffectDelay is the longest time between an accepted call and its effect (S8).
 	// +optional
 	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
+	// Lead is how long the device may read off before the machine is off: after our own
+	// Off the second read of a proof comes no earlier (S5). Where it is missing, 5s.
+	// +optional
+	Lead *metav1.Duration `json:"lead,omitempty"`
 	// Identity is what the machine said of itself while it was healthy.
 	// +optional
 	Identity string `json:"identity,omitempty"`

@@ -103,6 +103,11 @@ func (in *Binding) DeepCopyInto(out *Binding) {
 		}
 	}
 	out.EffectDelay = in.EffectDelay
+	if in.Lead != nil {
+		in, out := &in.Lead, &out.Lead
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Covers != nil {
 		in, out := &in.Covers, &out.Covers
 		*out = new(Coverage)

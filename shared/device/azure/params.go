@@ -32,6 +32,7 @@ func Kind() device.Kind {
 		// comes while a stop is under way waits for it or is refused. What is left
 		// is that an instance view is some seconds old.
 		EffectDelay: 60 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Hosts:       hosts,
 		Cloud:       cloud,

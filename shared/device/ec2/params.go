@@ -38,6 +38,7 @@ func Kind() device.Kind {
 		// Instances take about as long to stop, so that a power-on seldom waits
 		// for this.
 		EffectDelay: 30 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Hosts:       hosts,
 		Identity:    "instance",

@@ -33,6 +33,7 @@ func Kind(metadata string) device.Kind {
 		// An instance is not started before it is stopped, so that no stop can come
 		// after a start. What is left is that the API shows changes late.
 		EffectDelay: 30 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Hosts:       hosts,
 		Identity:    "id",

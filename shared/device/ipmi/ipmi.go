@@ -65,6 +65,9 @@ func (b *bmc) On(ctx context.Context) error { return b.control(ctx, powerUp, dev
 // there already is asked, not believed.
 func (b *bmc) control(ctx context.Context, word byte, goal device.Power) error {
 	return b.talk(ctx, func(ctx context.Context, s *rmcp.Session) error {
+		if err := device.InTime(ctx); err != nil {
+			return fmt.Errorf("%w: %s: send Chassis Control: %w", device.ErrUnreachable, b.address(), err)
+		}
 		code, _, err := s.Send(ctx, wire.Chassis, chassisControl, word)
 		err = b.explain("send Chassis Control", code, err)
 		if errors.Is(err, device.ErrConflict) {

@@ -194,3 +194,17 @@ func dial(t testing.TB, port int, password string, more map[string]string) devic
 	}
 	return d
 }
+
+// TestNothingIsSentLate: the time for the call ran out in the middle of the conversation,
+// while this machine was suspended (S8).
+func TestNothingIsSentLate(t *testing.T) {
+	s := serve(t, devicetest.None)
+	over := errors.New("the time is over")
+	ctx := device.Timely(t.Context(), func() error { return over })
+	if err := dial(t, s.port(), password, nil).Off(ctx); !errors.Is(err, over) {
+		t.Error(err)
+	}
+	if told := s.told(); len(told) > 0 {
+		t.Errorf("it was told %q", told)
+	}
+}

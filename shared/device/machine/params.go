@@ -27,6 +27,7 @@ func Kind(cluster device.Cluster, clouds ...device.Kind) device.Kind {
 		// The call says only that the object is to go. However late its controller
 		// ends the instance, no power-on of ours can come before or after it.
 		EffectDelay: 30 * time.Second,
+		Lead:        device.AtOnce,
 		NoOn:        noOn,
 		Address:     all.address,
 		Hosts:       all.hosts,

@@ -32,6 +32,7 @@ func Kind(cluster device.Cluster) device.Kind {
 		// One whose call gave up may still be made: what is on its way to the API server
 		// lands within seconds, or not at all.
 		EffectDelay: 15 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Each:        each,
 		Open:        func(p map[string]string) (device.Driver, error) { return open(p, cluster) },

@@ -31,6 +31,7 @@ func Kind() device.Kind {
 		// Nova takes one task of a server at a time, and does not start one that is
 		// being stopped. What is left is its queue.
 		EffectDelay: 60 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Hosts:       hosts,
 		Identity:    "uuid",

@@ -117,3 +117,24 @@ func TestSessionElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingIsSentLate: the time for the call runs out while the system is looked for,
+// while this machine was suspended (S8). What only reads may go on.
+func TestNothingIsSentLate(t *testing.T) {
+	s := serve(t)
+	over := false
+	s.Show = func(sys redfishtest.System) redfishtest.System { over = true; return sys }
+	ctx := device.Timely(t.Context(), func() error {
+		if over {
+			return errors.New("the time is over")
+		}
+		return nil
+	})
+	if err := s.dial(t, inSession).Off(ctx); err == nil {
+		t.Error("it was sent")
+	}
+	want := []string{"POST /SessionService/Sessions", get, "DELETE /SessionService/Sessions/1"}
+	if d := cmp.Diff(want, s.heard()); d != "" {
+		t.Error(d)
+	}
+}

@@ -89,6 +89,11 @@ func (c *conversation) do(ctx context.Context, what, method, uri string, body an
 	if err != nil {
 		return answer{}, c.errorf(device.ErrUnsupported, "%s: %v", what, err)
 	}
+	if method == http.MethodPost {
+		if err := device.InTime(ctx); err != nil {
+			return answer{}, c.lost(what, err)
+		}
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return answer{}, c.lost(what, err)
@@ -112,17 +117,19 @@ func (c *conversation) do(ctx context.Context, what, method, uri string, body an
 // request has no way to be sent again: its body can be read once.
 func (c *conversation) request(ctx context.Context, method string, to *url.URL, body any) (*http.Request, error) {
 	var text io.Reader
+	length := 0
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
 		}
-		text = bytes.NewReader(b)
+		text, length = device.TimelyBody(ctx, bytes.NewReader(b)), len(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, to.String(), text)
 	if err != nil {
 		return nil, err
 	}
+	req.ContentLength = int64(length)
 	req.GetBody = nil
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("OData-Version", "4.0")

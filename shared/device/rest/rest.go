@@ -80,7 +80,11 @@ const longest = 4 << 20
 // Do sends a request, once, and reads a success into a value. A value of nil
 // takes any. The answer's headers come with it.
 func (t *Talk) Do(ctx context.Context, r Request, into any) (http.Header, error) {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if r.Method != http.MethodGet {
+		err = device.InTime(ctx)
+	}
+	if err != nil {
 		return nil, t.Errorf(device.ErrUnreachable, "%s: %v", r.What, err)
 	}
 	req, err := t.request(ctx, r)

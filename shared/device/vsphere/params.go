@@ -32,6 +32,7 @@ func Kind() device.Kind {
 		// a power-off is under way, so that no off can come after an on. What is
 		// left is that vCenter shows changes late.
 		EffectDelay: 30 * time.Second,
+		Lead:        device.AtOnce,
 		Address:     address,
 		Hosts:       host.In("server"),
 		Open:        open,

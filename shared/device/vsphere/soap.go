@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // ref names an object of vSphere's.
@@ -115,6 +117,9 @@ func (c *conversation) call(ctx context.Context, method string, this ref, args .
 	req.Header.Set("User-Agent", "nodefence")
 	for name, value := range c.cookies {
 		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	if err := device.InTime(ctx); err != nil {
+		return element{}, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -1,0 +1,138 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// awaited is a fence that cut the power a minute ago and has just used up its tries.
+func awaited(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
+	return under(now, func(f *api.NodeFence, s *Seen) {
+		cut, since := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Second))
+		f.Status.DecidedAt, f.Status.RequestServed = nil, true
+		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
+		f.Status.Awaited = &api.AwaitedRecord{Since: since, Reason: api.DeviceFailed, Message: "device unreachable"}
+		change(f, s)
+	})
+}
+
+// read is an answer to a read that this invocation has just made.
+func read(f *api.NodeFence, s *Seen, now time.Time, power string) {
+	f.Status.Claim = &api.Claim{Holder: s.Me, Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(5 * time.Second))}
+	s.Call = &CallResult{Call: api.CallRead, Power: power, At: now}
+	if power == "" {
+		s.Call.Err = "device unreachable"
+	}
+}
+
+// TestWhatWasBegunIsNeverGivenUp: whatever uses up the tries of a fence that has cut
+// power, or begun a release, its device is read again and again (S25). It holds no slot
+// meanwhile, and sends no Off before the gate has said yes anew.
+func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	none := int32(0)
+	last := func(f *api.NodeFence) { f.Spec.Policy.Retries = api.Retries{PerStep: 1, Flow: &none} }
+	type end struct {
+		Phase   api.Phase
+		Reason  api.Reason
+		Awaited bool
+		CutByUs bool
+	}
+	goesOn := end{api.Fencing, api.DeviceAwaited, true, true}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		want   end
+		act    Action
+	}{
+		"the device is away after the last try": {func(f *api.NodeFence, s *Seen) {
+			last(f)
+			f.Status.Awaited = nil
+			read(f, s, now, "")
+		}, goesOn, None},
+		"it is away once more":                     {func(f *api.NodeFence, s *Seen) { read(f, s, now, "") }, goesOn, None},
+		"it answers for another machine":           {func(f *api.NodeFence, s *Seen) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, None},
+		"a record that was given up as it used to": {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, None},
+		"it reads off":                             {func(f *api.NodeFence, s *Seen) { read(f, s, now, "Off") }, end{api.Fencing, api.ReadOff, true, true}, None},
+		"it reads on: back to the gate":            {func(f *api.NodeFence, s *Seen) { read(f, s, now, "On") }, end{api.Pending, api.ReadOn, false, false}, None},
+		"it reads on, and our Off may still be late": {func(f *api.NodeFence, s *Seen) {
+			late := stampOf(now.Add(time.Second))
+			f.Status.Power.EffectUntil = &late
+			f.Status.Reason = api.DeviceAwaited
+			read(f, s, now, "On")
+		}, goesOn, None},
+		"it reads on, and does not obey": {func(f *api.NodeFence, s *Seen) {
+			f.Status.Awaited.Disobeyed = true
+			read(f, s, now, "On")
+		}, end{api.Failed, api.DeviceFailed, false, false}, None},
+		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *Seen) {
+			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
+			read(f, s, now, "On")
+		}, end{api.Fencing, api.ReadOn, true, true}, None},
+		"at the gate, where a brake is on": {func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase, f.Status.Awaited = api.Pending, nil
+			s.Brakes.Storm = true
+		}, goesOn, None},
+		"its binding fails": {func(f *api.NodeFence, s *Seen) {
+			f.Status.Phase, f.Status.Awaited = api.Pending, nil
+			f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
+		}, end{api.Pending, api.DeviceAwaited, false, true}, None},
+		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *Seen) {
+			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.DeviceAwaited
+			f.Spec.Binding = nil
+		}, end{api.Pending, api.DeviceAwaited, false, true}, Resolve},
+		"the node is healthy": {func(_ *api.NodeFence, s *Seen) {
+			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
+		}, end{api.Recovering, api.NodeHealthy, false, false}, None},
+		"a person says that it is off": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(now)}}
+		}, end{api.Releasing, api.ConfirmedOff, true, true}, None},
+		"a person ends it": {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.PoweringOn, api.AbortedByPerson, false, true}, None},
+		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *Seen) {
+			f.Status.Release, f.Status.Placed.OutOfService, s.Deleting = begunAt(now, false), true, true
+		}, end{api.Failed, api.DeviceFailed, true, true}, None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := awaited(now, c.change)
+			st, act := Decide(f, s, now)
+			got := end{st.Phase, st.Reason, st.Awaited != nil, st.Power.CutByUs}
+			if d := cmp.Diff(c.want, got); d != "" || act != c.act {
+				t.Errorf("%s(%s), action %q", d, st.Message, act)
+			}
+			loud := meta.IsStatusConditionTrue(st.Conditions, awaitedCondition) && meta.IsStatusConditionFalse(st.Conditions, "Succeeded")
+			if g := (&api.NodeFence{Spec: f.Spec, Status: st}); loud != c.want.Awaited || g.HoldsSlot() && st.Awaited != nil {
+				t.Errorf("loud %v, holds a slot %v", loud, g.HoldsSlot())
+			}
+		})
+	}
+}
+
+// TestAFenceThatWaitsForItsDeviceLeavesRoom: another one may begin (S14). It still counts
+// as one that began, and its yes is no yes any more.
+func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	none := int32(0)
+	f, s := awaited(now, func(f *api.NodeFence, s *Seen) {
+		at := stampOf(now.Add(-10 * time.Second))
+		f.Spec.Policy.Retries = api.Retries{PerStep: 1, Flow: &none}
+		f.Status.Awaited, f.Status.DecidedAt = nil, &at
+		read(f, s, now, "")
+	})
+	slot := api.Reservation{Node: "n", FenceUID: f.UID, Generation: 1, At: *f.Status.DecidedAt}
+	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Reservations: []api.Reservation{slot}, Admitted: []api.Reservation{slot}}}
+	f.Status, _ = Decide(f, s, now)
+	rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now)
+	if len(l.Status.Reservations) != 0 || len(l.Status.Admitted) != 1 {
+		t.Errorf("%d slots and %d begun, want 0 and 1", len(l.Status.Reservations), len(l.Status.Admitted))
+	}
+	f.Status.Phase, l.Status.Reservations = api.Pending, []api.Reservation{slot}
+	if at := ReservedAt(l, f); at != nil {
+		t.Errorf("the old yes of %s counts at the gate", at)
+	}
+}
