@@ -18,7 +18,7 @@ import (
 func (p Parts) checker(function string) *check.Checker {
 	b := p.bindings()
 	return &check.Checker{
-		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose,
+		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose, DeniedRest: p.DeniedRest,
 		Function: function, Me: invocationID, Source: p.Source, Witness: p.Witness, Cuts: function == isolate.Name,
 	}
 }

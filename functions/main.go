@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"time"
 	_ "time/tzdata" // for the policies' maintenance windows: an image has no time zones
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -121,6 +122,8 @@ type Settings struct {
 	JobImages []string `envconfig:"NODEFENCE_JOB_IMAGES"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
+	// DeniedRest is how long the checks leave a device alone that has refused the account.
+	DeniedRest time.Duration `envconfig:"NODEFENCE_CHECK_DENIED_INTERVAL" default:"1h"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
 	// Self is the node that this process runs on, from the downward API, or NoNode (S13).

@@ -37,6 +37,9 @@ type Checker struct {
 	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
 	// Whose is the node that was enrolled as this machine; empty if none was.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
+	// DeniedRest is how long a device is left alone that has refused the account, so that
+	// no check locks it.
+	DeniedRest time.Duration
 	// Function is the one that this is part of, and Me names one invocation of it.
 	Function string
 	Me       func() string
@@ -146,7 +149,7 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 		return nil, c.conclude(ctx, unfit)
 	}
 	st.Devices = devicesOf(bound, st.Devices)
-	i, ok := oldest(st.Devices, c.now().Time)
+	i, ok := oldest(st.Devices, c.now().Add(-c.DeniedRest))
 	if !ok {
 		return nil, c.conclude(ctx, nil)
 	}

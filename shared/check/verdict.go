@@ -61,14 +61,11 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 	return all
 }
 
-// deniedRest is how long a device is left alone that has refused our account, so that no
-// check locks it.
-const deniedRest = time.Hour
-
-// oldest is the device that had no turn for longest; false if all of them are left alone.
-func oldest(all []api.TargetDevice, now time.Time) (first int, ok bool) {
+// oldest is the device that had no turn for longest, without those that have refused the
+// account since; false if all of them have.
+func oldest(all []api.TargetDevice, since time.Time) (first int, ok bool) {
 	for i := range all {
-		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && now.Sub(t.Time) < deniedRest {
+		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && t.After(since) {
 			continue
 		}
 		a, b := asked(all[i]), asked(all[first])

@@ -81,7 +81,7 @@ func TestADeviceThatRefusedUsRests(t *testing.T) {
 		"the one of longest ago":              {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: denied, LastChecked: ago(2 * time.Hour)}}, 1},
 		"one that was never read comes first": {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: api.NotCheckedYet}}, 1},
 	} {
-		got, ok := oldest(tc.devices, now)
+		got, ok := oldest(tc.devices, now.Add(-time.Hour))
 		if !ok {
 			got = -1
 		}
