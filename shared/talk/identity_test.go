@@ -92,6 +92,17 @@ func TestWhichMachineAnswers(t *testing.T) {
 	}
 }
 
+// TestRemedyOfASet names the Secret of each of its devices, once.
+func TestRemedyOfASet(t *testing.T) {
+	of := func(secret string) api.SetMember {
+		return api.SetMember{Secrets: map[string]api.SecretRef{"password": {Secret: secret, Key: "pass"}}}
+	}
+	got := Remedy(&api.Binding{Members: []api.SetMember{of("pdu-b"), of("pdu-a"), of("pdu-b"), {}}})
+	if want := "mend its user, its password or what it may do: Secret pdu-a, key pass or Secret pdu-b, key pass"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestARefusedAccountLeadsWithTheRemedy, also where the device says much.
 func TestARefusedAccountLeadsWithTheRemedy(t *testing.T) {
 	err := errors.Join(device.ErrDenied, errors.New(strings.Repeat("protocol ", 100)))

@@ -160,15 +160,30 @@ func Mend(b *api.Binding) string {
 	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
 }
 
-// Remedy says first what to mend where a device refuses our account, and where it stands.
+// Remedy says first what to mend where a device refuses our account, and where it stands;
+// of a set, for each of its devices.
 func Remedy(b *api.Binding) string {
-	names := append([]string{"password", "username"}, slices.Sorted(maps.Keys(b.Secrets))...)
-	for _, name := range names {
-		if ref, ok := b.Secrets[name]; ok && ref.Secret != "" {
-			return "mend its user, its password or what it may do: Secret " + ref.Secret + ", key " + ref.Key
+	all := []string{secretOf(b.Secrets)}
+	for _, m := range b.Members {
+		all = append(all, secretOf(m.Secrets))
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.Sort(all)
+	remedy := "mend its user, its password or what it may do"
+	if len(all) > 0 {
+		remedy += ": " + strings.Join(slices.Compact(all), " or ")
+	}
+	return remedy
+}
+
+// secretOf is where the password stands, or else the first parameter that is in a Secret.
+func secretOf(refs map[string]api.SecretRef) string {
+	for _, name := range append([]string{"password", "username"}, slices.Sorted(maps.Keys(refs))...) {
+		if ref, ok := refs[name]; ok && ref.Secret != "" {
+			return "Secret " + ref.Secret + ", key " + ref.Key
 		}
 	}
-	return "mend its user, its password or what it may do"
+	return ""
 }
 
 // Words keeps an error short enough for a record.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bougou/go-ipmi/pkg/bmc"
+
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ipmi/ipmitest"
@@ -18,12 +20,12 @@ import (
 
 // behind puts a relay before a BMC where the fault is one of a relay: the port to dial,
 // and what changes the fault.
-func behind(t testing.TB, bmc int, fault string) (number int, play func(string)) {
+func behind(t testing.TB, at int, fault string) (number int, play func(string)) {
 	t.Helper()
 	if !slices.Contains([]string{devicetest.Forged, devicetest.Downgrade, devicetest.Nameless, devicetest.Short}, fault) {
-		return bmc, func(string) {}
+		return at, func(string) {}
 	}
-	r := ipmitest.Serve(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(bmc)), user, password)
+	r := ipmitest.Serve(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(at)), user, password)
 	r.Play(fault)
 	return r.Port(), r.Play
 }
@@ -54,5 +56,28 @@ func TestForgedAlone(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAnAccountWithoutRights is told all that it lacks at once, before anything is sent.
+func TestAnAccountWithoutRights(t *testing.T) {
+	s := serve(t, devicetest.None)
+	err := s.controller.Users.Update(2, func(u *bmc.User) error {
+		u.ChannelAccess[1] = bmc.UserChannelAccess{MaxPrivilege: bmc.PrivilegeLevelUser, Enabled: true}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dial(t, s.port(), password, nil)
+	_, state := d.State(t.Context())
+	for name, err := range map[string]error{"state": state, "off": d.Off(t.Context()), "on": d.On(t.Context())} {
+		if !errors.Is(err, device.ErrDenied) || !strings.Contains(devicetest.Words(err), "the user's privilege level is too low: nodefence opens sessions as operator (parameter privilege); "+
+			"reading the power and the System GUID needs user, switching the power (Chassis Control) operator; give the user operator on the BMC's LAN channel, with IPMI over LAN enabled") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := s.told(); len(got) > 0 || !s.on() {
+		t.Errorf("the BMC was told %q", got)
 	}
 }
