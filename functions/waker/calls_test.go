@@ -135,8 +135,8 @@ func TestUnreadyNodesAreTold(t *testing.T) {
 		nobody bool
 		want   []string
 	}{
-		"not Ready for a while":   {status: corev1.ConditionUnknown, ago: patience, want: []string{"b " + events.NodeUnhealthy}},
-		"not Ready for moments":   {status: corev1.ConditionFalse, ago: patience - time.Second},
+		"not Ready for a while":   {status: corev1.ConditionUnknown, ago: time.Hour, want: []string{"b " + events.NodeUnhealthy}},
+		"not Ready for moments":   {status: corev1.ConditionFalse, ago: time.Second, want: []string{"b " + events.NodeUnhealthy}},
 		"Ready":                   {status: corev1.ConditionTrue, ago: time.Hour},
 		"its fence is open":       {status: corev1.ConditionUnknown, ago: time.Hour, fences: []api.NodeFence{record("b", api.Pending, -time.Hour)}},
 		"its last fence is over":  {status: corev1.ConditionUnknown, ago: time.Hour, fences: []api.NodeFence{record("b", api.Finished, never)}, want: []string{"b " + events.NodeUnhealthy}},
@@ -178,5 +178,8 @@ func (u *unready) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 func TestTheBoundOfTheSecondWaker(t *testing.T) {
 	if late := patience + Tick; late >= fence.Resync {
 		t.Errorf("an overdue fence is called %s late", late)
+	}
+	if late := time.Duration(whole) * Tick; late > fence.Resync {
+		t.Errorf("a node that is not Ready is told of %s late", late)
 	}
 }

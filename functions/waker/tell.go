@@ -29,9 +29,6 @@ func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now tim
 			continue
 		}
 		c := n.Status.Conditions[k]
-		if now.Sub(c.LastTransitionTime.Time) < patience { // a wake-up may compare clocks, a decision may not (S30)
-			continue
-		}
 		if told++; told > perRound {
 			return
 		}
