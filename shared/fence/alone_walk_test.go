@@ -86,7 +86,7 @@ func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	}
 	say(sh.machine && !seen.Node.Exists, "S17: no Machine is deleted that is listed no more, or whose name a Node has")
 	say(clear(seen.Brakes) && f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Machine is deleted while a brake is on, or after an abort")
-	say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no Machine is deleted on an old decision")
+	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no Machine is deleted on an old decision")
 	r := a.Machine
 	say(r != nil && r.AskedAt.Time.Equal(stampOf(now).Time) && sh.asked < s.spec.Policy.Retries.PerStep, "S8: each try is saved before it is made, and there are no more than are allowed")
 }

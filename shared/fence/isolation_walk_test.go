@@ -151,7 +151,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 	if a.Phase == api.Releasing && b.Phase == api.Isolating {
 		ok := len(sh.reads) == 2 && last.Power == "Off" && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
 		say(ok && a.Proof != nil && a.Proof.Kind == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
-		say(now.Sub(last.At.Time) <= ProofValidity, "S3: the proof of a cut is fresh")
+		say(now.Sub(last.At.Time) <= promisedProof, "S3: the proof of a cut is fresh")
 	}
 	if s.cutOnly() {
 		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")

@@ -101,8 +101,8 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 		return
 	}
 	until := a.Release.NotAfter
-	say(m != nil && m.NodeUID == f.Spec.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart, "S1: messages of this node's dump arrive")
-	say(m != nil && now.Sub(m.Last) <= DumpValidity && !m.Last.After(now.Add(Settle)) && until != nil && !until.After(m.Last.Add(DumpValidity)), "S3: each batch rests on a message that has just come")
+	say(m != nil && m.NodeUID == f.Spec.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= promisedDumpApart, "S1: messages of this node's dump arrive")
+	say(m != nil && now.Sub(m.Last) <= promisedDump && !m.Last.After(now.Add(promisedSettle)) && until != nil && !until.After(m.Last.Add(promisedDump)), "S3: each batch rests on a message that has just come")
 	say(m != nil && m.BootID == seen.Node.BootID && sh.dumpBoot == seen.Node.BootID, "S4: nothing is released after a reboot")
 	say(seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal, "S1: the Lease has stopped")
 	say(!sh.dumpRefuted(*seen), "S3: a Lease that moved during the dump voids it")
@@ -110,7 +110,7 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
 	say(now.Sub(sh.dumpSince) < f.Spec.Policy.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
-	say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no release begins on an old decision")
+	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
 	say(a.Proof != nil && a.Proof.Kind == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.Generation == f.Spec.Generation &&
 		a.Proof.NodeUID == f.Spec.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
 	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")

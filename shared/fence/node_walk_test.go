@@ -68,13 +68,13 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	}
 	if p.Kind.Ages() {
 		n := len(sh.reads)
-		say(n > 0 && sh.reads[n-1].Power == "Off" && now.Sub(sh.reads[n-1].At.Time) <= ProofValidity, "S3: a Node is deleted on a fresh proof")
+		say(n > 0 && sh.reads[n-1].Power == "Off" && now.Sub(sh.reads[n-1].At.Time) <= promisedProof, "S3: a Node is deleted on a fresh proof")
 		say(n == 0 || !seen.Lease.Exists || !sh.moved.After(sh.reads[n-1].At.Time), "S3: no Node is deleted whose Lease moves")
 	}
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: no Node is deleted after a reboot")
 	say(seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0, "S24: nothing is left on a Node that is deleted")
 	say(!s.st.Placed.OutOfService || seen.Cleared && !seen.Node.OutOfService, "S23: the out-of-service taint is off before its Node goes")
-	say(until != nil && !until.After(now.Add(ActWithin)) && (!p.Kind.Ages() || !until.After(p.At.Add(ProofValidity))), "S3: no deletion of a Node is begun on an old proof")
+	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Kind.Ages() || !until.After(p.At.Add(promisedProof))), "S3: no deletion of a Node is begun on an old proof")
 	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
 	say(f.Spec.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
 }

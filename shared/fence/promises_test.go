@@ -56,7 +56,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	if act == Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
-		say(until != nil && (!a.Proof.Kind.Ages() || !until.After(a.Proof.At.Add(ProofValidity))), "S3: nothing is begun to be released on an old proof")
+		say(until != nil && (!a.Proof.Kind.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
@@ -73,7 +73,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 		say(ok, "S1: a proof is two reads of off, with nothing else between them")
 		if ok {
 			apart := r[1].At.Sub(r[0].At.Time)
-			say(apart >= Settle, "S1: the reads are a settle apart")
+			say(apart >= promisedSettle, "S1: the reads are a settle apart")
 			say(!sh.cut || b.Release.StartedAt != nil || apart >= walkLead, "S5: after our own Off the reads are the device's lead apart")
 			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
 		}
@@ -90,7 +90,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
 	say(!seen.Node.Ready() || p.Kind == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
 	if p.Kind.Ages() && len(sh.reads) > 0 {
-		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= ProofValidity, "S3: the proof is fresh")
+		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= promisedProof, "S3: the proof is fresh")
 		say(p.Kind == api.ProofStorageCut || !seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
 	}
 	if b.Release.StartedAt == nil && !sh.cut {
@@ -123,20 +123,20 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
 	}
-	fresh := now.Sub(last.At.Time) <= readValidity(f.Spec.Policy)
+	fresh := now.Sub(last.At.Time) <= f.Spec.Policy.Timeouts.DeviceCall.Duration+promisedRead
 	if act == Off {
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
-			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= api.RequestValidity+time.Second
+			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
 			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
 			}
 			say(bad, "S17: no first Off once the reason has gone")
-			say(sh.decided != nil && now.Sub(sh.decided.Time) <= DecisionValidity, "S17: no first Off on an old decision")
+			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no first Off on an old decision")
 		} else if s.spec.Trigger.Request == nil && !s.ofMachine() && a.Phase == api.Fencing {
 			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*walkRenewal, "S17: no further Off of a node that is healthy again")
 		}

@@ -1,0 +1,71 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The numbers of the promises, as the walk holds every step against them. They are not
+// those of the code: a wrong constant there must break a promise here.
+const (
+	promisedSettle    = 2 * time.Second
+	promisedProof     = 30 * time.Second
+	promisedDecision  = 60 * time.Second
+	promisedAct       = 10 * time.Second
+	promisedRead      = 35 * time.Second // beyond the longest call
+	promisedDump      = 5 * time.Second
+	promisedDumpApart = 5 * time.Second
+	promisedRequest   = 15 * time.Minute
+)
+
+// TestConstantsAreThePromises: each time that is in no policy, with the promise that it
+// keeps. Whoever changes one changes what was promised.
+func TestConstantsAreThePromises(t *testing.T) {
+	for promise, c := range map[string]struct{ is, want time.Duration }{
+		"S1: the two reads of off are a settle apart":                                         {Settle, 2 * time.Second},
+		"S3: a release rests on a read of off of the last half minute":                        {ProofValidity, 30 * time.Second},
+		"S3: pods are deleted on a dump's message of the last five seconds":                   {DumpValidity, 5 * time.Second},
+		"S1: two messages of a dump are five seconds apart":                                   {dumpApart, 5 * time.Second},
+		"S4: an action on Kubernetes is begun within ten seconds or never":                    {ActWithin, 10 * time.Second},
+		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(walkSpec().Policy), 5*time.Second + 35*time.Second},
+		"S14: a slot counts against others for longer than its fence goes on with it":         {ReservationKept, 65 * time.Second},
+		"S14: a node that was cut a minute ago shows as not Ready, or its Lease stands still": {longAgo, time.Minute},
+		"S15: a storm whose policy is gone cools down for five minutes":                       {goneCoolDown, 5 * time.Minute},
+		"S15: a still Lease is in the picture a second late at most":                          {PictureLag, time.Second},
+		"S17: a yes is valid for a minute":                                                    {DecisionValidity, time.Minute},
+		"S17: a request is carried out within a quarter of an hour or never":                  {api.RequestValidity, 15 * time.Minute},
+		"S19: a lost event delays a fence by half a minute at most":                           {Resync, 30 * time.Second},
+		"S19: a lost reply delays it by five seconds":                                         {Handover, 5 * time.Second},
+		"S19: what we wait to see is looked at every second":                                  {Poll, time.Second},
+		"S19: a storm is asked about every ten seconds":                                       {askStorm, 10 * time.Second},
+		"S19: a slot is asked for every three seconds":                                        {askConcurrent, 3 * time.Second},
+		"S19: a picture of the Leases is waited for in steps of five seconds":                 {askPicture, 5 * time.Second},
+		"S25: tries that never end are five minutes apart at most":                            {SlowRetry, 5 * time.Minute},
+		"S25: a machine on its way off is waited for ten minutes before that is a failed try": {StopTakes, 10 * time.Minute},
+		"S26: a cut counts against the node's limit for a day":                                {cutsCount, 24 * time.Hour},
+		"S24: deletions a minute are counted over a minute":                                   {deletionWindow, time.Minute},
+		"S27: a Machine that replaces a failed one waits ten minutes":                         {machineWait, 10 * time.Minute},
+		"S27: and two hours at most":                                                          {machineWaits, 2 * time.Hour},
+		"S30: two processes' clocks lie two seconds apart at most":                            {clockSlack, 2 * time.Second},
+		"S9: a machine of which only its Lease speaks is read every three seconds":            {PeekPoll, 3 * time.Second},
+		"a Machine shows within a resync and a quarter of a minute whether it was remediated": {machineShows, 45 * time.Second},
+		"a check's Job is looked at every two seconds":                                        {checkPoll, 2 * time.Second},
+		"a check has half a minute beyond its own time":                                       {checkGrace, 30 * time.Second},
+		"a maintenance window is looked for two weeks ahead":                                  {furthest, 14 * 24 * time.Hour},
+	} {
+		if c.is != c.want {
+			t.Errorf("%s: it is %s, and %s was promised", promise, c.is, c.want)
+		}
+	}
+	for promise, c := range map[string]struct{ is, want int }{
+		"S26: the last ten fences are remembered":                     {maxPast, 10},
+		"S28: the last 64 sentences of the history are kept":          {maxHistory, 64},
+		"S14: as many fences as any rate allows in a day are counted": {maxAdmitted, 2048},
+	} {
+		if c.is != c.want {
+			t.Errorf("%s: it is %d, and %d was promised", promise, c.is, c.want)
+		}
+	}
+}
