@@ -149,7 +149,7 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 		return nil, c.conclude(ctx, unfit)
 	}
 	st.Devices = devicesOf(bound, st.Devices)
-	i, ok := oldest(st.Devices, c.now().Add(-c.DeniedRest))
+	i, ok := oldest(st, c.now().Add(-c.DeniedRest))
 	if !ok {
 		return nil, c.conclude(ctx, nil)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +33,30 @@ func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Dura
 	if err != nil {
 		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
 	}
-	return d.State(ctx)
+	r, err := d.State(ctx)
+	if lacks := lacking(ctx, d); len(lacks) > 0 && (errors.Is(err, device.ErrDenied) || err == nil && !strange(b, r)) {
+		return device.Reading{}, fmt.Errorf("%w: its account lacks the right to %s", device.ErrDenied, strings.Join(lacks, ", "))
+	}
+	return r, err
+}
+
+// lacking are all the rights that a device's account is known to lack: whoever mends one
+// after the other learns of the last one by a fence that fails.
+func lacking(ctx context.Context, d device.Driver) []string {
+	rights, can := d.(device.Rights)
+	if !can {
+		return nil
+	}
+	lacks, err := rights.Lacking(ctx)
+	if err != nil {
+		return nil // nobody knows
+	}
+	return lacks
+}
+
+// strange: it answers for another machine than the one enrolled.
+func strange(b *api.Binding, r device.Reading) bool {
+	return b.Identity != "" && r.Identity != "" && !device.SameIdentity(b.Identity, r.Identity)
 }
 
 // notLearnt: the API server did not answer for the credentials. Nothing is known
@@ -62,10 +86,13 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 }
 
 // oldest is the device that had no turn for longest, without those that have refused the
-// account since; false if all of them have.
-func oldest(all []api.TargetDevice, since time.Time) (first int, ok bool) {
+// account since; false if all of them have. One that has done so before a person asked for
+// a check is among them: it was mended, or so that person thinks.
+func oldest(st *api.FenceTargetStatus, since time.Time) (first int, ok bool) {
+	all, wish := st.Devices, st.CheckNow
 	for i := range all {
-		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && t.After(since) {
+		wished := wish != nil && wish.DoneAt == nil && all[i].LastChecked.Before(&wish.At)
+		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && t.After(since) && !wished {
 			continue
 		}
 		a, b := asked(all[i]), asked(all[first])

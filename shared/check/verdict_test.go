@@ -12,6 +12,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // TestVerdict: each way in which a device may answer, in one word.
@@ -73,15 +74,19 @@ func TestADeviceThatRefusedUsRests(t *testing.T) {
 	denied, well := api.DeviceDenied, api.DeviceAnswers
 	for name, tc := range map[string]struct {
 		devices []api.TargetDevice
+		wish    *api.CheckNow
 		want    int
 	}{
-		"it refused us just now":              {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, -1},
-		"it refused us an hour ago":           {[]api.TargetDevice{{Reason: denied, LastChecked: ago(time.Hour)}}, 0},
-		"another one has its turn":            {[]api.TargetDevice{{Reason: denied, LastChecked: ago(20 * time.Minute)}, {Reason: well, LastChecked: ago(time.Minute)}}, 1},
-		"the one of longest ago":              {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: denied, LastChecked: ago(2 * time.Hour)}}, 1},
-		"one that was never read comes first": {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: api.NotCheckedYet}}, 1},
+		"it refused us just now":              {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, nil, -1},
+		"a person has asked since":            {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, &api.CheckNow{At: *ago(time.Minute)}, 0},
+		"it refused us since a person asked":  {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, &api.CheckNow{At: *ago(11 * time.Minute)}, -1},
+		"a person asked, and was answered":    {[]api.TargetDevice{{Reason: denied, LastChecked: ago(10 * time.Minute)}}, &api.CheckNow{At: *ago(time.Minute), DoneAt: ago(time.Minute)}, -1},
+		"it refused us an hour ago":           {[]api.TargetDevice{{Reason: denied, LastChecked: ago(time.Hour)}}, nil, 0},
+		"another one has its turn":            {[]api.TargetDevice{{Reason: denied, LastChecked: ago(20 * time.Minute)}, {Reason: well, LastChecked: ago(time.Minute)}}, nil, 1},
+		"the one of longest ago":              {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: denied, LastChecked: ago(2 * time.Hour)}}, nil, 1},
+		"one that was never read comes first": {[]api.TargetDevice{{Reason: well, LastChecked: ago(time.Minute)}, {Reason: api.NotCheckedYet}}, nil, 1},
 	} {
-		got, ok := oldest(tc.devices, now.Add(-time.Hour))
+		got, ok := oldest(&api.FenceTargetStatus{Devices: tc.devices, CheckNow: tc.wish}, now.Add(-time.Hour))
 		if !ok {
 			got = -1
 		}
@@ -97,5 +102,43 @@ func TestNotLearnt(t *testing.T) {
 	broken := &url.Error{Op: "Get", URL: "x", Err: context.DeadlineExceeded}
 	if !notLearnt(fmt.Errorf("%w: get secret: %w", errCredentials, broken)) || notLearnt(broken) || notLearnt(errCredentials) {
 		t.Error("the two are not told apart")
+	}
+}
+
+// accounts is a device whose account has too few rights.
+type accounts struct {
+	device.Driver
+	read  device.Reading
+	err   error
+	lacks []string
+	know  error
+}
+
+func (a accounts) State(context.Context) (device.Reading, error) { return a.read, a.err }
+func (a accounts) Lacking(context.Context) ([]string, error)     { return a.lacks, a.know }
+
+// TestAllRightsAtOnce: an account is told all that it lacks, and before a fence needs it.
+func TestAllRightsAtOnce(t *testing.T) {
+	on, both := device.Reading{Power: device.On}, []string{"start", "stop"}
+	for name, tc := range map[string]struct {
+		device accounts
+		want   string
+	}{
+		"it may read, and not switch": {accounts{read: on, lacks: both}, "device denied access: its account lacks the right to start, stop"},
+		"it may do nothing":           {accounts{err: device.ErrDenied, lacks: both}, "device denied access: its account lacks the right to start, stop"},
+		"it may do all":               {accounts{read: on}, ""},
+		"nobody knows what it may":    {accounts{read: on, lacks: both, know: device.ErrUnsupported}, ""},
+		"it can't be reached":         {accounts{err: device.ErrUnreachable, lacks: both}, "device unreachable"},
+		"it is another machine's":     {accounts{read: device.Reading{Power: device.On, Identity: "y"}, lacks: both}, ""},
+	} {
+		k := &Checker{Open: func(context.Context, *api.Binding, talk.Call) (device.Driver, error) { return tc.device, nil }}
+		_, err := k.readDevice(t.Context(), &api.Binding{Identity: "x"}, time.Minute, talk.Call{})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }

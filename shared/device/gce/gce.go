@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/rest"
@@ -75,6 +76,26 @@ func (c *conversation) power(status string) (device.Power, error) {
 	default:
 		return p, c.Errorf(device.ErrUnsupported, "it is %s, which this build does not know", rest.Line(status))
 	}
+}
+
+// needed are the rights on an instance by which it is read and switched.
+var needed = []string{"compute.instances.get", "compute.instances.start", "compute.instances.stop"}
+
+// Lacking asks which of them the account has.
+func (i *instance) Lacking(ctx context.Context) (lacks []string, err error) {
+	err = i.talk(ctx, func(ctx context.Context, c *conversation) error {
+		var has struct{ Permissions []string }
+		_, err := c.Do(ctx, rest.Request{
+			What: "ask for its rights", Method: http.MethodPost, URL: c.url("/instances/" + c.i.name + "/testIamPermissions"),
+			Body: map[string]any{"permissions": needed},
+		}, &has)
+		lacks = slices.DeleteFunc(slices.Clone(needed), func(p string) bool { return slices.Contains(has.Permissions, p) })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lacks, nil
 }
 
 // Off stops it. Compute Engine presses the power button and cuts the power some

@@ -165,3 +165,29 @@ func TestMetadataServer(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestRights are asked for on the instance, all at once, and nothing is switched.
+func TestRights(t *testing.T) {
+	for name, tc := range map[string]struct {
+		has  []string
+		want []string
+	}{
+		"all":     {[]string{"compute.instances.stop", "compute.instances.start", "compute.instances.get"}, []string{}},
+		"to read": {[]string{"compute.instances.get"}, []string{"compute.instances.start", "compute.instances.stop"}},
+		"none":    {nil, []string{"compute.instances.get", "compute.instances.start", "compute.instances.stop"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			s.rights = tc.has
+			got, err := dial(t, s.URL, nil).(device.Rights).Lacking(t.Context())
+			if d := cmp.Diff(tc.want, got); d != "" || err != nil || s.Shown() != resttest.On {
+				t.Error(err, d)
+			}
+		})
+	}
+	s := serve(t)
+	s.SetFault(devicetest.WrongPassword)
+	if got, err := dial(t, s.URL, nil).(device.Rights).Lacking(t.Context()); got != nil || !errors.Is(err, device.ErrDenied) {
+		t.Errorf("who is not let in: %q, %v", got, err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,8 @@ type served struct {
 	*resttest.Cloud
 	// status takes the place of what the instance's state stands for.
 	status string
+	// rights are what the account may do.
+	rights []string
 }
 
 func serve(t testing.TB) *served {
@@ -91,6 +94,8 @@ func (s *served) answer(w http.ResponseWriter, r *http.Request) {
 			it["status"] = s.status
 		}
 		resttest.JSON(w, 200, it)
+	case request == "POST "+base+"/instances/"+name+"/testIamPermissions":
+		s.granted(w, r)
 	case s.Command(r) == "off" && s.Is(devicetest.Refuse, devicetest.Mute):
 		fail(w, 400, "resourceNotReady", "The resource '"+name+"' is not ready")
 	case s.Command(r) != "":
@@ -101,6 +106,22 @@ func (s *served) answer(w http.ResponseWriter, r *http.Request) {
 	default:
 		fail(w, 404, "notFound", "The resource was not found")
 	}
+}
+
+// granted are those of the rights in question that the account has.
+func (s *served) granted(w http.ResponseWriter, r *http.Request) {
+	var asked struct{ Permissions []string }
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || len(asked.Permissions) == 0 {
+		fail(w, 400, "invalid", "no permissions")
+		return
+	}
+	has := map[string][]string{}
+	for _, p := range asked.Permissions {
+		if slices.Contains(s.rights, p) {
+			has["permissions"] = append(has["permissions"], p)
+		}
+	}
+	resttest.JSON(w, 200, has)
 }
 
 // token lets in who signed with the account's key, now and for this server.
