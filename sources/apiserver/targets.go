@@ -88,6 +88,9 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 		v.latest, v.oldest = at.Time, at.Time
 	}
 	for _, d := range t.Status.Devices {
+		if d.Reason == api.DeviceDenied {
+			continue // it is left alone for a while, in turns that come to nothing
+		}
 		switch at := cmp.Or(d.LastAsked, d.LastChecked); { // a turn that came to nothing was one too
 		case at == nil:
 			v.oldest = time.Time{}

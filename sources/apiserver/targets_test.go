@@ -85,6 +85,15 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 	}
 }
 
+// TestADeviceThatIsLeftAloneIsNotWaitedFor: its old word would be the first in line for ever.
+func TestADeviceThatIsLeftAloneIsNotWaitedFor(t *testing.T) {
+	target := targetIn("a", string(api.DeviceDenied), 0)
+	target.Status.LastChecked = stamp(sec(1800))
+	if v := viewOfTarget(target); !v.oldest.Equal(sec(1800)) {
+		t.Errorf("it waits since %s", v.oldest)
+	}
+}
+
 // TestNobodyIsAskedForWhereChecksAreOff, which is what no interval means.
 func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 	f := newFakeAPI(t)
