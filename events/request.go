@@ -70,29 +70,57 @@ func ReadRequest(e event.Event) (Request, error) {
 	return r, nil
 }
 
-// HasToken tells whether an event carries a token that must not be kept (S29).
+// redacted stands where a token was, or may have been.
+const redacted = "[redacted]"
+
+// HasToken tells whether an event carries a token that must not be kept (S29), or data
+// that can't be read, of a type that nodefence does not send: there may be one in it.
 func HasToken(e event.Event) bool {
-	if !Asks(e.Type()) {
-		return false
-	}
-	r, err := ReadRequest(e)
-	return err == nil && r.Token != ""
+	_, found := withoutToken(e)
+	return found
 }
 
 // Redacted is the event without its token, for whatever is kept or shown (S29).
 func Redacted(e event.Event) event.Event {
-	if !HasToken(e) {
+	data, found := withoutToken(e)
+	if !found {
 		return e
 	}
 	e = e.Clone()
+	_ = e.SetData(event.ApplicationJSON, data)
+	return e
+}
+
+// withoutToken is the data of an event whose token was taken out. Of data that is no
+// JSON object nothing is left, because where its token stands can't be told.
+func withoutToken(e event.Event) (data any, found bool) {
+	if len(e.Data()) == 0 || Known(e.Type()) || strings.HasPrefix(e.Type(), knativePrefix) {
+		return nil, false
+	}
 	var all map[string]any
-	// HasToken has read the same bytes as an object.
-	_ = json.Unmarshal(e.Data(), &all)
-	for k := range all {
-		if strings.EqualFold(k, "token") {
-			all[k] = "[redacted]"
+	if err := json.Unmarshal(e.Data(), &all); err != nil {
+		return map[string]string{"redacted": "the data was not a JSON object"}, true
+	}
+	return all, without(all)
+}
+
+// without takes what is called token out of JSON, however deep, and tells whether there
+// was any.
+func without(v any) (found bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			found = without(x) || found
+		}
+	case map[string]any:
+		for k, x := range v {
+			switch {
+			case !strings.EqualFold(k, "token"):
+				found = without(x) || found
+			case x != "" && x != redacted:
+				v[k], found = redacted, true
+			}
 		}
 	}
-	_ = e.SetData(event.ApplicationJSON, all)
-	return e
+	return found
 }

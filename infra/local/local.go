@@ -129,7 +129,8 @@ func (l *Local) Close() error { return l.Broker.Close() }
 
 // HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
 func (l *Local) HTTP() http.Handler {
-	return run.Mux(l.Broker.Ingress(l.log), run.Probes{
+	take := run.Accepting(func(ctx context.Context, e event.Event) (*event.Event, error) { return nil, l.Broker.Publish(ctx, e) })
+	return run.Mux(run.HTTP(take, run.HTTPOptions{Logger: l.log}), run.Probes{
 		Live:    l.Broker.Health,
 		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
 		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),

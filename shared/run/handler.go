@@ -35,3 +35,14 @@ func Node(e event.Event) (string, error) {
 	}
 	return node, nil
 }
+
+// Accepting puts a door before h, where events come from their senders and not from a
+// broker: what no function could do anything with is malformed, and its sender hears it.
+func Accepting(h Handler) Handler {
+	return func(ctx context.Context, e event.Event) (*event.Event, error) {
+		if err := events.Accept(e); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		return h(ctx, e)
+	}
+}

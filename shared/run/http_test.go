@@ -165,6 +165,27 @@ func TestMalformedEventsAreRefusedByTheAttributesName(t *testing.T) {
 	}
 }
 
+// TestWhoSendsHearsAtOnceWhatIsWrong: at a door, and not in a dead letter.
+func TestWhoSendsHearsAtOnceWhatIsWrong(t *testing.T) {
+	const asks, when = "io.nodefence.request.fence.v1", "2026-01-01T00:00:00Z"
+	for name, c := range map[string]struct {
+		change map[string]string
+		status int
+		body   string
+	}{
+		"a request":             {map[string]string{"Ce-Type": asks, "Ce-Time": when}, 202, ""},
+		"one without a subject": {map[string]string{"Ce-Type": asks, "Ce-Time": when, "Ce-Subject": "-"}, 400, "malformed event: attribute subject: missing, it must name the node\n"},
+		"one without a time":    {map[string]string{"Ce-Type": asks}, 400, "malformed event: attribute time: missing, a request must say when it was made\n"},
+		"one of a type with a letter too few": {map[string]string{"Ce-Type": "io.nodefence.request.fenc.v1", "Ce-Time": when}, 400,
+			`malformed event: attribute type: nodefence has no type "io.nodefence.request.fenc.v1": did you mean io.nodefence.request.fence.v1?` + "\n"},
+	} {
+		w := post(run.HTTP(run.Accepting(silent), quiet()), binaryHeaders(c.change), "{}")
+		if w.Code != c.status || w.Body.String() != c.body {
+			t.Errorf("%s: got %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
+		}
+	}
+}
+
 func TestHandlersOutcomesHaveOneStatusEach(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler run.Handler

@@ -62,7 +62,13 @@ func badEvents(t *testing.T, w *world, url string) {
 		"an event without a version is refused": {
 			map[string]string{"ce-type": "x", "ce-id": "1", "ce-source": "/x"}, 400, "specversion"},
 		"an unknown type is acknowledged": {
-			map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.x", "ce-id": "1", "ce-source": "/x", "ce-subject": "node-1"}, 202, ""},
+			map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.x", "ce-id": "1", "ce-source": "/x", "ce-subject": "node-1", "ce-time": "2026-01-01T00:00:00Z"}, 202, ""},
+		"a request without a time is refused": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.request.fence.v1", "ce-id": "5", "ce-source": "/x", "ce-subject": "node-1"}, 400, "attribute time: missing"},
+		"a request without a subject is refused": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.request.fence.v1", "ce-id": "6", "ce-source": "/x", "ce-time": "2026-01-01T00:00:00Z"}, 400, "attribute subject: missing"},
+		"a type with a letter too few is refused": {
+			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.request.fenc.v1", "ce-id": "7", "ce-source": "/x", "ce-subject": "node-1"}, 400, "did you mean io.nodefence.request.fence.v1?"},
 		"a node that does not exist is acknowledged": {
 			map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.node.unhealthy.v1", "ce-id": "2", "ce-source": "/x", "ce-subject": "node-99"}, 202, ""},
 		"a forged report of a healthy node is acknowledged": {

@@ -1,0 +1,81 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+)
+
+// Accept tells at the door what no function could do anything with: a type that is
+// almost one of nodefence's, an event about no node, a request that does not say when
+// it was made. Behind the door nobody waits for the answer, and a misspelt type is no
+// Trigger's. The error names the attribute that is wrong.
+func Accept(e event.Event) error {
+	if e.Type() == Ping || e.Type() == Scheduled || IsHint(e.Type()) {
+		return nil
+	}
+	if meant := Misspelt(e.Type()); meant != "" {
+		return fmt.Errorf("attribute type: nodefence has no type %.80q: did you mean %s?", e.Type(), meant)
+	}
+	if !Known(e.Type()) && !Asks(e.Type()) {
+		return nil // of Knative's own: nobody's here
+	}
+	if _, err := Node(e); err != nil {
+		return err
+	}
+	if Asks(e.Type()) && e.Time().IsZero() {
+		return fmt.Errorf("attribute time: missing, a request must say when it was made")
+	}
+	return nil
+}
+
+// Misspelt is the type of nodefence's that a type was probably meant to be: everything
+// that begins like ours and is none, or is at most two letters away from one. Empty if
+// it is one, or somebody else's.
+func Misspelt(eventType string) string {
+	ours := append(Types(), RequestFence, Scheduled)
+	if slices.Contains(ours, eventType) {
+		return ""
+	}
+	nearest, least := "", 3
+	if strings.HasPrefix(strings.ToLower(eventType), ownPrefix) {
+		least = len(eventType) + len(RequestFence)
+	}
+	for _, t := range ours {
+		if abs(len(t)-len(eventType)) >= least {
+			continue
+		}
+		if d := distance(strings.ToLower(eventType), t); d < least {
+			nearest, least = t, d
+		}
+	}
+	if least > 6 && nearest != "" {
+		return RequestFence // what there is to be sent, where no type is near
+	}
+	return nearest
+}
+
+// distance is how many letters must be added, left out or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func abs(n int) int { return max(n, -n) }
