@@ -62,6 +62,7 @@ func TestReportsOfPods(t *testing.T) {
 		"of one Pod":                                     {[]corev1.Event{told("web-0", 9)}, "", "", nil},
 		"of two Pods, not often enough":                  {[]corev1.Event{told("web-0", 2), told("web-1", 2)}, "", "", nil},
 		"of a Pod that is bound elsewhere, by this host": {[]corev1.Event{told("web-0", 5), told("moved", 5)}, "", "", nil},
+		"of two Pods, one by another node's kubelet":     {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Source.Host = "b" })}, "", "", nil},
 		"another reason":                                 {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Reason = "BackOff" })}, "", "", nil},
 		"another component":                              {enough, `"component":"attachdetach-controller",`, "", nil},
 		"this component":                                 {enough, `"component":"kubelet",`, "", fence},

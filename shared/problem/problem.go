@@ -149,7 +149,7 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem,
 		}
 	}
 	r, of := count(all, want, window{since: since, known: since}, func(ev *corev1.Event) bool {
-		return here[ev.InvolvedObject.UID] != nil && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev)
+		return here[ev.InvolvedObject.UID] != nil && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev) && !ofAnother(ev, n.Name)
 	})
 	r.On = on
 	for i := range on {
@@ -158,6 +158,16 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem,
 		}
 	}
 	return r, nil
+}
+
+// ofAnother: a kubelet's word that says it is of another node than the Pod is bound to. A
+// kubelet's credentials can't name another host (infra/crd/events.yaml).
+func ofAnother(ev *corev1.Event, node string) bool {
+	host := ev.Source.Host
+	if host == "" {
+		host = ev.ReportingInstance
+	}
+	return reporter(ev) == "kubelet" && host != "" && host != node
 }
 
 // attachedElsewhere: the attach-detach controller's word for a volume that another

@@ -28,7 +28,10 @@ type Unhealthy struct {
 	StartupTimeout *metav1.Duration `json:"startupTimeout,omitempty"`
 	// Problems are passing problems that somebody reports as Kubernetes Events
 	// about a Node, as node-problem-detector does, or about the Pods on it. Whoever
-	// may create Events in namespace default, or in that of the Pod, can report one.
+	// may create Events in namespace default, or in that of the Pod, can report one,
+	// as far as infra/crd/events.yaml does not refuse it: that keeps a node's
+	// credentials to that node, and the names of monitors to the accounts that
+	// ConfigMap nodefence-monitors lists. List there every component with action Fence.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=reason
