@@ -143,11 +143,11 @@ func (r *rounding) connect(ctx context.Context, check string, port int32) {
 
 // addresses are where the node's kubelet listens, and those of the others.
 func (r *rounding) addresses(port int32) (target string, beside []string, err error) {
-	if target = kubelet(&r.target, port); target == "" {
-		return "", nil, errors.New("the Node has no InternalIP")
+	if target, err = r.kubelet(&r.target, port); err != nil {
+		return "", nil, err
 	}
 	for i := range r.others {
-		if a := kubelet(&r.others[i], port); a != "" {
+		if a, err := r.kubelet(&r.others[i], port); err == nil {
 			beside = append(beside, a)
 		}
 	}
@@ -156,7 +156,7 @@ func (r *rounding) addresses(port int32) (target string, beside []string, err er
 
 // kubelet is a node's host:port: the port as the policy has it, as the Node
 // reports it, or as kubelets have it by default.
-func kubelet(n *corev1.Node, port int32) string {
+func (r *rounding) kubelet(n *corev1.Node, port int32) (string, error) {
 	if port == 0 {
 		port = n.Status.DaemonEndpoints.KubeletEndpoint.Port
 	}
@@ -165,10 +165,13 @@ func kubelet(n *corev1.Node, port int32) string {
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
-			return net.JoinHostPort(a.Address, strconv.Itoa(int(port)))
+			if why := r.Networks.refuses(a.Address); why != "" {
+				return "", errors.New(why)
+			}
+			return net.JoinHostPort(a.Address, strconv.Itoa(int(port))), nil
 		}
 	}
-	return ""
+	return "", errors.New("the Node has no InternalIP")
 }
 
 // short keeps words fit for a record.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 		}
 		kubetest.Answer(w, string(body))
 	}))
-	return &Gate{Client: c, Namespace: "own", Checks: "checks", Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
+	return &Gate{Client: c, Namespace: "own", Checks: "checks", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
 }
 
 // deaf is a witness that nobody asks here.

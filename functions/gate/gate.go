@@ -38,7 +38,9 @@ type Gate struct {
 	Namespace string
 	// Checks is the namespace of the checks' Jobs.
 	Checks string
-	Log    *slog.Logger
+	// Networks bound what checks of second evidence connect to.
+	Networks Networks
+	Log      *slog.Logger
 	// Witness hears of every event that asks for a fence and opens none.
 	Witness step.Witness
 	Loop    *step.Loop

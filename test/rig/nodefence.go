@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/test/rig/port"
 )
@@ -26,10 +28,14 @@ type InProcess struct {
 	once   sync.Once
 }
 
+// Loopback is the network of the lab's machines, which is no node's elsewhere.
+const Loopback = "127.0.0.0/8"
+
 // Settings are nodefence's defaults.
 func Settings() functions.Settings {
 	return functions.Settings{
 		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", JobsNamespace: "nodefence-jobs",
+		NodeNetworks: gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
 	}
 }
 
@@ -104,7 +110,7 @@ func (c *Cluster) startProcess(ctx context.Context, by []string, dir string, log
 	line := slices.Concat(by, []string{bin}, args)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr, cmd.Stdout = log, log
-	cmd.Env = append(os.Environ(), "KUBECONFIG=")
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "NODEFENCE_NODE_NETWORKS="+Loopback)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

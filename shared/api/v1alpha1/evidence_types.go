@@ -94,7 +94,10 @@ type ActivityCheck struct {
 	// KubeletPort connects to the node's kubelet from where nodefence runs. An
 	// open port, and one that the machine itself refuses, is activity; no answer
 	// is none, provided that the same port of another Ready node answers: else it
-	// may be nodefence that is cut off, and the check went wrong.
+	// may be nodefence that is cut off, and the check went wrong. The address is what
+	// the Node reports: one that is no IP address, or is loopback, link-local or of a
+	// group, goes wrong too, and with NODEFENCE_NODE_NETWORKS (CIDRs, for the gate)
+	// whatever is in none of them.
 	// +optional
 	KubeletPort *KubeletPortCheck `json:"kubeletPort,omitempty"`
 	// Neighbours does the same from other nodes, in other failure domains, by
