@@ -54,13 +54,13 @@ func Serve(p Parts) (s Served, err error) {
 		s.Handle = all[p.Function]
 		return s, nil
 	}
-	s.Handle = func(ctx context.Context, e event.Event) (*event.Event, error) {
+	s.Handle = run.Accepting(func(ctx context.Context, e event.Event) (*event.Event, error) {
 		if h := all[Owner(e.Type())]; h != nil {
 			return h(ctx, e)
 		}
 		p.Log.Info("ignored", "event", e.ID(), "type", e.Type(), "reason", "UnknownType")
 		return nil, nil
-	}
+	})
 	return s, nil
 }
 

@@ -18,7 +18,7 @@ const (
 	oneProblem  = `{"unhealthy":{"problems":[{"reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
 	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
 	evicting    = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","component":"","count":3,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Volume","deleteAfter":"4m","atMost":3}}]}}`
-	trustedOne  = `{"requests":{"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
+	trustedOne  = `{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
 	second      = `{"secondEvidence":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
 	byNeighbour = `{"secondEvidence":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
 	byJob       = `{"secondEvidence":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
@@ -68,6 +68,7 @@ var policyRows = map[string]row{
 
 	"requests.trusted.source": {with: trustedOne, from: `"/me"`, to: `"/you"`, ask: asked()},
 	"requests.trusted.type":   {with: trustedOne, from: `"io.nodefence.request.fence.v1"`, to: `"org.example.broken"`, ask: asked()},
+	"requests.brokerIsClosed": {with: trustedOne, from: `true`, to: `false`, ask: asked()},
 	"requests.trusted.count":  {with: trustedOne, from: `2`, to: `3`, ask: asked()},
 	"requests.trusted.within": {with: trustedOne, from: `"10m"`, to: `"1m"`, ask: asked()},
 

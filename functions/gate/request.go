@@ -121,7 +121,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		if t := fence.Trusts(policies, node, n.Labels, e.Source(), e.Type()); t != nil {
 			return g.enough(ctx, e, n, f, t)
 		}
-		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted", e.Source(), e.Type())}, nil
+		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted, with brokerIsClosed: true", e.Source(), e.Type())}, nil
 	}
 	made, why := tooLong(token)
 	if why != "" {

@@ -23,7 +23,7 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	now := g.Client.Clock().Now()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
 	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
-		Requests: api.PolicyRequests{Trusted: []api.TrustedSource{{Source: "/racks/west", Type: events.RequestFence}}},
+		Requests: api.PolicyRequests{BrokerIsClosed: true, Trusted: []api.TrustedSource{{Source: "/racks/west", Type: events.RequestFence}}},
 	}}}
 	since := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	fence := func(phase api.Phase, ago time.Duration) *api.NodeFence {

@@ -103,7 +103,7 @@ func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]strin
 		return nil
 	}
 	for _, p := range policies {
-		if p.Name != r.Name {
+		if p.Name != r.Name || !p.Spec.Requests.BrokerIsClosed {
 			continue
 		}
 		for _, t := range p.Spec.Requests.Trusted {

@@ -30,7 +30,7 @@ func crash(ctx context.Context, c *rig.Cluster, _ *rig.Process, s *story) error 
 }
 
 // trusted is the one line that lets a source ask for fences without a token.
-const trusted = "requests: {trusted: [{source: /racks/west}]}\n"
+const trusted = "requests: {brokerIsClosed: true, trusted: [{source: /racks/west}]}\n"
 
 // request asks by an event, as curl would.
 func request(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) error {

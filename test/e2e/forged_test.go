@@ -52,7 +52,7 @@ func forgedReports(t *testing.T, w *world) {
 	for what, c := range map[string]struct{ who, kind, of, as, host, says string }{
 		"a kubelet of its node":                              {kubelet, "Node", "node-1", "kubelet", "node-1", ""},
 		"a kubelet of another node":                          {kubelet, "Node", "node-2", "kubelet", "node-1", itself},
-		"a kubelet of another node, as a monitor":            {kubelet, "Node", "node-2", "kernel-monitor", "node-1", itself},
+		"a kubelet of another node, as a monitor":            {kubelet, "Node", "node-2", "docker-monitor", "node-1", itself},
 		"a kubelet of another node, as that one":             {kubelet, "Node", "node-2", "kubelet", "node-2", itself},
 		"a kubelet of its node, as another host":             {kubelet, "Node", "node-1", "kubelet", "node-2", host},
 		"a kubelet of its node, as a monitor that is kept":   {kubelet, "Node", "node-1", "kernel-monitor", "node-1", kubelet + name},
@@ -95,7 +95,7 @@ func (w *world) reports(who, group, kind, of, component, host string) string {
 		about["namespace"] = "default"
 	}
 	path, body := "/api/v1", map[string]any{
-		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"generateName": "r.", "namespace": "default"},
+		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"generateName": "r-", "namespace": "default"},
 		"involvedObject": about, "source": map[string]any{"component": component, "host": host},
 		"type": "Warning", "reason": "TaskHung", "message": "x", "count": 1,
 	}

@@ -49,7 +49,7 @@ subjects: [{kind: ServiceAccount, name: rack-watch, namespace: default}]
 `
 
 const trusting = quick + `
-requests: {trusted: [{source: /racks/west}, {source: /smart, count: 2}]}
+requests: {brokerIsClosed: true, trusted: [{source: /racks/west}, {source: /smart, count: 2}]}
 `
 
 // TestRequests: who may start a fence of a healthy node by an event, and who

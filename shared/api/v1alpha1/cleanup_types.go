@@ -10,9 +10,12 @@ type Cleanup struct {
 	// no taint: it force-deletes the pods, and then the VolumeAttachments of
 	// volumes that no pod of the node uses any more. None releases nothing: the
 	// machine is switched off and on, and its pods are its own kubelet's. Under
-	// each of them pods that belong to the node rather than to the work on it stay:
-	// mirror pods, pods of a DaemonSet, and pods that tolerate the out-of-service
-	// taint.
+	// each of them nodefence leaves alone what belongs to the node rather than to the
+	// work on it: mirror pods, pods of a DaemonSet, and pods that tolerate the
+	// out-of-service taint. Under Both and OutOfService Kubernetes' pod garbage
+	// collector deletes a DaemonSet's pods too, unless they tolerate the taint. With
+	// ResourceDeletion a volume is attached elsewhere up to a minute later: without the
+	// taint Kubernetes looks for a deleted attachment once a minute only.
 	// +kubebuilder:default=Both
 	// +optional
 	Strategy CleanupStrategy `json:"strategy,omitempty"`

@@ -222,14 +222,21 @@ const (
 )
 
 // PolicyRequests says whose events may ask for a fence without a token.
+// +kubebuilder:validation:XValidation:rule="!has(self.trusted) || size(self.trusted) == 0 || (has(self.brokerIsClosed) && self.brokerIsClosed)",message="trusted believes whatever source an event names: set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"
 type PolicyRequests struct {
 	// Trusted lists event sources that are believed. Whoever can post to the
 	// broker can write any source into an event: list one only where the broker
-	// itself is closed to others.
+	// itself is closed to others, and say so with brokerIsClosed.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Trusted []TrustedSource `json:"trusted,omitempty"`
+	// BrokerIsClosed is your word that nobody but those sources, and nodefence itself,
+	// can post to the broker: a Broker with an EventPolicy and authentication,
+	// nodefence-local on loopback of a machine of your own, a bus with a policy of its
+	// own. Without it trusted is refused, and a list from before is not believed.
+	// +optional
+	BrokerIsClosed bool `json:"brokerIsClosed,omitempty"`
 }
 
 // TrustedSource is an event source that may ask for fences.
