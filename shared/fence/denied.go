@@ -50,6 +50,9 @@ func (d *decision) lockout() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	for _, r := range d.st.Power.Denied {
+		if retry := d.spec.Requests.Retry; retry != nil && retry.At.After(r.At.Time) {
+			continue // who asks for it has mended something
+		}
 		if until := r.At.Add(deniedPause); r.Device == b.Driver+" "+b.Address && r.Count >= deniedTries && d.now.Before(until) {
 			return until, true
 		}

@@ -69,3 +69,32 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 		})
 	}
 }
+
+// TestARetryEndsTheWait, whatever the phase is: who asks for it has mended something. It
+// is good for one try.
+func TestARetryEndsTheWait(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		refused, asked time.Duration
+		want           Action
+	}{
+		"no retry":                 {time.Minute, 0, None},
+		"a retry since":            {time.Minute, 30 * time.Second, Read},
+		"a retry before that":      {time.Minute, 2 * time.Minute, None},
+		"it was refused long ago":  {deniedPause, 0, Read},
+		"almost as long ago as so": {deniedPause - time.Second, 0, None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+				b := f.Spec.Binding
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
+				if tc.asked > 0 {
+					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
+				}
+			})
+			if _, got := Decide(f, s, now); got != tc.want {
+				t.Errorf("it does %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
