@@ -46,6 +46,9 @@ func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
 	d.st.Awaited = nil
+	if r := d.spec.Requests.Approve; r != nil && d.st.RequestServed {
+		d.st.ApproveHandled, d.st.ApprovalSince = r.At.DeepCopy(), nil
+	}
 	d.forgetActivity()
 	d.restartIsolation()
 	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil

@@ -49,7 +49,7 @@ func (d *decision) pending() Action {
 		return d.checking()
 	case p.Mode == api.DryRun:
 		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
-	case p.Mode == api.Approve && d.spec.Requests.Approve == nil && !d.confirmAsked():
+	case p.Mode == api.Approve && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
 	if d.paced() || !d.confirmAsked() && d.holdDenied() {
@@ -75,6 +75,13 @@ func (d *decision) unbound() Action {
 		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
 	}
 	return d.to(api.Failed, api.BindingInvalid, cmp.Or(d.spec.BindingError, "no device switches this machine's power"))
+}
+
+// approved: a person approved this pass. What was approved is one cut, and not each that
+// a restart of the flow may come to.
+func (d *decision) approved() bool {
+	r := d.spec.Requests.Approve
+	return r != nil && !d.st.ApproveHandled.Equal(&r.At)
 }
 
 // awaitApproval holds for a person, without a slot, and gives up when the time

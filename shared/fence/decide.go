@@ -162,6 +162,13 @@ func (d *decision) leaseFresh() bool {
 	return d.seen.Lease.Exists && s != nil && d.now.Sub(s.Time) < 2*d.seen.Lease.Renewal
 }
 
+// leaseGone: a Lease that was seen to move lately is there no more, so that nobody can see
+// whether it would still move. A kubelet that lives makes it anew.
+func (d *decision) leaseGone() bool {
+	s := d.st.Lease.StillSince
+	return !d.seen.Lease.Exists && s != nil && d.since(s) < 2*slowestRenewal
+}
+
 // leaseMovedSince: the Lease was seen to move after t, a sign of life (S3).
 func (d *decision) leaseMovedSince(t api.Time) bool {
 	s := d.st.Lease.StillSince

@@ -80,7 +80,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 func (d *decision) doubtful() bool {
 	p, a := d.spec.Policy.SecondEvidence, d.st.Activity
 	switch {
-	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.spec.Requests.Approve != nil:
+	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.approved():
 		return false
 	case a == nil:
 		return true

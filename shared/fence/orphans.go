@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -30,6 +31,10 @@ func (d *decision) awaitsWork(why api.Reason, msg string) bool {
 		return false
 	case d.st.Phase == api.Releasing:
 		return d.workLeft(why, msg+"; ")
+	}
+	if !d.st.Phase.HoldsSlot() { // what gave its slot back takes none for this (S14)
+		d.st.Awaited = cmp.Or(d.st.Awaited, &api.AwaitedRecord{Since: d.time(), Reason: d.st.Reason, Message: d.st.Message})
+		d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
 	}
 	d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
 	return true

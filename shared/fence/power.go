@@ -176,8 +176,11 @@ func lead(b *api.Binding) time.Duration {
 func (d *decision) confirmed() Action {
 	c := d.spec.Requests.ConfirmOff
 	d.st.ConfirmHandled = c.At.DeepCopy()
-	if d.leaseFresh() {
+	switch {
+	case d.leaseFresh():
 		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moves: not believed", Handover)
+	case d.leaseGone():
+		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", Handover)
 	}
 	d.st.Proof = d.proof(api.ProofConfirmed)
 	d.st.Proof.By, d.st.Proof.At = c.By, d.time()

@@ -299,6 +299,8 @@ const (
 	// clockSlack is how far the clocks of two processes that follow the API server's
 	// may lie apart: it tells its time in whole seconds.
 	clockSlack = 2 * time.Second
+	// slowestRenewal is the longest time between two renewals of a Lease that is believed.
+	slowestRenewal = 25 * time.Second
 	// cutsCount is how long a power cut counts against the node's limit.
 	cutsCount = 24 * time.Hour
 )

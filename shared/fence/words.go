@@ -145,7 +145,7 @@ func (d *decision) describe() {
 			acted = metav1.ConditionFalse
 		}
 	}
-	if st.Awaited != nil {
+	if st.Awaited != nil && st.Phase != api.Releasing {
 		succeeded = metav1.ConditionFalse
 		d.condition(awaitedCondition, metav1.ConditionTrue)
 	} else {

@@ -192,6 +192,10 @@ type NodeFenceStatus struct {
 	// ReadySince is since when recovery has seen the node healthy.
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
+	// ApproveHandled is the approval under which power was cut: another pass through the
+	// flow needs another.
+	// +optional
+	ApproveHandled *metav1.Time `json:"approveHandled,omitempty"`
 	// RetryHandled, ConfirmHandled, LiftHandled: the last requests that were answered.
 	// +optional
 	RetryHandled *metav1.Time `json:"retryHandled,omitempty"`

@@ -1572,6 +1572,10 @@ func (in *NodeFenceStatus) DeepCopyInto(out *NodeFenceStatus) {
 		in, out := &in.ReadySince, &out.ReadySince
 		*out = (*in).DeepCopy()
 	}
+	if in.ApproveHandled != nil {
+		in, out := &in.ApproveHandled, &out.ApproveHandled
+		*out = (*in).DeepCopy()
+	}
 	if in.RetryHandled != nil {
 		in, out := &in.RetryHandled, &out.RetryHandled
 		*out = (*in).DeepCopy()
