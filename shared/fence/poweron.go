@@ -15,6 +15,11 @@ func (d *decision) poweringOn() Action {
 		d.st.Power.Cut = nil
 		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
+	if d.told != nil && d.anotherLives() && d.told.Power != "On" {
+		// Two kubelets of one name would both start its pods (S1, S6).
+		d.st.Outcome = api.NodeReplaced
+		return d.to(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
+	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
 		d.awaken(u.Time)
 		return None
@@ -90,8 +95,16 @@ func (d *decision) onAgain(lacks string) bool {
 
 // cameBack: the node runs again after our cut, whatever its device says.
 func (d *decision) cameBack() bool {
-	return d.healthy() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
+	return d.healthy() && !d.renamed() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
 }
+
+// renamed: the Node object is another one than that of the machine that we cut. It may be
+// the same machine, which has registered anew: its device tells.
+func (d *decision) renamed() bool { return d.spec.NodeUID != "" && d.seen.Node.UID != d.spec.NodeUID }
+
+// anotherLives: a kubelet works under the name of the machine that we cut, which reads
+// off, or is not heard of.
+func (d *decision) anotherLives() bool { return d.renamed() && d.healthy() }
 
 // another: the machine is on, and where our On was not the last word, by another hand.
 // What of our Offs may still take effect is ours all the same (S8); an off after that
