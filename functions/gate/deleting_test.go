@@ -31,8 +31,9 @@ func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
 			if c.machine != "" {
 				answers["/apis/machine.openshift.io/v1beta1/namespaces/m/machines/x"] = c.machine
 			}
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown","for":"1h"}]}}}]}`
 			client, _ := apiOf(t, answers)
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", NodeUID: "1", Generation: 1, Policy: api.ResolvedPolicy{Action: api.ActionReboot,
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", NodeUID: "1", Generation: 1, Policy: api.ResolvedPolicy{Name: "p", Limits: []api.ScopedLimits{{Policy: "p"}}, Action: api.ActionReboot,
 				Conditions: read[[]api.UnhealthyCondition](t, []byte(`[{"type":"Ready","status":"Unknown","for":"1h"}]`))}}}
 			seen := fence.Seen{Me: "me", Finalizer: true}
 			if err := (&Gate{Client: client}).Look(t.Context(), f, &seen); err != nil {

@@ -60,13 +60,14 @@ func braked(t *testing.T, spec []byte) string {
 func (w *world) look(t *testing.T, spec []byte) {
 	t.Helper()
 	g, _ := server(t, map[string]string{
-		policyPath + "/p": `{"metadata":{"name":"p"},"spec":` + string(spec) + `}`,
-		ledgerPath:        `{"metadata":{"name":"cluster"}}`,
+		policyPath: `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`,
+		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
-	w.fence.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "p"}}
+	w.fence.Spec.Policy.Name, w.fence.Spec.Policy.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
 	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
+	w.seen.Brakes.Stricter = false // what is asked of is another field
 }
 
 // worded asks what the record says while a brake in the policy holds n0's fence.
@@ -92,7 +93,7 @@ func members(t *testing.T, spec []byte) string {
 	w.cluster.Nodes[0].ControlPlane = true
 	w.fence.Spec.Policy = api.ResolvedPolicy{ControlPlane: p.ControlPlane, Etcd: p.Etcd}
 	var err error
-	if w.cluster.Etcd, w.cluster.EtcdFrom, err = etcd(t.Context(), g.Client, &w.fence, nodes, nil); err != nil {
+	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w.decide(p)

@@ -43,7 +43,7 @@ func newWorld() *world {
 		},
 	}
 	w.seen = fence.Seen{
-		Me: "me", Brakes: fence.Brakes{Looked: true}, Finalizer: true, Left: &fence.Left{},
+		Me: "me", Resolved: true, Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &fence.Left{},
 		Lease: fence.Lease{Exists: true, Renewed: "r", Renewal: 10 * time.Second},
 		Node:  fence.Node{Exists: true, UID: "u0", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: w.now}}},
 	}

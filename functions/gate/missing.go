@@ -66,11 +66,15 @@ func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Spec.Policy.Name) {
 		return nil
 	}
-	p, err := g.Client.Policy(ctx, f.Spec.Policy.Name)
+	policies, err := g.Client.PoliciesSeen(ctx)
 	if err != nil {
 		return err
 	}
-	if p == nil || p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
+	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Spec.Policy.Name })
+	if i < 0 {
+		return nil
+	}
+	if p := policies[i]; p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
 		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Spec.Policy.Name, kube.ExcludedBy, cm.Name)
 	}
 	return nil

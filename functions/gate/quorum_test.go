@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -124,6 +125,11 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
 	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: rule, Etcd: etcd}}
+	all := intstr.FromString("100%")
+	p.Spec.Limits.MaxUnhealthy = &all
+	before := p
+	before.Spec.Etcd = nil
+	f.Spec.Policy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),
 		policyPath:                               text(api.FencePolicyList{Items: append(others, p)}),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -66,7 +67,8 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 	return fmt.Errorf("the gate can't %s", a)
 }
 
-// resolve writes the binding, or why there is none, into the spec.
+// resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
+// no device is bound, into the spec, where it says something else.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := g.Client.Node(ctx, f.Spec.Node)
 	if err != nil {
@@ -78,27 +80,54 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if n == nil {
 		return nil
 	}
-	b, err := g.Bind(ctx, n)
-	var refused *Refused
-	if err != nil && !errors.As(err, &refused) {
+	policies, err := g.Client.Policies(ctx)
+	if err != nil {
 		return err
 	}
 	inHand := f
 	f = f.DeepCopy()
-	if refused != nil {
-		b = &Bound{}
-		f.Spec.BindingError = refused.Error()
-	} else {
-		f.Spec.BindingError = ""
-		b.Over(&f.Spec.Policy)
+	fence.Renew(f, policies, seen.Node, g.Client.Clock().Now())
+	if err := g.rebind(ctx, n, f); err != nil {
+		return err
 	}
-	b.into(&f.Spec)
+	seen.Resolved = true
+	if equality.Semantic.DeepEqual(inHand.Spec, f.Spec) {
+		return nil
+	}
 	saved, err := g.Client.SaveFence(ctx, f)
 	if err != nil {
 		return err
 	}
 	*inHand = *saved
-	seen.Resolved = true
+	return nil
+}
+
+// rebind writes the devices that are configured now into a record. Of those by which
+// something was switched off only how they are spoken with is renewed.
+func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) error {
+	if p := f.Spec.Policy; !p.Action.Reads() || p.Conflict != "" || f.Spec.Trigger.OnlyMachine() {
+		return nil
+	}
+	b, err := g.Bind(ctx, n)
+	var refused *Refused
+	stay, bound := fence.DevicesStay(f), f.Spec.Binding != nil || len(f.Spec.Isolation) > 0
+	switch {
+	case errors.As(err, &refused) && stay && bound:
+		return nil
+	case errors.As(err, &refused):
+		f.Spec.BindingError = refused.Error()
+		(&Bound{}).into(&f.Spec)
+		return nil
+	case err != nil:
+		return err
+	case stay && bound && !b.same(&f.Spec):
+		return nil
+	}
+	f.Spec.BindingError = ""
+	if !stay {
+		b.Over(&f.Spec.Policy)
+	}
+	b.into(&f.Spec)
 	return nil
 }
 
@@ -134,6 +163,16 @@ func (b *Bound) into(spec *api.NodeFenceSpec) {
 	}
 }
 
+// same tells whether these are the devices that a spec has, however they are spoken with.
+func (b *Bound) same(spec *api.NodeFenceSpec) bool {
+	one := func(x, y api.Binding) bool { return x.Driver == y.Driver && x.Address == y.Address }
+	bound := spec.Binding
+	if bound == nil {
+		bound = &api.Binding{}
+	}
+	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, spec.NextBindings, one) && slices.EqualFunc(b.Isolation, spec.Isolation, one)
+}
+
 // Refused is a configuration that names no one machine for certain (S11). Any
 // other error of Bind is a failure to read it, and is tried again.
 type Refused struct{ Err error }
@@ -159,6 +198,9 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	lists, err := ReadLists(ctx, g.Client)
 	if err != nil {
 		return err
+	}
+	if seen.Verdict = fence.Outdated(f, lists.Policies, seen.Node, now); seen.Verdict != nil {
+		return nil
 	}
 	c, err := lists.Picture(ctx, g.Client, f)
 	if err != nil {

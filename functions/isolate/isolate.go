@@ -54,6 +54,10 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 // brake stops (S27).
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = i.Self != "" && i.Self == f.Spec.Node
+	cuts := fence.AsksCut(f)
+	if cuts {
+		i.Client.Forget(ctx)
+	}
 	if f.CurrentPhase() == api.Restoring {
 		return i.Client.LookNode(ctx, f, seen)
 	}
@@ -68,6 +72,11 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 	}
 	if err := i.Client.LookBrakes(ctx, f, seen); err != nil {
 		return err
+	}
+	if cuts && !seen.Brakes.Stopped && !seen.Brakes.Gone {
+		if err := i.Client.Recount(ctx, f, seen); err != nil {
+			return err
+		}
 	}
 	if len(f.Spec.Isolation) == 0 && !dump {
 		return nil

@@ -68,6 +68,11 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 			return err
 		}
 	}
+	if fence.AsksAnew(f) && !seen.Brakes.Stopped && !seen.Brakes.Gone {
+		if err := p.Client.Recount(ctx, f, seen); err != nil {
+			return err
+		}
+	}
 	return p.Client.LookDump(ctx, f, seen)
 }
 

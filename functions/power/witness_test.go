@@ -44,7 +44,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 			f.Spec.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease
 			seen := fence.Seen{
-				Me: "me", Brakes: fence.Brakes{Looked: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
+				Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
 				Node: fence.Node{Exists: true, UID: "uid", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown"}}},
 			}
 			err := p.Act(t.Context(), f, fence.Read, &seen)

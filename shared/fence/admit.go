@@ -59,6 +59,18 @@ const (
 // that the three are one atomic step (S14). A nil verdict means reserved. now is from
 // before the picture was taken.
 func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum); v != nil {
+		return v
+	}
+	reserve(f, c, l, now)
+	return nil
+}
+
+type limit func(*api.NodeFence, Cluster, *api.FenceLedger, time.Time) *Verdict
+
+// refused is why a fence may not begin now; nil if it may. The ledger is brought to what
+// is so, and storms begin and end on it.
+func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, limits ...limit) *Verdict {
 	rebuild(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
@@ -79,12 +91,11 @@ func Admit(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verd
 	if v := calm(f, c, l, now); v != nil {
 		return v
 	}
-	for _, limit := range []func(*api.NodeFence, Cluster, *api.FenceLedger, time.Time) *Verdict{lookBack, room, rate, budgets, quorum} {
+	for _, limit := range limits {
 		if v := limit(f, c, l, now); v != nil {
 			return v
 		}
 	}
-	reserve(f, c, l, now)
 	return nil
 }
 
@@ -180,7 +191,7 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		domain := c.domain(lim, f.Spec.Node)
 		unhealthy, total := count(lim, domain, c, l)
 		no, numbers := begins(lim, unhealthy, total)
-		where := "policy " + lim.Policy + in(lim, domain) + ": "
+		where := named(lim.Policy, lim.Generation) + in(lim, domain) + ": "
 		s := storm(l, lim.Policy, domain)
 		switch {
 		case no == api.TooFewHold:
@@ -196,8 +207,9 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		if s == nil {
 			continue
 		}
-		if left := cooling(s, lim.StormCoolDown.Duration, now); left > 0 {
-			return &Verdict{api.CoolDownHold, "after the storm under policy " + lim.Policy + in(lim, domain) + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339), min(left, askStorm)}
+		if left := cooling(s, lim.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
+			return &Verdict{api.CoolDownHold, "after the storm under " + named(lim.Policy, lim.Generation) + in(lim, domain) + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
+				", unless a person ends it (spec.coolDownEnded of FenceLedger " + api.LedgerName + ")", min(left, askStorm)}
 		}
 		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy && s.Domain == domain })
 	}

@@ -55,7 +55,7 @@ func bareBases(s *state, now time.Time) []Seen {
 	named := x
 	named.Node = Node{Exists: true, UID: "uid-1"}
 	all := []Seen{named}
-	for _, b := range []Brakes{{Looked: true}, {}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+	for _, b := range []Brakes{{Looked: true, Counted: true}, {}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
 		x.Brakes = b
 		all = append(all, vary(s, now, x)...)
 	}
@@ -75,7 +75,7 @@ func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	if !s.isBare() {
 		return
 	}
-	say(slices.Contains([]Action{None, Reserve, DropFinalizer, DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
+	say(slices.Contains([]Action{None, Resolve, Reserve, DropFinalizer, DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
 	say(a.Proof == nil && a.Release.StartedAt == nil && a.Phase != api.Releasing && a.Phase != api.PoweringOn, "S1: nothing is proven of a Machine that has no node, and nothing released")
 	if a.Outcome == api.MachineDone && s.st.Outcome == "" {
 		say(s.st.Machine != nil && seen.MachineLooked && seen.Machine == nil, "S2: that its deletion was asked for is no evidence of it")
@@ -97,7 +97,7 @@ var brokenBare = map[string]decider{
 		s.MachineLooked = false
 	}),
 	"deletes a Machine whose name a Node has": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node = Node{} }),
-	"deletes a Machine while a brake is on":   before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{Looked: true} }),
+	"deletes a Machine while a brake is on":   before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{Looked: true, Counted: true} }),
 	"deletes a Machine after an abort":        before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = nil }),
 	"deletes a Machine on an old decision":    before(func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.DecidedAt = &at }),
 	"deletes a Machine for ever": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {

@@ -1,6 +1,10 @@
 package fence
 
-import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
 
 // AsksBrakes tells whether a brake may stop anything of what power decides next:
 // before the first Off, and before any further one (S25). While an Off is waited
@@ -17,4 +21,11 @@ func AsksBrakes(f *api.NodeFence) bool {
 func AsksAnew(f *api.NodeFence) bool {
 	r := f.Status.Power.LastRead
 	return f.CurrentPhase() == api.Fencing && f.Status.Power.OffAt == nil && r != nil && r.Power == "On"
+}
+
+// AsksCut tells whether what isolate decides next may cut off storage or network.
+func AsksCut(f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Isolating && slices.ContainsFunc(f.Status.Isolation, func(r api.IsolationRecord) bool {
+		return r.OffAt == nil && r.LastRead != nil && r.LastRead.Power == "On"
+	})
 }

@@ -68,7 +68,7 @@ func TestAsksBrakes(t *testing.T) {
 					f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: *at(-time.Second)}
 				}
 				want := decide(Brakes{}, call)
-				for _, b := range []Brakes{{Looked: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}, {Looked: true, Windows: openNow}} {
+				for _, b := range []Brakes{{Looked: true, Counted: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}, {Looked: true, Windows: openNow}} {
 					if d := cmp.Diff(want, decide(b, call)); d != "" {
 						t.Errorf("%+v after %+v: %s", b, call, d)
 					}

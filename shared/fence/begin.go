@@ -20,14 +20,17 @@ func (d *decision) pending() Action {
 	case d.mustAwait():
 		return d.await(api.DeviceAwaited, "")
 	}
+	if d.seen.Brakes.Changed && !d.begun() {
+		return d.do(Resolve) // nothing of a policy is frozen here (S17)
+	}
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.spec.Policy; {
 	case p.Conflict != "":
 		return d.hold(api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", p.Name, p.Conflict), Resync)
 	case n.ControlPlane && p.ControlPlane != api.Quorum:
-		return d.hold(api.ControlPlaneHold, "policy "+p.Name+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
+		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
 	case p.Excluded != "" || n.Excluded != "":
-		return d.hold(api.ExcludedHold, cmp.Or(p.Excluded, n.Excluded), Resync)
+		return d.holdUnmarked(api.ExcludedHold, cmp.Or(p.Excluded, n.Excluded))
 	case d.goes():
 		return d.hold(api.DeletionHold, n.Deleting, Resync)
 	case d.seen.Self:
@@ -48,7 +51,7 @@ func (d *decision) pending() Action {
 	case d.doubtful():
 		return d.checking()
 	case p.Mode == api.DryRun:
-		return d.hold(api.DryRunHold, "this node would be fenced now; the policy is in DryRun", Resync)
+		return d.holdUnmarked(api.DryRunHold, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
 	case p.Mode == api.Approve && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
@@ -108,19 +111,36 @@ func (d *decision) awaitApproval(about string) Action {
 func (d *decision) reserve() Action {
 	if r := d.seen.Reserved; r != nil && d.within(d.stamp(*r), DecisionValidity) {
 		d.st.DecidedAt = d.stamp(*r)
+		d.readAnew()
+		waived := ""
+		if e := d.seen.Brakes.Ended; d.st.Reason == api.CoolDownHold && e != "" {
+			waived = "; " + e
+		}
 		if Early(d.spec.Policy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil
 		}
 		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
 			return d.toPeek()
 		}
-		return d.to(api.Isolating, api.Admitted, "within all limits"+d.though())
+		return d.to(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.hold(v.Reason, v.Message, v.Again)
 	}
+	return d.askSlot()
+}
+
+// askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
+// nothing of their configuration is frozen either.
+func (d *decision) askSlot() Action {
+	if !d.seen.Resolved && d.spec.Policy.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
+		return d.do(Resolve)
+	}
 	return d.do(Reserve)
 }
+
+// readAnew forgets what was read before this slot: it may have been another device (S9).
+func (d *decision) readAnew() { d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil }
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() Action {
@@ -267,10 +287,14 @@ func (d *decision) braked() bool {
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return true
+	case b.Gone:
+		return d.undoNow(api.PolicyGoneHold, msg+d.uncutSoFar())
 	case b.Stopped:
 		why = cmp.Or(b.Why, api.StoppedHold)
 	case b.Paused:
 		why = api.PausedHold
+	case b.Stricter && d.st.Phase != api.Pending:
+		why = b.Why // in Pending the policy is resolved anew
 	case b.Storm && d.st.Phase != api.Pending:
 		why = cmp.Or(b.Why, api.StormHold) // in Pending the reservation itself asks for the storm
 	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
@@ -280,9 +304,29 @@ func (d *decision) braked() bool {
 	}
 	d.st.Proof = nil
 	d.giveBack()
+	if b.Stricter && b.Unmark && d.marked() {
+		d.st.Outcome = api.SentBack // what we placed goes first
+		d.to(api.Recovering, why, msg)
+		return true
+	}
 	d.to(api.Pending, why, msg)
 	d.next(Resync)
 	return true
+}
+
+// holdUnmarked holds where nothing of ours is to stay on the node meanwhile.
+func (d *decision) holdUnmarked(why api.Reason, msg string) Action {
+	if d.marked() && !d.begun() {
+		d.st.Outcome = api.SentBack
+		return d.to(api.Recovering, why, msg)
+	}
+	return d.hold(why, msg, Resync)
+}
+
+// marked: something of ours is on the node, or cut off from it.
+func (d *decision) marked() bool {
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
+	return mine && d.seen.Node.Taint || d.owesBack()
 }
 
 // goes: something is about to delete the node, and nothing is to be done to its machine

@@ -22,7 +22,7 @@ func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, S
 	}
 	s := Seen{
 		Me: "me", Node: Node{Exists: true, UID: f.Spec.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
-		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
+		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
 	}
 	change(f, &s)
 	s.Node.OutOfService = s.Node.OutOfService || f.Status.Placed.OutOfService

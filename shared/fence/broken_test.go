@@ -124,8 +124,16 @@ var broken = map[string]decider{
 			s.Left = &Left{}
 		}
 	}),
-	"does not see the brakes":            before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{Looked: s.Brakes.Looked} }),
-	"takes brakes not looked at for off": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked = true }),
+	"does not see the brakes": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes = Brakes{Looked: s.Brakes.Looked, Counted: s.Brakes.Counted}
+	}),
+	"does not see that the policies are stricter now": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Stricter, s.Brakes.Gone = false, false }),
+	"holds only what has not begun against the policies": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		s.Brakes.Stricter = s.Brakes.Stricter && !f.Status.Power.CutByUs
+	}),
+	"does not ask storm and quorum again": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Counted = true }),
+	"keeps its taint on an excluded node": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Unmark = false }),
+	"takes brakes not looked at for off":  before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked = true }),
 	"switches off what is healthy again, for its last Off did nothing": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		f.Status.Power.CutAt = nil
 	}),

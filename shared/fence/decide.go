@@ -110,7 +110,7 @@ func (d *decision) open() {
 	if r := d.spec.Trigger.Request; r != nil && r.MergedAt == nil {
 		d.st.Request = r.Key()
 	}
-	d.tell(api.Opened, why(d.spec.Trigger)+", policy "+d.spec.Policy.Name)
+	d.tell(api.Opened, why(d.spec.Trigger)+", "+policyOf(d.spec.Policy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that

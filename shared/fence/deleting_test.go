@@ -48,7 +48,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			if c.was != nil {
 				c.was(&f.Status)
 			}
-			seen := Seen{Me: "me", Brakes: Brakes{Looked: true}, Finalizer: true, Reserved: &before.Time,
+			seen := Seen{Me: "me", Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
 				Node: Node{Exists: true, UID: types.UID("uid-1"), Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
 			if c.deleting {
 				seen.Node.Deleting = "its Machine is being deleted"

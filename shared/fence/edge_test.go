@@ -82,7 +82,7 @@ func (w *edgeWorld) next(p *edgeProc) {
 		p.f, p.read = w.fences[i], w.saved[i]
 		p.seen = Seen{
 			Me: p.me, Node: Node{Exists: true, UID: "uid-1", BootID: "b", Taint: w.taint[i], Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
-			Brakes: Brakes{Looked: true}, Finalizer: true, Reserved: ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
+			Brakes: Brakes{Looked: true, Counted: true}, Resolved: true, Finalizer: true, Reserved: ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
 		}
 	case 1: // decide
 		p.st, p.act = Decide(p.f, p.seen, w.clock(p))

@@ -61,7 +61,7 @@ var brokenHeld = map[string]decider{
 	}),
 	"releases on a person's word from before a restore": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Status.Release.StartedAt != nil {
-			s.Brakes = Brakes{Looked: true}
+			s.Brakes = Brakes{Looked: true, Counted: true}
 		}
 	}),
 	"keeps a healed node because it is held": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

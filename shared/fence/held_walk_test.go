@@ -95,7 +95,7 @@ func holdLooks(s *state, now time.Time, with func(func(*Seen))) {
 	}
 	shut, open, ends, unread := windowsAt(now)
 	for _, all := range [][]Windows{{shut}, {shut, open}, {ends}, {unread}} {
-		brakes(Brakes{Looked: true, Windows: all})
+		brakes(Brakes{Looked: true, Counted: true, Windows: all})
 	}
 }
 
@@ -160,7 +160,7 @@ func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 // without is what is decided where nothing holds.
 func (w *walker) without(f *api.NodeFence, seen *Seen, now time.Time) (api.NodeFenceStatus, Action) {
 	free := *seen
-	free.Brakes = Brakes{Looked: true}
+	free.Brakes = Brakes{Looked: true, Counted: true}
 	return w.decide(f, free, now)
 }
 
@@ -254,7 +254,7 @@ func (w *walker) liveHeld(s *state) {
 	lasting := windowOf(openPolicy, s.now, s.now.Add(20*time.Minute))
 	for name, hold := range map[string]func(look int, seen *Seen){
 		"a window has ended":              func(_ int, seen *Seen) { seen.Brakes.Windows = []Windows{shut, lasting} },
-		"a window was corrected":          until(30, Brakes{Looked: true, Windows: []Windows{unread}}),
+		"a window was corrected":          until(30, Brakes{Looked: true, Counted: true, Windows: []Windows{unread}}),
 		"a person has confirmed restore":  until(30, wentBack()),
 		"nobody pauses it any more":       until(30, Brakes{Looked: true, Paused: true}),
 		"somebody has looked at a brakes": until(30, Brakes{}),

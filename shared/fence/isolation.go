@@ -28,6 +28,11 @@ func Claimed(f *api.NodeFence) *api.Binding {
 // isolationRecords has one record for each device. From here a nodefence that knows
 // of none leaves the fence alone: it would lose what is to be given back (S21).
 func (d *decision) isolationRecords() []api.IsolationRecord {
+	for i, r := range d.st.Isolation {
+		if i < len(d.spec.Isolation) && !r.CutByUs && r.Device != d.spec.Isolation[i].Driver+" "+d.spec.Isolation[i].Address {
+			d.st.Isolation[i] = api.IsolationRecord{Device: d.spec.Isolation[i].Driver + " " + d.spec.Isolation[i].Address} // of another device
+		}
+	}
 	for i := len(d.st.Isolation); i < len(d.spec.Isolation); i++ {
 		b := d.spec.Isolation[i]
 		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
@@ -266,6 +271,9 @@ func (d *decision) sayCut(i int) Action {
 			return None
 		}
 		return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+	}
+	if !d.seen.Brakes.Counted {
+		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
 	}
 	if d.spareDump() {
 		return None

@@ -145,7 +145,7 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
 		}, None, api.Pending, api.StormHold},
 		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Kdump.Proof = false }, None, api.Pending, api.KdumpHold},
-		"a dry run":                         {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, None, api.Pending, api.DryRunHold},
+		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Spec.Policy.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
 		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},

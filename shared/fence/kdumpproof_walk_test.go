@@ -170,7 +170,7 @@ var brokenDumpProof = map[string]decider{
 		s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
 	}),
 	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Spec.NodeUID }),
-	"does not see the brakes during a dump":     inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Brakes = Brakes{Looked: true} }),
+	"does not see the brakes during a dump":     inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Brakes = Brakes{Looked: true, Counted: true} }),
 	"does not hear the end during a dump":       inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Deleting = false }),
 	"releases pods on an old decision": inDump(func(f *api.NodeFence, _ *Seen, _ *Dump, now time.Time) {
 		at := stampOf(now)

@@ -97,7 +97,7 @@ func bases(s *state, now time.Time) []Seen {
 		x.Brakes = brake
 		all = append(all, x)
 	}
-	return all
+	return append(all, liveLooks(s, now)...)
 }
 
 // usual is a look at a world in which marks are as they were placed.
@@ -121,7 +121,7 @@ func usual(s *state, now time.Time, ready string, moved bool, boot string) Seen 
 	return Seen{
 		Me: "me", Node: n,
 		Lease:  Lease{Exists: true, Renewed: renewed, Renewal: walkRenewal},
-		Brakes: Brakes{Looked: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
+		Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now, Resolved: true,
 	}
 }
 
@@ -143,6 +143,8 @@ func vary(s *state, now time.Time, x Seen) []Seen {
 		checkedLooks(s, with)
 		old := now.Add(-2 * DecisionValidity)
 		with(func(y *Seen) { y.Reserved = nil })
+		with(func(y *Seen) { y.Reserved, y.Resolved = nil, false })
+		with(func(y *Seen) { y.Brakes.Changed = true })
 		with(func(y *Seen) { y.Reserved = &old })
 		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
 	case api.Isolating:

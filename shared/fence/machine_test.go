@@ -123,7 +123,7 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		before := stampOf(walkStart.Add(-time.Second))
 		f.Status = api.NodeFenceStatus{Phase: c.phase, Generation: f.Spec.Generation, SchemaVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, RequestServed: c.served}
-		st, act := Decide(f, Seen{Me: "me", Brakes: Brakes{Looked: true}, MachineLooked: c.looked, Machine: c.seen,
+		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
 			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
 			Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal}}, walkStart)
 		got := strings.TrimSpace(fmt.Sprintf("%s %s", st.Phase, st.Outcome)) + ", " + string(act)

@@ -196,7 +196,7 @@ func (n *lostNode) run() {
 	began := n.now
 	for i := range 400 {
 		exists := n.back > 0 && n.now.Sub(began) >= n.back
-		seen := Seen{Me: fmt.Sprint(i), Brakes: Brakes{Looked: true}, Left: &Left{Delete: make([]Pod, n.pods)}}
+		seen := Seen{Me: fmt.Sprint(i), Brakes: Brakes{Looked: true, Counted: true}, Left: &Left{Delete: make([]Pod, n.pods)}}
 		if exists {
 			seen.Node = Node{Exists: true, UID: "new", Conditions: []Condition{{Type: "Ready", Status: "True"}}}
 			seen.Lease = Lease{Exists: true, Renewed: fmt.Sprint(i), Renewal: 10 * time.Second}

@@ -90,7 +90,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
-		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
 	}
 	return r, true
 }

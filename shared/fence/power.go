@@ -223,6 +223,9 @@ func (d *decision) readOrOff() Action {
 			}
 			return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 		}
+		if !d.seen.Brakes.Counted {
+			return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
+		}
 		if d.spareDump() {
 			return None
 		}
@@ -247,7 +250,7 @@ func (d *decision) readOrOff() Action {
 // braking: a brake is on that stops further Offs also after the first.
 func (d *decision) braking() bool {
 	b := d.seen.Brakes
-	return !b.Looked || b.Stopped || b.Paused || b.Storm || d.spec.Requests.Abort != nil || d.seen.Deleting
+	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.spec.Requests.Abort != nil || d.seen.Deleting
 }
 
 // recovered: the node's own health began this fence, and it is healthy again since our

@@ -35,6 +35,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	checkWent(s, sh, f, seen, a, now, say)
 	checkSupplies(s, sh, a, say)
 	checkAwaited(s, sh, f, a, act, say)
+	checkLive(s, sh, f, seen, a, act, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
@@ -128,6 +129,8 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
+		say(!seen.Brakes.Stricter && !seen.Brakes.Gone, "S17: no Off while the policies as they stand are stricter")
+		say(seen.Brakes.Counted, "S13, S15: no Off before storm, budgets and quorum were asked again")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
 			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
@@ -148,4 +151,6 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 }
 
-func clear(b Brakes) bool { return b.Looked && !b.Stopped && !b.Paused && !b.Storm }
+func clear(b Brakes) bool {
+	return b.Looked && !b.Stopped && !b.Paused && !b.Storm
+}

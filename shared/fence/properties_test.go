@@ -51,7 +51,7 @@ func (g gate) holds(s snapshot) api.Reason {
 	g.show(f, &s.cluster)
 	_, plane := s.cluster.Etcd[f.Spec.Node]
 	st, act := Decide(f, Seen{
-		Me: "me", Brakes: Brakes{Looked: true}, Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal},
+		Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal},
 		Node: Node{Exists: true, UID: "uid-1", ControlPlane: plane, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
 	}, walkStart)
 	if act != Reserve {

@@ -99,6 +99,10 @@ func (d *decision) undo(mine bool) Action {
 	if mine && (n.Taint || n.ScaleDownOurs || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
 		return d.do(Undo)
 	}
+	if d.st.Outcome == api.SentBack {
+		d.st.Outcome, d.st.Placed = "", api.Placed{}
+		return d.to(api.Pending, d.st.Reason, d.st.Message)
+	}
 	if d.seen.Finalizer {
 		return d.do(DropFinalizer)
 	}
@@ -113,6 +117,7 @@ var outcomes = map[api.Reason]string{
 	api.AbortedByPerson: "ended as asked, and nothing of ours is left on the node",
 	api.RequestExpired:  "the request grew old before it could be carried out; nothing of ours is left on the node",
 	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
+	api.PolicyGoneHold:  "no policy selects the node any more, and nothing of ours is left on it",
 	api.NodeGone:        "the Node object is gone",
 	api.NodeDeleted:     "the machine stays off, and its Node object was deleted, as the policy says",
 	api.MachineDone:     "its deletion was asked for, and it is listed no more as a Machine that has failed or has no node",

@@ -152,6 +152,18 @@ type Brakes struct {
 	// Windows are the maintenance windows of the node's policies; they stop what
 	// was not begun, and no further Off.
 	Windows []Windows
+	// Stricter: the policies as they stand allow less than this fence was admitted
+	// under. Unmark: nothing of ours is to stay on the node meanwhile.
+	Stricter, Unmark bool
+	// Gone: no policy selects the node, and nothing was begun.
+	Gone bool
+	// Changed: the policies are not those that the record rests on.
+	Changed bool
+	// Ended says who has ended the cool-downs under way, and why; empty if nobody has.
+	Ended string
+	// Counted: all that was asked before the slot was reserved was asked again for this
+	// look. Without that nothing is cut.
+	Counted bool
 }
 
 // Verdict is the gate's refusal, with its numbers (S28).

@@ -92,7 +92,7 @@ func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict
 			}
 		}
 		if most := max(1, int(lim.MaxConcurrent)); used >= most {
-			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("policy %s%s: %d fences are running, maxConcurrent is %d", lim.Policy, in(lim, domain), used, most), askConcurrent}
+			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%s%s: %d fences are running, maxConcurrent is %d", named(lim.Policy, lim.Generation), in(lim, domain), used, most), askConcurrent}
 		}
 	}
 	return nil
@@ -115,8 +115,8 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 			next = min(next, lim.Rate.Within.Duration-age)
 		}
 		if begun >= int(lim.Rate.Fences) {
-			return &Verdict{api.RateHold, fmt.Sprintf("policy %s%s: %d fences began within %s, %d are allowed; the next in %s",
-				lim.Policy, in(lim, domain), begun, lim.Rate.Within.Duration, lim.Rate.Fences, next.Round(time.Second)), min(next, Resync)}
+			return &Verdict{api.RateHold, fmt.Sprintf("%s%s: %d fences began within %s, %d are allowed; the next in %s",
+				named(lim.Policy, lim.Generation), in(lim, domain), begun, lim.Rate.Within.Duration, lim.Rate.Fences, next.Round(time.Second)), min(next, Resync)}
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 		f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{}
 		f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 		f.Spec.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
-		st, act := Decide(f, Seen{Me: "me", Brakes: Brakes{Looked: true}, Node: c.node}, walkStart)
+		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Node: c.node}, walkStart)
 		if st.Outcome != c.want || act != c.act {
 			t.Errorf("%s: %s, outcome %q, %s: %s", name, act, st.Outcome, st.Reason, st.Message)
 		}

@@ -19,7 +19,7 @@ const maxHeld = 64
 // begin, and for each node that is not being fenced, why. Nobody decides by it.
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
-	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
+	lim := api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
 	st.Failed = failedNow(p, c, now)
 	c = c.withFailed(st.Failed)
 	bad := ailing(c, l)
@@ -104,7 +104,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		why = api.StormHold
 	default:
 		for _, s := range l.Status.Storms {
-			if s.Policy == p.Name && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) {
+			if s.Policy == p.Name && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) && !waived(l, &s) {
 				allowed, why, words = false, api.CoolDownHold, "after a storm, until "+s.CoolDownUntil.UTC().Format(time.RFC3339)
 			}
 		}

@@ -28,12 +28,16 @@ func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now tim
 	l.Status.Storms = left
 }
 
-// limitsUnder are those of a policy as it stands, and as open fences have it.
+// limitsUnder are those of a policy as it stands; of one that is deleted, and of a
+// ConfigMap, as open fences have them.
 func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
 	for _, p := range policies {
 		if p.Name == policy {
-			all = append(all, api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+			all = append(all, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
 		}
+	}
+	if len(all) > 0 {
+		return all
 	}
 	for i := range c.Fences {
 		for _, lim := range c.Fences[i].Spec.Policy.Limits {
@@ -69,6 +73,12 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Cluster, l *api.FenceLedg
 		longest = max(longest, lim.StormCoolDown.Duration)
 	}
 	return cooling(s, longest, now) <= 0
+}
+
+// waived: a person has ended this cool-down. A word about an earlier one may still stand.
+func waived(l *api.FenceLedger, s *api.Storm) bool {
+	e := l.Spec.CoolDownEnded
+	return e != nil && e.By != "" && s.CoolDownUntil != nil && !s.CoolDownUntil.After(e.Until.Time)
 }
 
 // cooling is what is left of a storm's cool-down, which begins now if it has not.

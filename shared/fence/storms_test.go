@@ -53,12 +53,12 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		"its cool-down is over":                 {storm("many", at(-time.Second)), nil, nil},
 		"it is back within its cool-down":       {storm("many", at(time.Second)), func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 3) }, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
 		"it is back when its cool-down is over": {storm("many", at(-time.Second)), func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) { dead(c, 0, 3) }, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
-		"an open fence has stricter limits": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+		"an open fence has the stricter limits of before: they count no more": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			dead(c, 0, 1)
 			f := running("n0", "f0", api.Pending)
 			f.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(1)}}}
 			c.Fences = []api.NodeFence{f}
-		}, storm("2 of 10 nodes are unhealthy, maxUnhealthy is 1 (1)", nil)},
+		}, storm("many", at(time.Minute))},
 		"another zone's nodes are not of it": {inZone(storm("many", nil), "b"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			zones(ps, c, l, "b")
 			dead(c, 0, 4)
@@ -83,6 +83,9 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		"most Leases are still: it may be us": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Still, l.Status.Leases.Total = []api.StillLease{{Node: "x", Stale: true}, {Node: "y", Stale: true}}, 3
 		}, began},
+		"a person has ended its cool-down, which runs for who does not ask": {storm("many", at(time.Second)), func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Until: *at(time.Minute)}
+		}, storm("many", at(time.Second))},
 		"the API server was restored from a backup": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, began},
 	} {
 		t.Run(name, func(t *testing.T) {

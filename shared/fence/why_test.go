@@ -61,9 +61,8 @@ var noes = []struct {
 	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},
-	{"its policy is deleted", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.PolicyGoneHold,
-			Message: "policy p, which this fence was opened under, is deleted: no power is cut by it until a policy of that name is there again; delete the NodeFence to end it"}
+	{"no policy selects it any more: its fence ends", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		s.Brakes = Against(&api.NodeFence{Spec: api.NodeFenceSpec{Node: "n0", Policy: api.ResolvedPolicy{Name: "p", Generation: 3}}}, nil, s.Node, &api.FenceLedger{}, walkStart)
 	}},
 	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
 		l.Status.Restored = restored(0)

@@ -38,7 +38,7 @@ func (b Brakes) Hold(now time.Time) string {
 	if !b.Looked {
 		return "the brakes were not looked at"
 	}
-	if b.Stopped || b.Paused || b.Storm {
+	if b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone {
 		return b.Message
 	}
 	if c := closed(b.Windows, now); c != nil {

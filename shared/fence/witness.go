@@ -90,12 +90,13 @@ func (d *decision) reading() bool {
 func (d *decision) toDevice() Action {
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt, d.st.Activity.Reading = d.stamp(*r), true
+		d.readAnew()
 		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the second evidence, and no more")
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.hold(v.Reason, v.Message, v.Again)
 	}
-	return d.do(Reserve)
+	return d.askSlot()
 }
 
 // witness reads the machine once, and gives round and slot back.

@@ -86,6 +86,9 @@ func (c *Client) remember(ctx context.Context, path string, raw []byte, at time.
 // glimpsed are the objects that are looked at again and again. Nothing else is
 // kept, a Secret least of all (S29).
 func glimpsed(path string) bool {
+	if path == policiesPath {
+		return true
+	}
 	for _, of := range []string{nodesPath, leasesPath, policiesPath, ledgersPath} {
 		if strings.HasPrefix(path, of+"/") {
 			return true
@@ -113,9 +116,18 @@ func (c *Client) forget(path string) {
 
 // glimpse is get, unless this process has seen the object a moment ago.
 func glimpse[T any](ctx context.Context, c *Client, path string) (*T, error) {
+	out := new(T)
+	if raw := c.glanceAt(ctx, path); raw != nil && json.Unmarshal(raw, out) == nil {
+		return out, nil
+	}
+	return get[T](ctx, c, path)
+}
+
+// glanceAt is what this process has seen a moment ago; nil if this run is to read it.
+func (c *Client) glanceAt(ctx context.Context, path string) []byte {
 	inv := running(ctx)
 	if inv == nil {
-		return get[T](ctx, c, path)
+		return nil
 	}
 	inv.mu.Lock()
 	since := inv.since
@@ -123,10 +135,10 @@ func glimpse[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	c.glances.mu.Lock()
 	g, ok := c.glances.all[path]
 	c.glances.mu.Unlock()
-	if out := new(T); ok && g.at >= since && c.clock.elapsed()-g.at < glanceFor && json.Unmarshal(g.raw, out) == nil {
-		return out, nil
+	if !ok || g.at < since || c.clock.elapsed()-g.at >= glanceFor {
+		return nil
 	}
-	return get[T](ctx, c, path)
+	return g.raw
 }
 
 // named tells the API server, and its audit log, which function asks.

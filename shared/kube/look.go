@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -81,79 +80,6 @@ func (c *Client) LookLease(ctx context.Context, f *api.NodeFence, seen *fence.Se
 	}
 	seen.Lease = fence.Lease{Exists: true, Renewed: LeaseMark(l), Renewal: LeaseRenewal(l)}
 	return nil
-}
-
-// LookBrakes sees what stops new Offs, this fence's slot, and since when the
-// source has seen its Lease stand still. It goes after LookNode.
-func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	led, err := c.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := c.policyBrakes(ctx, f, seen)
-	if err != nil {
-		return err
-	}
-	seen.Reserved = fence.ReservedAt(led, f)
-	for _, s := range led.Status.Leases.Still {
-		if s.Node == f.Spec.Node && s.Renewed == seen.Lease.Renewed {
-			seen.Lease.StillSince = s.Since.Time
-		}
-	}
-	if msg := fence.Storming(f, seen.Node.Labels, led); msg != "" {
-		b.Storm = true
-		if !b.Paused && !b.Stopped {
-			b.Message = msg
-		}
-	} else if v := fence.CutOff(led); v != nil && !b.Paused && !b.Stopped {
-		b.Storm, b.Why, b.Message = true, v.Reason, v.Message // S16
-	}
-	if why, msg := fence.Stopped(led); why != "" {
-		b.Stopped, b.Why, b.Message = true, why, msg
-	}
-	seen.Brakes = b
-	return nil
-}
-
-// policyBrakes are the pause and the maintenance windows of this fence's policies as
-// they stand now: both are for right now, so the policy as it was when the fence was
-// opened does not count. Each is read by name, because a list of a quiet kind takes
-// the API server a tenth of a second. The policy that decides says, too, whether the
-// node is to be fenced on its Machine's account; once it is deleted, nothing begins by
-// the copy that the record keeps, and nobody could pause that any more (S25).
-func (c *Client) policyBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) (fence.Brakes, error) {
-	b, gone := fence.Brakes{Looked: true}, false
-	for _, lim := range f.Spec.Policy.Limits {
-		if lim.SkipFrom > 0 {
-			continue // a ConfigMap's limit is no policy's
-		}
-		p, err := c.Policy(ctx, lim.Policy)
-		if err != nil {
-			return fence.Brakes{}, err
-		}
-		if p == nil {
-			gone = gone || lim.Policy == f.Spec.Policy.Name
-			continue
-		}
-		if p.Name == f.Spec.Policy.Name {
-			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
-		}
-		if len(p.Spec.MaintenanceWindows) > 0 {
-			b.Windows = append(b.Windows, fence.Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})
-		}
-		switch {
-		case b.Paused:
-		case len(p.Spec.PauseRequests) > 0:
-			b.Paused, b.Message = true, "policy "+p.Name+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
-		case p.Spec.Paused:
-			b.Paused, b.Message = true, "policy "+p.Name+" is paused"
-		}
-	}
-	if gone {
-		b.Stopped, b.Why = true, api.PolicyGoneHold
-		b.Message = "policy " + f.Spec.Policy.Name + ", which this fence was opened under, is deleted: no power is cut by it until a policy of that name is there again; delete the NodeFence to end it"
-	}
-	return b, nil
 }
 
 // excludeLabel is medik8s' word for a node that no remediation may touch.

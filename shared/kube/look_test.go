@@ -147,10 +147,11 @@ func TestLook(t *testing.T) {
 				api.set(leasesPath+"/a", c.lease)
 			}
 			api.set(ledgerPath, c.ledger)
-			api.set(policiesPath+"/third", `{"metadata":{"name":"third"},"spec":{"paused":true}}`)
+			policies := `{"metadata":{"name":"third"},"spec":{"paused":true}}`
 			if c.policy != "" {
-				api.set(policiesPath+"/second", c.policy)
+				policies += "," + c.policy
 			}
+			api.set(policiesPath, `{"items":[`+policies+`]}`)
 			var seen fence.Seen
 			if err := api.LookNode(t.Context(), f, &seen); err != nil {
 				t.Fatal(err)
@@ -165,35 +166,33 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestThePolicyIsDeleted: an admin who deletes a policy expects that nothing begins under
-// it; that of another policy, whose limits hold too, decides nothing.
-func TestThePolicyIsDeleted(t *testing.T) {
-	gone := fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyGoneHold,
-		Message: "policy mine, which this fence was opened under, is deleted: no power is cut by it until a policy of that name is there again; delete the NodeFence to end it"}
-	paused := gone
-	paused.Paused = true
-	storm := gone
-	storm.Storm = true
+// TestNoPolicySelectsTheNode: an admin who deletes a policy expects that nothing begins under
+// it: what was not begun ends, and what was sends no further Off (S17, S25).
+func TestNoPolicySelectsTheNode(t *testing.T) {
+	const words = "no FencePolicy selects this node any more; it was fenced under policy mine"
+	const mine, other = `{"metadata":{"name":"mine"},"spec":{"priority":1}}`, `{"metadata":{"name":"other"},"spec":{"priority":2}}`
+	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyGoneHold, Message: words}
+	other2 := fence.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
 	for name, c := range map[string]struct {
-		mine, other, ledger string
-		want                fence.Brakes
+		policies, ledger string
+		begun            bool
+		want             fence.Brakes
 	}{
-		"it is there":                     {`{"metadata":{"name":"mine"}}`, `{"metadata":{"name":"other"}}`, `{}`, fence.Brakes{Looked: true}},
-		"it is deleted":                   {"", `{"metadata":{"name":"other"}}`, `{}`, gone},
-		"deleted, and another is paused":  {"", `{"metadata":{"name":"other"},"spec":{"paused":true}}`, `{}`, paused},
-		"deleted, in a storm":             {"", `{"metadata":{"name":"other"}}`, `{"status":{"storms":[{"policy":"other","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, storm},
-		"another is deleted, not its own": {`{"metadata":{"name":"mine"}}`, "", `{}`, fence.Brakes{Looked: true}},
+		"it is there":                     {mine + "," + other, `{}`, false, fence.Brakes{Looked: true}},
+		"it is deleted":                   {"", `{}`, false, ends},
+		"deleted after the Off":           {"", `{}`, true, fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyGoneHold, Message: words + ": no further power is cut until one does"}},
+		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, fence.Brakes{Looked: true, Stopped: true, Why: api.StoppedHold, Message: "the ledger's stop switch is on"}},
+		"another one decides":             {other, `{}`, false, other2},
+		"another's limits are gone":       {mine, `{}`, false, fence.Brakes{Looked: true, Changed: true}},
+		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Name: "mine", Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}
+			f.Status.Power.CutByUs = c.begun
 			fake := newFakeAPI(t)
 			fake.set(ledgerPath, c.ledger)
-			for path, policy := range map[string]string{"/mine": c.mine, "/other": c.other} {
-				if policy != "" {
-					fake.set(policiesPath+path, policy)
-				}
-			}
-			var seen fence.Seen
+			fake.set(policiesPath, `{"items":[`+c.policies+`]}`)
+			seen := fence.Seen{Node: fence.Node{Exists: true}}
 			if err := fake.LookBrakes(t.Context(), f, &seen); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +206,7 @@ func TestThePolicyIsDeleted(t *testing.T) {
 // TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
 func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}
-	for _, path := range []string{nodePath, leasesPath + "/a", ledgerPath, policiesPath + "/p"} {
+	for _, path := range []string{nodePath, leasesPath + "/a", ledgerPath, policiesPath} {
 		t.Run(path, func(t *testing.T) {
 			api := newFakeAPI(t)
 			api.set(nodePath, node("", ours, ""))

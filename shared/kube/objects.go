@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -90,7 +91,19 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	for i := range l.Items {
 		c.rememberObject(ctx, policiesPath+"/"+l.Items[i].Name, &l.Items[i], at)
 	}
+	c.rememberObject(ctx, policiesPath, l, at)
 	return l.Items, nil
+}
+
+// PoliciesSeen is Policies, unless this process has listed them a moment ago.
+func (c *Client) PoliciesSeen(ctx context.Context) ([]api.FencePolicy, error) {
+	if raw := c.glanceAt(ctx, policiesPath); raw != nil {
+		var l api.FencePolicyList
+		if err := json.Unmarshal(raw, &l); err == nil {
+			return l.Items, nil
+		}
+	}
+	return c.Policies(ctx)
 }
 
 // Budgets reads all FenceBudgets.

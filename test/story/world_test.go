@@ -225,7 +225,7 @@ func (w *world) look(me string) fence.Seen {
 		boot, beats = w.of[0], w.of[1]
 	}
 	seen := fence.Seen{
-		Me: me, Deleting: w.deleting, Finalizer: w.finalizer,
+		Me: me, Resolved: true, Deleting: w.deleting, Finalizer: w.finalizer,
 		Node: fence.Node{
 			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", boot), Taint: w.taint,
 			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
@@ -233,7 +233,7 @@ func (w *world) look(me string) fence.Seen {
 			Conditions:   []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", boot, beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
-		Brakes: fence.Brakes{Looked: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
+		Brakes: fence.Brakes{Looked: true, Counted: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {
 		seen.Lease.StillSince = start.Add(-12 * time.Second)

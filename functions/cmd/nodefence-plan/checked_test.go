@@ -117,9 +117,9 @@ func TestTheGatesPicture(t *testing.T) {
 		"a control-plane node":            {controlPlane(running(own(bmc)).watched(), "True"), Report{Now: "would begin"}},
 		"another one of etcd is not well": {controlPlane(running(own(bmc)).watched(), "False"), Report{Now: "would be held: EtcdQuorum: "}},
 		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"node": "d", "since": "`+since+`"}]}, "spec"`, 1)),
-			Report{Now: "would be held: TooManyUnhealthy: policy workers: 2 of 4 nodes are unhealthy, maxUnhealthy is 40% (1)"}},
+			Report{Now: "would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 4 nodes are unhealthy, maxUnhealthy is 40% (1)"}},
 		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{
-			Now:   "would be held: TooManyUnhealthy: policy workers: 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
+			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
 			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0), so that no fence ever begins; set atLeastOne: true, or a number of nodes instead of a percentage"}}},
 		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"priority": 100, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}},`, 1)),
 			Report{Refused: "PolicyConflict: policies all and workers have the same priority and both select this node; give one of them another spec.priority, or selectors that do not both select it"}},
@@ -128,7 +128,7 @@ func TestTheGatesPicture(t *testing.T) {
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases since 2026-01-02T03:04:05Z"}},
 		"it is not running, and would hold": {running(own(bmc)).changed(`"Enforce"`, `"DryRun"`).with(ledger, `{"metadata": {"name": "cluster"}}`),
-			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet; while it runs: would be held: DryRun: this node would be fenced now; the policy is in DryRun"}},
+			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet; while it runs: would be held: DryRun: this node would be fenced now; policy workers (generation 2) is in DryRun"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, code := tc.cluster.report(t)

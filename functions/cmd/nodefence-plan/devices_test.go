@@ -78,7 +78,7 @@ func TestNow(t *testing.T) {
 	for name, tc := range map[string]struct{ path, body, want string }{
 		"all is well": {ledger, `{"status": {` + picture + `}}`, "would begin"},
 		"another node is ill": {ledger, `{"status": {` + strings.Replace(picture, `"total": 3`, `"total": 3, "still": [{"node": "b", "renewed": "x", "since": "`+stamp(time.Minute)+`"}]`, 1) + `}}`,
-			"would be held: TooManyUnhealthy: policy workers: 2 of 3 nodes are unhealthy, maxUnhealthy is 40% (1)"},
+			"would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 3 nodes are unhealthy, maxUnhealthy is 40% (1)"},
 		"the stop switch": {ledger, `{"spec": {"stop": true}, "status": {` + picture + `}}`, "would be held: Stopped: the ledger's stop switch is on"},
 		"it is being fenced": {"/apis/nodefence.io/v1alpha1/nodefences", `{"items": [{"spec": {"node": "a", "generation": 1}, "status": {"generation": 1, "phase": "Fencing", "reason": "PowerOffSent", "message": "cutting"}}]}`,
 			"a fence is under way: Fencing, PowerOffSent: cutting"},

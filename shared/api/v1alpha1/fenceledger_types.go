@@ -39,6 +39,27 @@ type FenceLedgerSpec struct {
 	// restore that status.restored tells of (S16).
 	// +optional
 	RestoreConfirmed *RestoreConfirmed `json:"restoreConfirmed,omitempty"`
+	// CoolDownEnded is a person's word that the cool-downs under way after storms need
+	// not be waited for. A storm that is not over holds all the same.
+	// +optional
+	CoolDownEnded *CoolDownEnded `json:"coolDownEnded,omitempty"`
+}
+
+// CoolDownEnded is said of the cool-downs that end at a time or before it, and of no
+// later one.
+type CoolDownEnded struct {
+	// By is the authenticated user.
+	// +kubebuilder:validation:MinLength=1
+	By string `json:"by"`
+	// Reason is why, for the history of the fences that go on by it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason"`
+	// Until is status.storms[].coolDownUntil of the last of those that are meant.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Type=string
+	Until Time `json:"until"`
 }
 
 // RestoreConfirmed is said of one restore, and of no later one.

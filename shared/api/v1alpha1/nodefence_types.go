@@ -49,10 +49,13 @@ type NodeFenceSpec struct {
 	Generation int64 `json:"generation"`
 	// Trigger is why.
 	Trigger Trigger `json:"trigger"`
-	// Policy is the policy as resolved when the fence was opened; a later edit
-	// does not alter a running fence.
+	// Policy is the policy as resolved last. It is resolved anew until a slot is
+	// reserved. From there a later edit does not alter the fence, but what is stricter in
+	// the policies as they stand sends it back to the gate, or stops its further Offs.
 	Policy ResolvedPolicy `json:"policy"`
-	// Binding is the device configuration as resolved, without secrets.
+	// Binding is the device configuration as resolved, without secrets. It is resolved
+	// anew each time that a slot is asked for, a retry included, until something was
+	// switched off by it: that is switched on by the same device.
 	// +optional
 	Binding *Binding `json:"binding,omitempty"`
 	// NextBindings are the further levels, tried in order.

@@ -55,6 +55,8 @@ const (
 	StoppedHold        Reason = "Stopped"
 	WentBackHold       Reason = "StateWentBack"
 	PolicyGoneHold     Reason = "PolicyDeleted"
+	PolicyChanged      Reason = "PolicyChanged"
+	SentBack           Reason = "SentBack"
 	StormHold          Reason = "TooManyUnhealthy"
 	CoolDownHold       Reason = "StormCoolDown"
 	ConcurrencyHold    Reason = "TooManyConcurrent"

@@ -54,6 +54,9 @@ type ResolvedPolicy struct {
 // ScopedLimits are one policy's limits with the nodes that they count over.
 type ScopedLimits struct {
 	Policy string `json:"policy"`
+	// Generation is the policy's.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// SkipFrom is the percentage of unhealthy nodes from which nothing begins, as

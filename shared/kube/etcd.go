@@ -1,4 +1,4 @@
-package gate
+package kube
 
 import (
 	"context"
@@ -9,15 +9,14 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// etcd is how etcd's members stand: the nodes that the policy lists as it stands, since
+// Etcd is how etcd's members stand: the nodes that the policy lists as it stands, since
 // that tells what is and not what is wished, or those of the static pods of kube-system.
 // Of those that are not well it says by what they are known. The pods are read only where
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
-func etcd(ctx context.Context, client *kube.Client, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
+func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Spec.Policy.ControlPlane != api.Quorum {
 		members = map[string]bool{}
 		for i := range policies {
@@ -29,7 +28,7 @@ func etcd(ctx context.Context, client *kube.Client, f *api.NodeFence, nodes []co
 	}
 	ready := map[string]bool{}
 	for i := range nodes {
-		ready[nodes[i].Name] = kube.NodeSeen(&nodes[i], "").Ready()
+		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
 	}
 	listed := f.Spec.Policy.Etcd
 	for i := range policies {
@@ -46,11 +45,11 @@ func etcd(ctx context.Context, client *kube.Client, f *api.NodeFence, nodes []co
 		}
 		return members, from, nil
 	}
-	pods, err := client.EtcdPods(ctx)
+	pods, err := c.EtcdPods(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	members, from = etcdMembers(pods, kube.ClusterNodes(nodes), ready)
+	members, from = etcdMembers(pods, ClusterNodes(nodes), ready)
 	return members, from, nil
 }
 

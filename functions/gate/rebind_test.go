@@ -1,0 +1,58 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestDevicesAreResolvedAnew each time that a slot is asked for, a retry included: what was
+// mended counts. What was switched off stays with the device that did it (S11, S12).
+func TestDevicesAreResolvedAnew(t *testing.T) {
+	old := api.Binding{Driver: "ipmi", Address: "192.0.2.2:623", Params: map[string]string{"username": "a"}}
+	mended, again := old, old
+	mended.Address, again.Params = "192.0.2.1:623", map[string]string{"username": "b"}
+	wrong := &Refused{errors.New("ConfigMap x: no address")}
+	cut := func(f *api.NodeFence) { f.Status.Power.CutByUs = true }
+	stored := func(f *api.NodeFence) {
+		f.Status.Isolation = []api.IsolationRecord{{CutByUs: true}}
+	}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence)
+		bound  api.Binding
+		err    error
+		want   *api.Binding
+		says   string
+	}{
+		"its address is mended":                          {nil, mended, nil, &mended, ""},
+		"it is wrong by now":                             {nil, api.Binding{}, wrong, nil, wrong.Error()},
+		"its address is another, and we have cut it":     {cut, mended, nil, &old, ""},
+		"its user is another, and we have cut it":        {cut, again, nil, &again, ""},
+		"it is wrong by now, and we have cut it":         {cut, api.Binding{}, wrong, &old, ""},
+		"its address is another, and its storage is cut": {stored, mended, nil, &old, ""},
+		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Spec.Policy.Action = api.ActionIsolate }, mended, nil, &old, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bound := old
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Generation: 1, Binding: &bound, Policy: api.ResolvedPolicy{Name: "p", Action: api.ActionReboot}}}
+			f.Status.Generation = 1
+			if c.change != nil {
+				c.change(f)
+			}
+			g := &Gate{Bind: func(context.Context, *corev1.Node) (*Bound, error) {
+				return &Bound{Binding: c.bound, Over: func(*api.ResolvedPolicy) {}}, c.err
+			}}
+			if err := g.rebind(t.Context(), &corev1.Node{}, f); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, f.Spec.Binding); d != "" || f.Spec.BindingError != c.says {
+				t.Errorf("%q %s", f.Spec.BindingError, d)
+			}
+		})
+	}
+}

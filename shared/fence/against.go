@@ -1,0 +1,282 @@
+package fence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Nothing of a policy is frozen before a slot is reserved: while a fence is Pending the
+// gate resolves its policy anew. From the reservation to the Off each look holds the
+// fence against the policies as they stand, and whatever is stricter there sends it back
+// to the gate, or ends it where no policy selects its node any more. After the first Off
+// the same stops further Offs, and nothing else (S17, S25).
+
+// Live is what the policies as they stand make of a fence's node; false if none selects it.
+func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
+	node, t := f.Spec.Node, f.Spec.Trigger
+	switch {
+	case t.OnlyMachine():
+		r, _, selected = ResolveAlone(policies, node, now)
+	case t.Missing() && !n.Exists:
+		r, _, selected = ResolveMissing(policies, node, now)
+	default:
+		return ResolvePolicy(policies, node, n.Labels)
+	}
+	if selected {
+		return r, true
+	}
+	// What is missing may not be listed just now: the policy under which it was opened
+	// speaks for it as long as it expects such nodes.
+	for _, p := range policies {
+		if x := p.Spec.Expected; p.Name == f.Spec.Policy.Name && x != nil && (x.MachineSelector != nil || slices.Contains(x.Nodes, node)) {
+			selector := p.Spec.Selector
+			p.Spec.Selector = nil
+			if r, selected = ResolvePolicy([]api.FencePolicy{p}, node, nil); selected {
+				r.Limits[0].Selector = selector
+			}
+		}
+	}
+	return r, selected
+}
+
+// named is a policy with the generation that is spoken of, if it is known.
+func named(policy string, generation int64) string {
+	if generation == 0 {
+		return "policy " + policy
+	}
+	return fmt.Sprintf("policy %s (generation %d)", policy, generation)
+}
+
+func policyOf(p api.ResolvedPolicy) string { return named(p.Name, p.Generation) }
+
+// stricter says in which way what the policies make of a node now allows less than what
+// a fence was admitted under; empty if in none. How many may be fenced, and when, is
+// counted and not compared (see Recount and closed).
+func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
+	modes, by := []api.Mode{api.Enforce, api.Approve, api.DryRun}, policyOf(is)
+	switch {
+	case is.Conflict != "":
+		return api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", is.Name, is.Conflict)
+	case is.Excluded != "":
+		return api.ExcludedHold, is.Excluded + generationOf(is)
+	case is.Name != was.Name:
+		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + policyOf(was)
+	case slices.Index(modes, is.Mode) > slices.Index(modes, was.Mode):
+		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.Approve: api.ApprovalHold}[is.Mode], api.PolicyChanged),
+			by + " is in mode " + string(is.Mode) + " now"
+	case reach(is.Action) < reach(was.Action):
+		return api.PolicyChanged, by + " has action " + string(is.Action) + " now"
+	case is.ControlPlane != api.Quorum && was.ControlPlane == api.Quorum:
+		return api.ControlPlaneHold, by + " never fences control-plane nodes now (controlPlane: Never)"
+	}
+	if what := asksMore(was, is); what != "" {
+		return api.PolicyChanged, by + " asks for more now: " + what
+	}
+	return "", ""
+}
+
+func generationOf(p api.ResolvedPolicy) string {
+	if p.Generation == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (generation %d)", p.Generation)
+}
+
+// reach is how far an action goes.
+func reach(a api.FenceAction) int {
+	switch a {
+	case api.ActionNone:
+		return 0
+	case api.ActionIsolate:
+		return 1
+	}
+	return 2
+}
+
+// asksMore is what must be seen or waited for now and had not to be before.
+func asksMore(was, is api.ResolvedPolicy) string {
+	if is.SecondEvidence != nil && was.SecondEvidence == nil {
+		return "secondEvidence"
+	}
+	if is.StorageHold != nil && was.StorageHold == nil {
+		return "storageHold"
+	}
+	if is.Kdump != nil && was.Kdump == nil {
+		return "kdump"
+	}
+	if e := is.EarlyEvidence; was.EarlyEvidence != nil && (e == nil || e.LeaseStillFor.Duration > was.EarlyEvidence.LeaseStillFor.Duration) {
+		return "earlyEvidence"
+	}
+	for _, c := range was.Conditions {
+		i := slices.IndexFunc(is.Conditions, func(o api.UnhealthyCondition) bool { return o.Type == c.Type && o.Status == c.Status })
+		if i < 0 || is.Conditions[i].For.Duration > c.For.Duration {
+			return "unhealthy.conditions"
+		}
+	}
+	return ""
+}
+
+// changed tells whether the policies that a record rests on are not those that stand.
+func changed(was, is api.ResolvedPolicy) bool {
+	limits := func(p api.ResolvedPolicy) (all []string) {
+		for _, l := range p.Limits {
+			if l.SkipFrom == 0 { // a ConfigMap's, which is laid over with the binding
+				all = append(all, named(l.Policy, l.Generation))
+			}
+		}
+		return all
+	}
+	return was.Name != is.Name || was.Generation != is.Generation || was.Conflict != is.Conflict || was.Excluded != is.Excluded ||
+		!slices.Equal(limits(was), limits(is))
+}
+
+// limitsNow are the limits by which a fence counts now: the policies' as they stand, and
+// what the ConfigMaps laid over them.
+func limitsNow(f *api.NodeFence, is api.ResolvedPolicy) []api.ScopedLimits {
+	return slices.Concat(is.Limits, slices.DeleteFunc(slices.Clone(f.Spec.Policy.Limits), func(l api.ScopedLimits) bool { return l.SkipFrom == 0 }))
+}
+
+// underLive is a fence with what is counted by the policies as they stand.
+func underLive(f *api.NodeFence, is api.ResolvedPolicy) *api.NodeFence {
+	g := *f
+	g.Spec.Policy.Limits = limitsNow(f, is)
+	g.Spec.Policy.Name, g.Spec.Policy.ControlPlane, g.Spec.Policy.Etcd = is.Name, is.ControlPlane, is.Etcd
+	return &g
+}
+
+// begunOf: power was cut for this fence, or work released.
+func begunOf(f *api.NodeFence) bool {
+	return f.Status.Generation == f.Spec.Generation && (f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil)
+}
+
+// Against says what stands against a fence in the policies and the ledger as they are.
+// The node is as it was just looked at.
+func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.FenceLedger, now time.Time) Brakes {
+	b := Brakes{Looked: true}
+	is, selected := Live(policies, f, n, now)
+	if unknown := !n.Exists && !f.Spec.Trigger.Missing(); unknown || !selected {
+		is = f.Spec.Policy
+		if !unknown {
+			b.none(f)
+		}
+	} else {
+		b.against(f, is, n)
+	}
+	b.limited(limitsNow(f, is), policies)
+	b.counted(underLive(f, is), n, led)
+	return b
+}
+
+// none: no policy selects the node any more. What was begun runs to its end, without a
+// further Off; anything else ends.
+func (b *Brakes) none(f *api.NodeFence) {
+	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Spec.Policy)
+	if b.Gone = !begunOf(f); !b.Gone {
+		b.Stopped = true
+		b.Message += ": no further power is cut until one does"
+	}
+}
+
+func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
+	was := f.Spec.Policy
+	b.Changed = changed(was, is)
+	why, msg := stricter(was, is)
+	switch {
+	case why == api.ApprovalHold && f.Spec.Requests.Approve != nil:
+		why = ""
+	case why == "" && n.Excluded != "":
+		why, msg = api.ExcludedHold, n.Excluded
+	case why == "" && n.ControlPlane && is.ControlPlane != api.Quorum:
+		why, msg = api.ControlPlaneHold, policyOf(is)+" never fences control-plane nodes (controlPlane: Never)"
+	}
+	if why == "" {
+		return
+	}
+	b.Stricter, b.Why, b.Message = true, why, msg
+	b.Unmark = why == api.ExcludedHold || is.Mode == api.DryRun || is.Action == api.ActionNone
+}
+
+// limited notes the pauses and the maintenance windows of the policies whose limits hold.
+func (b *Brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) {
+	for _, lim := range limits {
+		for i := range policies {
+			p := &policies[i]
+			if p.Name != lim.Policy || lim.SkipFrom > 0 {
+				continue
+			}
+			if len(p.Spec.MaintenanceWindows) > 0 {
+				b.Windows = append(b.Windows, Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})
+			}
+			switch {
+			case b.Paused || b.Stopped:
+			case len(p.Spec.PauseRequests) > 0:
+				b.Paused, b.Message = true, named(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+			case p.Spec.Paused:
+				b.Paused, b.Message = true, named(p.Name, p.Generation)+" is paused"
+			}
+		}
+	}
+}
+
+// counted notes what the ledger says.
+func (b *Brakes) counted(f *api.NodeFence, n Node, led *api.FenceLedger) {
+	say := func(why api.Reason, msg string) {
+		if !b.Paused && !b.Stopped && !b.Stricter && !b.Gone {
+			b.Why, b.Message = why, msg
+		}
+	}
+	if msg := Storming(f, n.Labels, led); msg != "" {
+		b.Storm = true
+		say("", msg)
+	} else if v := CutOff(led); v != nil {
+		b.Storm = true // S16
+		say(v.Reason, v.Message)
+	}
+	if e := led.Spec.CoolDownEnded; e != nil && e.By != "" {
+		b.Ended = e.By + " has ended the cool-down: " + e.Reason
+	}
+	if why, msg := Stopped(led); why != "" {
+		b.Stopped, b.Gone, b.Why, b.Message = true, false, why, msg
+	}
+}
+
+// Recount asks all that Admit asks once more, right before power is cut or access taken:
+// the storm's count, budgets and quorum by the policies as they stand, and the room that
+// was reserved (S13, S14, S15). The ledger is not changed by it. Of what was begun only
+// what speaks against a further Off counts.
+func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Cluster, led *api.FenceLedger, now time.Time) *Verdict {
+	g, l := underLive(f, is), led.DeepCopy()
+	if begunOf(f) {
+		return refused(g, c, l, now, budgets, quorum)
+	}
+	return refused(g, c, l, now, room, rate, budgets, quorum)
+}
+
+// Renew has a fence that is not begun rest on the policies as they stand; what the
+// ConfigMaps laid over them stays until they are laid over anew.
+func Renew(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) {
+	if is, selected := Live(policies, f, n, now); selected && !begunOf(f) {
+		is.Limits = limitsNow(f, is)
+		f.Spec.Policy = is
+	}
+}
+
+// Outdated: the policies under which a slot is asked for are not those that stand.
+func Outdated(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) *Verdict {
+	is, selected := Live(policies, f, n, now)
+	if begunOf(f) || selected && !changed(f.Spec.Policy, is) {
+		return nil
+	}
+	return &Verdict{api.PolicyChanged, "the policies have just changed: asking again", Poll}
+}
+
+// DevicesStay: something was switched off by the devices as they are bound. It is by
+// them that it is switched on again, whatever their configuration says by now (S11, S12).
+func DevicesStay(f *api.NodeFence) bool {
+	return begunOf(f) || slices.ContainsFunc(f.Status.Isolation, owed)
+}

@@ -1,0 +1,315 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// livePolicy is the one that underPolicy's fence was admitted under, as it stands.
+func livePolicy() api.FencePolicy {
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
+	p.Spec.Priority, p.Spec.Action, p.Spec.Mode = 100, api.ActionReboot, api.Enforce
+	p.Spec.ControlPlane = api.Quorum
+	p.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Policy.Timeouts, walkSpec().Policy.Retries
+	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 9, PerNodePerDay: 100}
+	return p
+}
+
+// underPolicy is a fence between its yes and its Off: our taint is placed and the machine
+// was read on.
+func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
+	f := &api.NodeFence{Spec: walkSpec()}
+	f.Name, f.UID, f.Spec.Node = "n0", "fence-1", "n0"
+	frozen, _ := ResolvePolicy(policies, "n0", nil)
+	f.Spec.Policy = *frozen.DeepCopy()
+	at := stampOf(walkStart)
+	f.Status = api.NodeFenceStatus{
+		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+	}
+	if begun {
+		f.Status.Power.CutByUs, f.Status.Power.CutAt, f.Status.Power.Cut = true, &at, []int32{0}
+	}
+	return f
+}
+
+// lookBeforeOff is what power sees right before the Off.
+func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c Cluster, l *api.FenceLedger) Seen {
+	s := &state{now: walkStart, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
+	seen := usual(s, walkStart, "Unknown", false, "a")
+	for _, n := range c.Nodes {
+		if n.Name == f.Spec.Node {
+			seen.Node.Excluded, seen.Node.ControlPlane, seen.Node.Labels = n.Excluded, n.ControlPlane, n.Labels
+		}
+	}
+	seen.Brakes = Against(f, policies, seen.Node, l, walkStart)
+	if is, ok := Live(policies, f, seen.Node, walkStart); ok {
+		seen.Brakes.Counted = true
+		if v := Recount(f, is, c, l, walkStart); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
+			seen.Brakes.Storm, seen.Brakes.Why, seen.Brakes.Message = true, v.Reason, v.Message
+		}
+	}
+	return seen
+}
+
+type tighter struct {
+	change func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger)
+	// back is where a fence goes that has not begun, and why.
+	back api.Phase
+	why  api.Reason
+}
+
+func spec(change func(*api.FencePolicySpec)) func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {
+	return func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+		(*ps)[0].Generation++
+		change(&(*ps)[0].Spec)
+	}
+}
+
+// tightened are what may become stricter between the yes and the Off.
+func tightened() map[string]tighter {
+	still := func(nodes ...string) func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {
+		return func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
+			for _, n := range nodes {
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: n})
+			}
+		}
+	}
+	etcd := func(c *Cluster) {
+		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
+		for i := range 3 {
+			c.Nodes[i].ControlPlane = true
+		}
+	}
+	return map[string]tighter{
+		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.DryRun, number(0) }), api.Recovering, api.DryRunHold},
+		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.Approve }), api.Pending, api.ApprovalHold},
+		"the node is excluded by the policy": {spec(func(p *api.FencePolicySpec) {
+			p.Exclude, p.Action = &api.ExcludedNodes{Nodes: []string{"n0"}}, api.ActionNone
+		}), api.Recovering, api.ExcludedHold},
+		"the node is excluded by a label": {func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) { c.Nodes[0].Excluded = "a label" }, api.Recovering, api.ExcludedHold},
+		"the action is None":              {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionNone }), api.Recovering, api.PolicyChanged},
+		"the action is Isolate":           {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
+		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.StormHold},
+		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.Paused = true }), api.Pending, api.PausedHold},
+		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.MaintenanceWindows = openNow[0].Windows }), api.Pending, api.WindowHold},
+		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.StoppedHold},
+		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyGoneHold},
+		"the policy selects other nodes": {spec(func(p *api.FencePolicySpec) {
+			p.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
+		}), api.Recovering, api.PolicyGoneHold},
+		"another policy decides": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			other := livePolicy()
+			other.Name, other.Spec.Priority = "q", 1
+			*ps = append(*ps, other)
+		}, api.Pending, api.PolicyChanged},
+		"another policy has the same priority": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			other := livePolicy()
+			other.Name = "q"
+			*ps = append(*ps, other)
+		}, api.Pending, api.PolicyConflictHold},
+		"another policy's limits hold too": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			other := livePolicy()
+			other.Name, other.Spec.Priority, other.Spec.Limits.MaxUnhealthy = "q", 200, number(0)
+			*ps = append(*ps, other)
+		}, api.Pending, api.StormHold},
+		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].For.Duration = time.Hour }), api.Pending, api.PolicyChanged},
+		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
+		"second evidence is asked for":       {spec(func(p *api.FencePolicySpec) { p.SecondEvidence = &api.SecondEvidence{} }), api.Pending, api.PolicyChanged},
+		"a budget has no room": {func(_ *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+		}, api.Pending, api.BudgetHold},
+		"four more Leases stand still": {still("n1", "n2", "n3", "n4"), api.Pending, api.StormHold},
+		"most Leases stand still": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			(*ps)[0].Spec.Limits.MaxUnhealthy = percent("100%")
+			for i := range 8 {
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: c.Nodes[i].Name, Stale: true})
+			}
+		}, api.Pending, api.LeasesStaleHold},
+		"nobody watches the Leases": {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Leases = api.LeasePicture{} }, api.Pending, api.PictureOldHold},
+		"the Lease of a second member of etcd stands still": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			etcd(c)
+			still("n1")(ps, c, l)
+		}, api.Pending, api.QuorumHold},
+		"control-plane nodes are never fenced": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
+			etcd(c)
+			spec(func(p *api.FencePolicySpec) { p.ControlPlane = api.Never })(ps, c, l)
+		}, api.Pending, api.ControlPlaneHold},
+	}
+}
+
+func cluster(f *api.NodeFence) (Cluster, *api.FenceLedger) {
+	_, c, l := admitWorld(walkStart)
+	c.Fences = []api.NodeFence{*f}
+	return c, l
+}
+
+// TestNothingIsCutUnderStricterPolicies: between the yes and the Off, and before each
+// further Off, a fence is held against what stands (S13, S15, S17).
+func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
+	rows := tightened()
+	rows["nothing has changed"] = tighter{func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {}, api.Fencing, api.PowerOffSent}
+	rows["the limits are raised"] = tighter{spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(9) }), api.Fencing, api.PowerOffSent}
+	for name, c := range rows {
+		t.Run(name, func(t *testing.T) {
+			for _, begun := range []bool{false, true} {
+				policies := []api.FencePolicy{livePolicy()}
+				f := underPolicy(policies, begun)
+				census, led := cluster(f)
+				c.change(&policies, &census, led)
+				f = f.DeepCopy()
+				st, act := Decide(f, lookBeforeOff(f, policies, census, led), walkStart)
+				goes := c.why == api.PowerOffSent || begun && c.why == api.WindowHold // which stops no further Off (S25)
+				if (act == Off) != goes {
+					t.Errorf("begun: %v: action %q, %s %s: %s", begun, act, st.Phase, st.Reason, st.Message)
+				}
+				if begun && st.Phase != api.Fencing {
+					t.Errorf("what was begun went to %s: %s (S25)", st.Phase, st.Message)
+				}
+				if got := []any{st.Phase, st.Reason}; !begun && !cmp.Equal(got, []any{c.back, c.why}) {
+					t.Errorf("it went to %v, want %s %s: %s", got, c.back, c.why, st.Message)
+				}
+			}
+		})
+	}
+}
+
+// TestSentBackWithoutATaint: the taint goes first, and then the gate decides anew.
+func TestSentBackWithoutATaint(t *testing.T) {
+	policies := []api.FencePolicy{livePolicy()}
+	f := underPolicy(policies, false)
+	c, l := cluster(f)
+	tightened()["the node is excluded by the policy"].change(&policies, &c, l)
+	var acts []Action
+	for range 4 {
+		seen := lookBeforeOff(f, policies, c, l)
+		seen.Node.Taint = len(acts) == 0 || acts[len(acts)-1] != Undo
+		var act Action
+		f.Status, act = Decide(f, seen, walkStart)
+		acts = append(acts, act)
+		if f.Status.Phase == api.Pending {
+			break
+		}
+	}
+	if d := cmp.Diff([]Action{None, Undo, None}, acts); d != "" || f.Status.Phase != api.Pending || f.Status.Reason != api.ExcludedHold || f.Status.Outcome != "" || f.Status.Placed.Taint {
+		t.Errorf("%s: %+v", d, f.Status)
+	}
+	seen := lookBeforeOff(f, policies, c, l)
+	if _, act := Decide(f, seen, walkStart); act != Resolve {
+		t.Errorf("the gate was asked to %q", act)
+	}
+	Renew(f, policies, seen.Node, walkStart)
+	st, act := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
+	if act != None || st.Reason != api.ExcludedHold || !strings.Contains(st.Message, "excludes") {
+		t.Errorf("%q %s %s", act, st.Reason, st.Message)
+	}
+}
+
+// TestAPendingFenceHasTheLivePolicies: nothing of a policy is frozen before a slot is
+// reserved, in either direction (S17).
+func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*[]api.FencePolicy, *Cluster, *api.FenceLedger)
+		want   Action
+		why    api.Reason
+	}{
+		"nothing has changed":                  {func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {}, Reserve, ""},
+		"DryRun":                               {tightened()["the policy is in DryRun"].change, None, api.DryRunHold},
+		"excluded":                             {tightened()["the node is excluded by the policy"].change, None, api.ExcludedHold},
+		"the limits are lowered":               {tightened()["no node may be unhealthy"].change, Reserve, api.StormHold},
+		"another decides":                      {tightened()["another policy decides"].change, Reserve, ""},
+		"another limits":                       {tightened()["another policy's limits hold too"].change, Reserve, api.StormHold},
+		"its condition must hold for longer":   {tightened()["its condition must hold for longer"].change, None, api.Waiting},
+		"it is deleted, and the fence is over": {tightened()["the policy is deleted"].change, DropFinalizer, api.PolicyGoneHold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies := []api.FencePolicy{livePolicy()}
+			f := underPolicy(policies, false)
+			at := stampOf(walkStart)
+			f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
+			census, led := cluster(f)
+			c.change(&policies, &census, led)
+			var act Action
+			for range 3 {
+				seen := lookBeforeOff(f, policies, census, led)
+				seen.Reserved = nil
+				if f.Status, act = Decide(f, seen, walkStart); act == Resolve {
+					Renew(f, policies, seen.Node, walkStart)
+				}
+			}
+			if act != c.want || act == None && f.Status.Reason != c.why {
+				t.Errorf("%q %s %s, want %q %s", act, f.Status.Reason, f.Status.Message, c.want, c.why)
+			}
+			if act != Reserve {
+				return
+			}
+			v := Admit(f, census, led, walkStart)
+			if (v == nil) != (c.why == "") || v != nil && v.Reason != c.why {
+				t.Errorf("the ledger said %+v, want %q", v, c.why)
+			}
+		})
+	}
+}
+
+// TestWhatWasReadOfAnotherDevice counts for none that is bound since (S9).
+func TestWhatWasReadOfAnotherDevice(t *testing.T) {
+	policies := []api.FencePolicy{livePolicy()}
+	f := underPolicy(policies, false)
+	f.Status.Phase = api.Pending
+	f.Spec.Binding.Address = "mended"
+	c, l := cluster(f)
+	st, _ := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
+	if st.Phase != api.Isolating || st.Power.LastRead != nil {
+		t.Errorf("%s, read %+v", st.Phase, st.Power.LastRead)
+	}
+}
+
+// TestAPersonEndsACoolDown: that one and no later one, and the history says who and why (S15, S28).
+func TestAPersonEndsACoolDown(t *testing.T) {
+	at := func(after time.Duration) *api.Time { x := stampOf(walkStart.Add(after)); return &x }
+	word := func(until *api.Time) *api.CoolDownEnded {
+		return &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: *until}
+	}
+	for name, c := range map[string]struct {
+		word *api.CoolDownEnded
+		ill  int
+		want api.Reason
+	}{
+		"nobody has":            {nil, 1, api.CoolDownHold},
+		"this one":              {word(at(time.Minute)), 1, ""},
+		"with a later one":      {word(at(time.Hour)), 1, ""},
+		"an earlier one":        {word(at(time.Second)), 1, api.CoolDownHold},
+		"the storm is not over": {word(at(time.Hour)), 9, api.StormHold},
+		"nobody by name":        {&api.CoolDownEnded{Until: *at(time.Hour)}, 1, api.CoolDownHold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies := []api.FencePolicy{livePolicy()}
+			f := underPolicy(policies, false)
+			f.Status.Phase, f.Status.Reason = api.Pending, api.CoolDownHold
+			census, led := cluster(f)
+			led.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: at(time.Minute)}}
+			led.Spec.CoolDownEnded = c.word
+			for i := range c.ill {
+				census.Nodes[i].Unhealthy = true
+			}
+			v := Admit(f, census, led, walkStart)
+			if v == nil && c.want != "" || v != nil && v.Reason != c.want {
+				t.Fatalf("%+v, want %q", v, c.want)
+			}
+			if v == nil {
+				st, _ := Decide(f, lookBeforeOff(f, policies, census, led), walkStart)
+				if last := st.History[len(st.History)-1]; st.Phase != api.Isolating || last.Message != "within all limits; anna has ended the cool-down: the switch is replaced" {
+					t.Errorf("%s: %s", st.Phase, last.Message)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package kube
+
+import (
+	"context"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// LookBrakes sees what stops new Offs in the policies and the ledger as they stand, this
+// fence's slot, and since when the source has seen its Lease stand still. It goes after
+// LookNode. The policy that decides says, too, whether the node is to be fenced on its
+// Machine's account.
+func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	led, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	policies, err := c.PoliciesSeen(ctx)
+	if err != nil {
+		return err
+	}
+	seen.Reserved = fence.ReservedAt(led, f)
+	for _, s := range led.Status.Leases.Still {
+		if s.Node == f.Spec.Node && s.Renewed == seen.Lease.Renewed {
+			seen.Lease.StillSince = s.Since.Time
+		}
+	}
+	for i := range policies {
+		if p := &policies[i]; p.Name == f.Spec.Policy.Name {
+			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
+		}
+	}
+	seen.Brakes = fence.Against(f, policies, seen.Node, led, c.clock.Now())
+	return nil
+}
+
+// Recount asks once more, right before power is cut or access taken, all that was asked
+// before the slot was reserved: the ledger is read first, then everything else, by which
+// it is held (S13, S14, S15). It goes after LookBrakes.
+func (c *Client) Recount(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+	now := c.clock.Now()
+	led, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	lists, err := c.ReadLists(ctx)
+	if err != nil {
+		return err
+	}
+	is, selected := fence.Live(lists.Policies, f, seen.Node, now)
+	if !selected {
+		return nil // which LookBrakes says
+	}
+	census, err := lists.Picture(ctx, c, f)
+	if err != nil {
+		return err
+	}
+	seen.Brakes.Counted = true
+	if v := fence.Recount(f, is, census, led, now); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
+		seen.Brakes.Storm, seen.Brakes.Why, seen.Brakes.Message = true, v.Reason, v.Message
+	}
+	return nil
+}

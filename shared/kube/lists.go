@@ -1,0 +1,45 @@
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Lists are the objects that one reservation is decided on, beside the ledger.
+type Lists struct {
+	Nodes   []corev1.Node
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Policies have the missing nodes, which count for every fence (S15).
+	Policies []api.FencePolicy
+}
+
+// ReadLists reads them. The ledger is read before them (S14).
+func (c *Client) ReadLists(ctx context.Context) (l Lists, err error) {
+	if l.Nodes, err = c.Nodes(ctx); err != nil {
+		return l, err
+	}
+	if l.Fences, err = c.Fences(ctx); err != nil {
+		return l, err
+	}
+	if l.Budgets, err = c.Budgets(ctx); err != nil {
+		return l, err
+	}
+	l.Policies, err = c.Policies(ctx)
+	return l, err
+}
+
+// Picture is what fence.Admit decides on for this fence: with the nodes that are missing,
+// and with etcd's members where a quorum is asked for.
+func (l Lists) Picture(ctx context.Context, client *Client, f *api.NodeFence) (fence.Cluster, error) {
+	c := fence.WithMissing(fence.Cluster{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets}, l.Policies)
+	var err error
+	c.Apart = client.Clock().Apart()
+	c.Etcd, c.EtcdFrom, err = client.Etcd(ctx, f, l.Nodes, l.Policies)
+	c.EtcdLists = etcdLists(f, l.Policies)
+	return c, err
+}
