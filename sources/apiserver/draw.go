@@ -49,6 +49,9 @@ func (s *Source) draw(ctx context.Context) {
 		return
 	}
 	s.mu.Lock()
+	if len(p.Still) < len(s.drawn.Still) {
+		s.unhold()
+	}
 	s.drawn = p
 	s.pace.written(checks)
 	s.mu.Unlock()

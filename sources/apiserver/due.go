@@ -17,6 +17,9 @@ type dueList struct {
 type due struct {
 	fence *api.NodeFence
 	at    time.Time
+	// hurry is when it is due because what holds it may have ended; zero if it is not for
+	// that. hurried is when it was last.
+	hurry, hurried time.Time
 }
 
 func newDueList(resync time.Duration) *dueList {
@@ -45,7 +48,11 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	case next != nil:
 		at = next.Time
 	}
-	d.byNode[f.Spec.Node] = &due{fence: f, at: at}
+	x := &due{fence: f, at: at}
+	if known && old.fence.UID == f.UID {
+		x.hurry, x.hurried = old.hurry, old.hurried
+	}
+	d.byNode[f.Spec.Node] = x
 }
 
 // replyGrace is how long a function's own reply may take to arrive.
@@ -76,6 +83,11 @@ type wakeUp struct {
 func (d *dueList) take(now time.Time) []wakeUp {
 	var out []wakeUp
 	for _, x := range d.byNode {
+		if !x.hurry.IsZero() && !x.hurry.After(now) {
+			out = append(out, wakeUp{x.fence, x.hurry})
+			x.hurry, x.hurried = time.Time{}, now
+			continue
+		}
 		if x.at.After(now) {
 			continue
 		}
@@ -93,6 +105,9 @@ func (d *dueList) next() time.Time {
 	for _, x := range d.byNode {
 		if first.IsZero() || x.at.Before(first) {
 			first = x.at
+		}
+		if !x.hurry.IsZero() && x.hurry.Before(first) {
+			first = x.hurry
 		}
 	}
 	return first

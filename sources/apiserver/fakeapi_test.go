@@ -72,7 +72,7 @@ const (
 
 var kinds = map[string][2]string{
 	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
-	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"}, targetsURL: {"nodefence.io/v1alpha1", "FenceTarget"},
+	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"}, "/apis/nodefence.io/v1alpha1/fencebudgets": {"nodefence.io/v1alpha1", "FenceBudget"}, targetsURL: {"nodefence.io/v1alpha1", "FenceTarget"},
 	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	electURL:  {"coordination.k8s.io/v1", "Lease"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},

@@ -32,8 +32,15 @@ func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watche
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
 		slim: slimPolicy, handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+			AddFunc: func(obj any) { s.changed(); seen(obj) },
+			UpdateFunc: func(old, obj any) {
+				if old.(*api.FencePolicy).Generation != obj.(*api.FencePolicy).Generation {
+					s.changed()
+				}
+				seen(obj)
+			},
 			DeleteFunc: func(obj any) {
+				s.changed()
 				s.expects(nameOf(obj), nil)
 				s.excludes(nameOf(obj), nil)
 				s.policy(ctx, scheme, nameOf(obj), nil)
@@ -48,7 +55,7 @@ func slimPolicy(obj any) (any, error) {
 		return obj, nil
 	}
 	slim := &api.FencePolicy{}
-	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
+	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
 	slim.Spec.Unhealthy.Problems, slim.Spec.Expected, slim.Spec.Exclude = p.Spec.Unhealthy.Problems, p.Spec.Expected, p.Spec.Exclude
 	slim.Status.Missing, slim.Status.Failed = p.Status.Missing, p.Status.Failed
 	return slim, nil

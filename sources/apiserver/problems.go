@@ -46,6 +46,9 @@ func (s *Source) watchProblems(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.watchBudgets(ctx, scheme); err != nil {
+		return err
+	}
 	s.wg.Go(func() { s.collects(ctx, synced) })
 	s.wg.Go(func() { s.exclusions(ctx, synced) })
 	return nil

@@ -9,7 +9,7 @@ import (
 // rememberEvery is how often each replica, the standby too, reads the ledger, so that
 // one that was not asleep knows how far the API server's state had come: a function's
 // process may never have looked before.
-const rememberEvery = 3 * time.Second
+const rememberEvery = 2 * time.Second
 
 // errWentBack has the watches begun anew: they ask for what comes after a
 // resourceVersion that the API server may not reach for hours.
@@ -39,6 +39,7 @@ func (s *Source) tellRestore(ctx context.Context) (told bool) {
 	if err != nil {
 		return false // it is away: the next one may be the restored one
 	}
+	s.ledgerSeen(l)
 	back := s.o.Client.WentBack()
 	if back == nil {
 		return false

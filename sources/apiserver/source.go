@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -76,7 +77,9 @@ type Source struct {
 	excluded  map[string]*metav1.LabelSelector
 	excluding bool
 	state     error
-	counted   *prometheus.CounterVec
+	// ledger is what was last heard of it that may hold fences.
+	ledger  string
+	counted *prometheus.CounterVec
 	// targets are the FenceTargets by node; pace gives the turns to be checked, once
 	// checks says that the FenceTargets are known.
 	targets     map[string]*targetView
@@ -146,7 +149,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.enrol.begin()
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
-	s.drawn, s.told = api.LeasePicture{}, nil
+	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
 	s.named, s.reports, s.recall = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}, recall{}
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
@@ -245,7 +248,12 @@ func (s *Source) node(n *corev1.Node) {
 	if x != nil && old != nil {
 		if due, ok := wakes(*old, v, now); ok {
 			s.sendFence(x.fence, due, now)
+		} else if old.excluded != v.excluded || !maps.Equal(old.labels, v.labels) {
+			s.sendFence(x.fence, now, now)
 		}
+	}
+	if old != nil && !old.ready() && v.ready() {
+		s.unhold() // it may have been one too many
 	}
 	if v.ready() {
 		s.enrol.put(n.Name, v)

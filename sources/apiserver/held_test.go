@@ -1,0 +1,75 @@
+package apiserver
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func pending(f *api.NodeFence) { f.Status.Phase = api.Pending }
+
+// TestWhatHeldThemHasEnded: fences that wait are looked at soon, one after the other and
+// each with a due time of its own, however often it is said (S19).
+func TestWhatHeldThemHasEnded(t *testing.T) {
+	d := newDueList(resync)
+	for i := range 3 {
+		f := fenceOf("1", check(20), pending)
+		f.Spec.Node = fmt.Sprint("n", i)
+		d.put(f, sec(0))
+	}
+	busy := fenceOf("1", check(20))
+	busy.Spec.Node = "busy"
+	d.put(busy, sec(0))
+	sent := map[string][]string{}
+	take := func(at float64) {
+		for _, w := range d.take(sec(at)) {
+			sent[w.fence.Spec.Node] = append(sent[w.fence.Spec.Node], w.at.Sub(t0).String())
+		}
+	}
+	d.hurryAll(sec(1))
+	d.hurryAll(sec(1.1)) // the same, over again
+	if at := d.next(); !at.Equal(sec(1.3)) {
+		t.Errorf("the first is due at %s", at.Sub(t0))
+	}
+	f := fenceOf("2", check(20), pending)
+	f.Spec.Node = "n1"
+	d.put(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
+	take(1.39)
+	take(1.4)
+	d.hurryAll(sec(1.5)) // another change: each waits for its gap
+	take(3.2)
+	take(3.5)
+	take(20)
+	want := map[string][]string{
+		"n0": {"1.3s", "3.39s", "20s"}, "n1": {"1.35s", "3.39s", "20s"}, "n2": {"1.4s", "3.4s", "20s"}, "busy": {"20s"},
+	}
+	if d := cmp.Diff(want, sent); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAThousandHeldFencesAreNoStorm: those that are woken for one change come at a pace.
+func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
+	d := newDueList(time.Hour)
+	for i := range 1000 {
+		f := fenceOf("1", check(3000), pending)
+		f.Spec.Node = fmt.Sprint(i)
+		d.put(f, sec(0))
+	}
+	sent := 0
+	for now := range 60 {
+		d.hurryAll(sec(float64(now))) // a change each second
+		n := len(d.take(sec(float64(now) + 0.9)))
+		if n > 21 {
+			t.Errorf("%d were woken in second %d", n, now)
+		}
+		sent += n
+	}
+	if sent < 1000 {
+		t.Errorf("%d were woken within a minute", sent)
+	}
+}
