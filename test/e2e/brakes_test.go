@@ -53,7 +53,7 @@ var brakes = []brake{
 // TestBrakes: whatever a person does to stop what is under way stops it, whether the fence
 // waits for its slot or is between its yes and its Off; and taken back it goes on (S15, S17).
 func TestBrakes(t *testing.T) {
-	w := newWorld(t, 2*len(brakes), "priority: 1000\nselector: {matchLabels: {row: none}}\n"+quick)
+	w := newWorld(t, 2*len(brakes), "priority: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
 	w.start(nil)
 	pair := func(i int) [2]string { return [2]string{node(2 * i), node(2*i + 1)} }
 	var wg sync.WaitGroup
