@@ -35,22 +35,22 @@ type edgeWorld struct {
 
 // edgeProc is one invocation of a function, about one node, by one clock.
 type edgeProc struct {
-	node         int
-	ahead        time.Duration
-	step         int
-	me           string
-	f            *api.NodeFence
-	read, led    int
-	seen         Seen
-	st           api.NodeFenceStatus
-	act          Action
-	l            *api.FenceLedger
-	all          []api.NodeFence
-	at           time.Time
-	done         bool
-	verdict      *Verdict
-	call         *CallResult
-	asked, spoke bool
+	node      int
+	ahead     time.Duration
+	step      int
+	me        string
+	f         *api.NodeFence
+	read, led int
+	seen      Seen
+	st        api.NodeFenceStatus
+	act       Action
+	l         *api.FenceLedger
+	all       []api.NodeFence
+	at        time.Time
+	done      bool
+	verdict   *Verdict
+	call      *CallResult
+	spoke     bool
 }
 
 func newEdgeWorld(seed uint64) *edgeWorld {

@@ -86,7 +86,7 @@ func (b *bmc) noSession(err error) error {
 	case errors.Is(err, wire.ErrWrongCode):
 		kind, word = device.ErrDenied, "wrong password, or the BMC has a key of its own (Kg), which is to be empty"
 	case errors.As(err, &status):
-		kind, word = b.refused(status)
+		word, kind = b.refused(status)
 	case errors.Is(err, rmcp.ErrSilent) && strings.HasPrefix(err.Error(), "RAKP 1"):
 		word = "it has answered Open Session, and not the login; some BMCs do so where they do not know the user"
 	}
@@ -96,20 +96,20 @@ func (b *bmc) noSession(err error) error {
 	return fmt.Errorf("%w: log in to %s: %w", kind, b.address(), err)
 }
 
-func (b *bmc) refused(s wire.Status) (kind error, word string) {
+func (b *bmc) refused(s wire.Status) (word string, kind error) {
 	switch s {
 	case wire.BadName:
-		return device.ErrDenied, "unknown user, or one that may not use IPMI over LAN"
+		return "unknown user, or one that may not use IPMI over LAN", device.ErrDenied
 	case wire.BadCode:
-		return device.ErrDenied, "wrong password"
+		return "wrong password", device.ErrDenied
 	case wire.RoleTooHigh, wire.BadRole:
-		return device.ErrDenied, b.rights()
+		return b.rights(), device.ErrDenied
 	case wire.Full, wire.FullAtRole:
-		return device.ErrConflict, s.Error()
+		return s.Error(), device.ErrConflict
 	case 0x04, 0x05, 0x06, 0x07, 0x10, wire.NoSuite:
-		return device.ErrUnsupported, fmt.Sprintf("%s: set cipher to %d, or allow cipher suite %d on the BMC", s.Error(), b.otherSuite(), b.suite.Number)
+		return fmt.Sprintf("%s: set cipher to %d, or allow cipher suite %d on the BMC", s.Error(), b.otherSuite(), b.suite.Number), device.ErrUnsupported
 	}
-	return device.ErrConflict, s.Error()
+	return s.Error(), device.ErrConflict
 }
 
 func (b *bmc) otherSuite() int {
