@@ -101,12 +101,11 @@ func adapt(out *bytes.Buffer, objects []unstructured.Unstructured) error {
 		case "Service":
 			unstructured.RemoveNestedField(u.Object, "spec", "selector")
 		case "Deployment":
-			// With no replicas wanted, none missing: Kubernetes calls it available.
+			// With no replicas wanted, none missing: Kubernetes calls it available, and its
+			// autoscaler leaves it alone.
 			if err := unstructured.SetNestedField(u.Object, int64(0), "spec", "replicas"); err != nil {
 				return err
 			}
-		case "HorizontalPodAutoscaler":
-			continue
 		}
 		b, err := syaml.Marshal(u.Object)
 		if err != nil {
