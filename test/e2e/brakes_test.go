@@ -86,12 +86,15 @@ func TestBrakes(t *testing.T) {
 		}
 		wg.Wait()
 	}
+	for i := range brakes {
+		w.words(pair(i)[0], "")
+		w.words(pair(i)[1], "")
+	}
 	w.goesOn()
 	for i, b := range brakes {
-		for _, n := range pair(i) {
-			if b.name != "limits" {
-				w.words(n, "")
-			}
+		if b.name != "limits" && b.name != "stop" { // whose brakes were taken back
+			w.words(pair(i)[0], "")
+			w.words(pair(i)[1], "")
 		}
 	}
 }
