@@ -132,8 +132,15 @@ var questions = map[string]struct {
 	other  *answer
 }{
 	"a type that nobody owns": {
-		header: map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.none.v1", "ce-id": "1", "ce-source": "/test", "ce-subject": "node-1"},
+		header: map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.none.v1", "ce-id": "1", "ce-source": "/test", "ce-subject": "node-1"},
 		want:   answer{Status: http.StatusAccepted},
+	},
+	"a type that is almost one of ours": {
+		header: map[string]string{"ce-specversion": "1.0", "ce-type": "io.nodefence.request.fense.v1", "ce-id": "1", "ce-source": "/test", "ce-subject": "node-1"},
+		want: answer{
+			Status: http.StatusBadRequest,
+			Body:   `malformed event: attribute type: nodefence has no type "io.nodefence.request.fense.v1": did you mean io.nodefence.request.fence.v1?`,
+		},
 	},
 	"a node that does not exist": {header: unhealthy("node-99"), want: answer{Status: http.StatusAccepted}},
 	"a node that is healthy":     {header: unhealthy("node-0"), want: answer{Status: http.StatusAccepted}},
