@@ -129,10 +129,10 @@ func health(at string) (code int, said string) {
 
 var posts atomic.Int64
 
-// post sends an event that goes to nobody.
+// post sends an event that is about no node of the cluster.
 func post(t *testing.T, at string, size int) (status int) {
 	t.Helper()
-	body := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"com.example.nothing","data":"%s"}`, posts.Add(1), bytes.Repeat([]byte("x"), size))
+	body := fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/test","type":"com.example.nothing","subject":"nobody","time":%q,"data":"%s"}`, posts.Add(1), time.Now().UTC().Format(time.RFC3339), bytes.Repeat([]byte("x"), size))
 	r, err := http.Post(at, "application/cloudevents+json", strings.NewReader(body))
 	if err != nil {
 		return 0
