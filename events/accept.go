@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // Accept tells at the door what no function could do anything with: a type that is
@@ -47,7 +49,7 @@ func Misspelt(eventType string) string {
 		if abs(len(t)-len(eventType)) >= least {
 			continue
 		}
-		if d := distance(strings.ToLower(eventType), t); d < least {
+		if d := spelling.Apart(strings.ToLower(eventType), t); d < least {
 			nearest, least = t, d
 		}
 	}
@@ -55,27 +57,6 @@ func Misspelt(eventType string) string {
 		return RequestFence // what there is to be sent, where no type is near
 	}
 	return nearest
-}
-
-// distance is how many letters must be added, left out or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -36,7 +36,7 @@ func count(all []corev1.Event, want api.NodeProblem, w window, counts func(*core
 	var lately []*corev1.Event
 	for i := range all {
 		ev := &all[i]
-		if ev.Reason != want.Reason || want.Component != "" && reporter(ev) != want.Component || !counts(ev) || !toldAt(ev).After(w.known) {
+		if ev.Reason != want.Reason || want.Component != "" && reporter(ev) != want.Component || !counts(ev) || !ToldAt(ev).After(w.known) {
 			continue
 		}
 		t := told[speakerOf(ev)]
@@ -45,7 +45,7 @@ func count(all []corev1.Event, want api.NodeProblem, w window, counts func(*core
 			told[speakerOf(ev)] = t
 		}
 		t.know(ev, w.since)
-		if toldAt(ev).After(w.since) {
+		if ToldAt(ev).After(w.since) {
 			lately = append(lately, ev)
 		}
 	}
@@ -54,7 +54,7 @@ func count(all []corev1.Event, want api.NodeProblem, w window, counts func(*core
 			continue
 		}
 		of[ev.InvolvedObject.UID] = true
-		first := toldAt(ev)
+		first := ToldAt(ev)
 		if ev.CreationTimestamp.After(w.since) {
 			first = ev.CreationTimestamp.Time
 		}
@@ -115,10 +115,10 @@ func (t *tally) know(ev *corev1.Event, since time.Time) {
 	}
 	switch {
 	case ev.CreationTimestamp.After(since):
-	case toldAt(ev).After(since): // once since then, at the least
-		l.known = max(l.known, timesOf(ev)-1)
+	case ToldAt(ev).After(since): // once since then, at the least
+		l.known = max(l.known, Times(ev)-1)
 	default:
-		l.known = max(l.known, timesOf(ev))
+		l.known = max(l.known, Times(ev))
 	}
 }
 
@@ -128,7 +128,7 @@ func (t *tally) add(ev *corev1.Event, since time.Time) bool {
 	l := t.line(ev)
 	n := int64(1)
 	if ev.CreationTimestamp.After(since) {
-		n = timesOf(ev) - l.known
+		n = Times(ev) - l.known
 	}
 	if n <= 0 {
 		return false
@@ -163,7 +163,8 @@ func (t *tally) times() int64 {
 	return early + max(late-t.mixed.known, t.mixed.all)
 }
 
-func timesOf(ev *corev1.Event) int64 {
+// Times is how often an Event says that it happened: at least once.
+func Times(ev *corev1.Event) int64 {
 	n := max(1, ev.Count)
 	if ev.Series != nil {
 		n = max(n, ev.Series.Count)
@@ -171,8 +172,9 @@ func timesOf(ev *corev1.Event) int64 {
 	return int64(n)
 }
 
-// toldAt is when the API server was last told of it, by its own clock.
-func toldAt(ev *corev1.Event) time.Time {
+// ToldAt is when the API server was last told of it, by its own clock: the reporter's may
+// be wrong (S30).
+func ToldAt(ev *corev1.Event) time.Time {
 	at := ev.CreationTimestamp.Time
 	for _, m := range ev.ManagedFields {
 		if m.Time != nil && m.Time.After(at) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // hung is what node-problem-detector says of a hung task on node a.
@@ -123,8 +124,8 @@ func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
 	slim := obj.(*corev1.Event)
 	was, _ := reportOf(full)
 	is, _ := reportOf(slim)
-	if d := cmp.Diff(was, is); d != "" || !toldAt(slim).Equal(sec(9)) {
-		t.Errorf("another report than before: %s, told at %s", d, toldAt(slim))
+	if d := cmp.Diff(was, is); d != "" || !problem.ToldAt(slim).Equal(sec(9)) {
+		t.Errorf("another report than before: %s, told at %s", d, problem.ToldAt(slim))
 	}
 	want := []metav1.ManagedFieldsEntry{{Time: &again}}
 	if d := cmp.Diff(want, slim.ManagedFields); d != "" || slim.Labels != nil {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // Checked is what the FenceTarget says of one device.
@@ -82,7 +83,7 @@ func (w *world) noNode(name string) error {
 		all = append(all, w.lists.Nodes[i].Name)
 	}
 	slices.SortFunc(all, func(a, b string) int {
-		return cmp.Or(cmp.Compare(apart(name, a), apart(name, b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(spelling.Apart(name, a), spelling.Apart(name, b)), strings.Compare(a, b))
 	})
 	there := strings.Join(all[:min(len(all), 10)], ", ")
 	if more := len(all) - 10; more > 0 {
@@ -92,24 +93,4 @@ func (w *world) noNode(name string) error {
 		there = "none"
 	}
 	return fmt.Errorf("node %s does not exist; there are %s", name, there)
-}
-
-// apart is by how many letters two names differ.
-func apart(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := min(row[j]+1, row[j+1]+1, last)
-			if a[i] != b[j] {
-				next = min(row[j], row[j+1], last) + 1
-			}
-			last, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }
