@@ -185,10 +185,11 @@ func (b *Brakes) none(f *api.NodeFence) {
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
 	was := f.Spec.Policy
 	b.Changed = changed(was, is)
+	if is.Mode == api.Approve && approved(f.Spec.Requests, f.Status) {
+		is.Mode = was.Mode // a person's yes stands for this cut, and for nothing else
+	}
 	why, msg := stricter(was, is)
 	switch {
-	case why == api.ApprovalHold && f.Spec.Requests.Approve != nil:
-		why = ""
 	case why == "" && n.Excluded != "":
 		why, msg = api.ExcludedHold, n.Excluded
 	case why == "" && n.ControlPlane && is.ControlPlane != api.Quorum:

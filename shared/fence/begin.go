@@ -82,9 +82,10 @@ func (d *decision) unbound() Action {
 
 // approved: a person approved this pass. What was approved is one cut, and not each that
 // a restart of the flow may come to.
-func (d *decision) approved() bool {
-	r := d.spec.Requests.Approve
-	return r != nil && !d.st.ApproveHandled.Equal(&r.At)
+func (d *decision) approved() bool { return approved(d.spec.Requests, d.st) }
+
+func approved(r api.Requests, st api.NodeFenceStatus) bool {
+	return r.Approve != nil && !st.ApproveHandled.Equal(&r.Approve.At)
 }
 
 // awaitApproval holds for a person, without a slot, and gives up when the time
@@ -144,7 +145,9 @@ func (d *decision) readAnew() { d.st.Power.LastRead, d.st.Power.FirstOff = nil, 
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() Action {
-	if d.ended() || d.calledOff() || d.outdated() {
+	// A release that was begun goes on to its end, whatever the age of its yes (S25): a
+	// proof by storage alone is made anew here while its pods go one by one.
+	if d.ended() || d.calledOff() || d.st.Release.StartedAt == nil && d.outdated() {
 		return None
 	}
 	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {

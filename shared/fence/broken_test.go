@@ -133,7 +133,7 @@ var broken = map[string]decider{
 	}),
 	"does not ask storm and quorum again": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Counted = true }),
 	"keeps its taint on an excluded node": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Unmark = false }),
-	"takes brakes not looked at for off":  before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked = true }),
+	"takes brakes not looked at for off":  before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Looked, s.Brakes.Counted = true, true }),
 	"switches off what is healthy again, for its last Off did nothing": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		f.Status.Power.CutAt = nil
 	}),
@@ -185,13 +185,6 @@ var broken = map[string]decider{
 	"switches on one level alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if l := f.Status.Power.Level; f.Status.Phase == api.PoweringOn {
 			f.Status.Power.Cut = []int32{l}
-		}
-	}),
-	"minds only this level's late effects": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		if l := f.Status.Power.Level; l > 0 {
-			b := *f.Spec.Binding
-			b.EffectDelay = f.Spec.NextBindings[l-1].EffectDelay
-			f.Spec.Binding = &b
 		}
 	}),
 	"never counts its tries": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Retries, f.Status.Restarts = -9, -9 }),

@@ -45,7 +45,9 @@ var brokenHeld = map[string]decider{
 		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.WentBackHold
 	}),
 	"sends a further Off though the state went back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Brakes.Stopped = s.Brakes.Stopped && !f.Status.Power.CutByUs
+		if f.Status.Power.CutByUs {
+			s.Brakes.Stopped, s.Brakes.Counted = false, true
+		}
 	}),
 	"lets a restore stop what was begun": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)

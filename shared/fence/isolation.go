@@ -33,6 +33,9 @@ func (d *decision) isolationRecords() []api.IsolationRecord {
 			d.st.Isolation[i] = api.IsolationRecord{Device: d.spec.Isolation[i].Driver + " " + d.spec.Isolation[i].Address} // of another device
 		}
 	}
+	for n := len(d.st.Isolation); n > len(d.spec.Isolation) && !d.st.Isolation[n-1].CutByUs; n-- {
+		d.st.Isolation = d.st.Isolation[:n-1] // its device was taken out of the configuration
+	}
 	for i := len(d.st.Isolation); i < len(d.spec.Isolation); i++ {
 		b := d.spec.Isolation[i]
 		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
@@ -128,7 +131,8 @@ func (d *decision) uncut() bool {
 	if d.begun() || d.onlyLease() || d.confirmAsked() || !d.spec.Policy.Action.Device() {
 		return false
 	}
-	for i := range d.isolationRecords() {
+	d.isolationRecords()
+	for i := range d.spec.Isolation {
 		if !d.cutDone(i) {
 			return true
 		}

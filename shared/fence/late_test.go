@@ -29,6 +29,35 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestTheLongestEffectOfAllLevelsCounts: an Off of a level before may still take effect
+// when the next level's call is taken over (S8). The walk does not show it: the tries of
+// the level before took longer than that.
+func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
+	short := always(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		b := *f.Spec.Binding
+		b.EffectDelay = f.Spec.NextBindings[0].EffectDelay
+		f.Spec.Binding = &b
+	})
+	for name, c := range map[string]struct {
+		decide decider
+		late   time.Duration
+		taken  bool
+	}{
+		"before the longest effect is over": {Decide, clockSlack + 2*time.Second, false},
+		"after it":                          {Decide, clockSlack + 3*time.Second, true},
+		"too soon, by who minds only this level's own effect": {short, clockSlack + 2*time.Second, true},
+	} {
+		now := walkStart.Add(c.late)
+		f := claimed(api.Fencing, api.CallOff, walkStart)
+		f.Spec = levelsSpec()
+		f.Status.Power.Level = 1
+		st, _ := c.decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		if taken := st.Claim == nil || st.Claim.Holder != "another"; taken != c.taken {
+			t.Errorf("%s: taken over %v", name, taken)
+		}
+	}
+}
+
 // TestALateEndCountsForNothing: whoever lost its claim has learnt what was so then, of
 // the device that was asked then (S3, S7).
 func TestALateEndCountsForNothing(t *testing.T) {

@@ -1,0 +1,88 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAnApprovalHidesNothing: a person's yes answers the question whether this cut may
+// be; whatever else became stricter holds all the same, and so does a later cut (S17).
+func TestAnApprovalHidesNothing(t *testing.T) {
+	approve := func(p *api.FencePolicySpec) { p.Mode = api.Approve }
+	for name, c := range map[string]struct {
+		live          func(*api.FencePolicySpec)
+		excluded      string
+		plane, served bool
+		want          api.Reason
+	}{
+		"a person must approve, and has":      {live: approve},
+		"the yes was for an earlier cut":      {live: approve, served: true, want: api.ApprovalHold},
+		"the node is excluded":                {live: approve, excluded: "maintenance", want: api.ExcludedHold},
+		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane = api.Approve, api.Never }, plane: true, want: api.ControlPlaneHold},
+		"the action is None besides":          {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.Approve, api.ActionNone }, want: api.PolicyChanged},
+		"the policy is in DryRun all at once": {live: func(p *api.FencePolicySpec) { p.Mode = api.DryRun }, want: api.DryRunHold},
+	} {
+		for _, begun := range []bool{false, true} {
+			policies := []api.FencePolicy{livePolicy()}
+			f := underPolicy(policies, begun)
+			at := metav1.NewTime(walkStart)
+			f.Spec.Requests.Approve = &api.Request{By: "alice", At: at}
+			if c.served {
+				f.Status.ApproveHandled = &at
+			}
+			policies[0].Generation++
+			c.live(&policies[0].Spec)
+			b := Against(f, policies, Node{Exists: true, UID: "uid-1", Excluded: c.excluded, ControlPlane: c.plane}, &api.FenceLedger{}, walkStart)
+			if b.Stricter != (c.want != "") || b.Stricter && b.Why != c.want {
+				t.Errorf("%s, begun %t: stricter %t, %s: %s", name, begun, b.Stricter, b.Why, b.Message)
+			}
+		}
+	}
+}
+
+// TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing: the power is cut without it. It went
+// to and fro between isolation and power, and kept its slot (S19).
+func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
+	f, now := isolatedFence(fabricSpec(), api.Fencing)
+	at := stampOf(now)
+	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].CutByUs = &at, true
+	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "switch gone"})
+	f.Status.Power.LastRead = &api.Read{Power: "On", At: at}
+	st, act := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Spec.Isolation) {
+		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))
+	}
+}
+
+// TestABegunReleaseDoesNotAskAgain: the proof by storage alone is made anew while pods go
+// one by one, however old the yes is by then (S25).
+func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
+	for begun, want := range map[bool]api.Phase{true: api.Isolating, false: api.Pending} {
+		f, now := isolatedFence(cutSpec(), api.Isolating)
+		at := stampOf(now.Add(-2 * time.Minute))
+		f.Status.DecidedAt = &at
+		if f.Status.Isolation[0].CutByUs = true; begun {
+			f.Status.Release.StartedAt = &at
+		}
+		st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		if st.Phase != want {
+			t.Errorf("begun %t: %s, %s: %s", begun, st.Phase, st.Reason, st.Message)
+		}
+	}
+}
+
+// TestAnOldRecordThatGaveUpARelease of a machine that somebody else had switched off: an
+// older nodefence wrote Failed, and its device is read from here on (S25).
+func TestAnOldRecordThatGaveUpARelease(t *testing.T) {
+	f, now := isolatedFence(walkSpec(), api.Failed)
+	at := stampOf(now.Add(-time.Second))
+	f.Status.Release.StartedAt, f.Status.Reason = &at, api.DeviceFailed
+	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	if st.Phase != api.Fencing || st.Awaited == nil {
+		t.Errorf("%s, %s: %s", st.Phase, st.Reason, st.Message)
+	}
+}
