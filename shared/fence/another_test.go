@@ -37,3 +37,39 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 		})
 	}
 }
+
+// TestAnotherMachineIsWaitedFor: the On would go out a moment after the phase was entered,
+// before a Lease could be seen to move. It waits for the Lease: moved, ours stays off; still
+// for two renewals, nobody is there (S1, S6).
+func TestAnotherMachineIsWaitedFor(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, c := range map[string]struct {
+		still time.Duration
+		moved bool
+		act   Action
+		why   api.Reason
+	}{
+		"its Lease was renewed a moment ago":   {still: time.Second, act: None, why: api.NodeReplaced},
+		"its Lease has moved since":            {still: time.Second, moved: true, act: Read},
+		"its Lease has stood for two renewals": {still: 2 * walkRenewal, act: On, why: api.PowerOnSent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				cut, since, off := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Millisecond)), stampOf(now.Add(-time.Millisecond))
+				if c.moved {
+					since = stampOf(now.Add(-3 * time.Second))
+				}
+				still := stampOf(now.Add(-c.still))
+				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
+				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{Power: "Off", At: off}}
+				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}
+				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", "True", "r1"
+				s.Lease.StillSince = time.Time{}
+			})
+			st, act := Decide(f, s, now)
+			if act != c.act || st.Phase != api.PoweringOn || st.Reason != c.why || st.NextCheck == nil {
+				t.Errorf("%s, %s, action %q, next look %v (%s)", st.Phase, st.Reason, act, st.NextCheck, st.Message)
+			}
+		})
+	}
+}

@@ -98,3 +98,28 @@ func TestARetryEndsTheWait(t *testing.T) {
 		})
 	}
 }
+
+// TestARefusedAccountTakesNoSlotForEvidence: while the device is left alone, a fence whose
+// second evidence it is waits at the gate, and its slot is another's (S14).
+func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f.Spec = aloneSpec()
+			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed = api.Pending, nil, true
+			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
+			if b := f.Spec.Binding; refused {
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
+			}
+		})
+		for range 6 {
+			var act Action
+			if f.Status, act = Decide(f, s, now); act == Check {
+				s.Checked = &Checked{Round: f.Status.Activity.Number, Results: []api.CheckResult{{Check: DeviceCheck(1)}}}
+			}
+		}
+		if f.Status.Phase != want || refused && f.Status.Reason != api.DeviceDenied {
+			t.Errorf("refused %t: %s, %s: %s", refused, f.Status.Phase, f.Status.Reason, f.Status.Message)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func (d *decision) poweringOn() Action {
 		d.st.Power.Cut = nil
 		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
-	if d.told != nil && d.anotherLives() && d.told.Power != "On" {
+	if c := d.told; c != nil && c.Call == api.CallRead && c.Power != "On" && d.anotherLives() {
 		// Two kubelets of one name would both start its pods (S1, S6).
 		d.st.Outcome = api.NodeReplaced
 		return d.to(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
@@ -32,6 +32,9 @@ func (d *decision) poweringOn() Action {
 	}
 	if d.spoken() || d.early() {
 		return None
+	}
+	if d.mayBeAnother() {
+		return d.awaitAnother()
 	}
 	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.Lacks != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
 		d.st.Power.OnAt = d.at(0)
@@ -105,6 +108,23 @@ func (d *decision) renamed() bool { return d.spec.NodeUID != "" && d.seen.Node.U
 // anotherLives: a kubelet works under the name of the machine that we cut, which reads
 // off, or is not heard of.
 func (d *decision) anotherLives() bool { return d.renamed() && d.healthy() }
+
+// mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two
+// renewals; whether it lives, its next renewal tells.
+func (d *decision) mayBeAnother() bool {
+	return d.renamed() && d.seen.Node.Exists && d.seen.Node.Ready() && d.leaseFresh() && d.st.Power.OnAt == nil && d.freshlyRead("Off")
+}
+
+// awaitAnother sends no On until that Lease has moved, which ends this fence by the next
+// read, or has stood still for too long (S1, S6).
+func (d *decision) awaitAnother() Action {
+	if d.anotherLives() {
+		return d.call(api.CallRead)
+	}
+	d.tell(api.NodeReplaced, "the machine reads off, and a Node of another machine is Ready under its name: waiting for its Lease before the machine is switched on")
+	d.wait(d.lifeShows())
+	return None
+}
 
 // another: the machine is on, and where our On was not the last word, by another hand.
 // What of our Offs may still take effect is ours all the same (S8); an off after that

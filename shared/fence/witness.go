@@ -88,6 +88,9 @@ func (d *decision) reading() bool {
 // toDevice asks for a slot, since the machine's device is spoken with under all
 // limits, and hands the round over to power.
 func (d *decision) toDevice() Action {
+	if d.holdDenied() {
+		return None // without a slot: others need it meanwhile (S14)
+	}
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt, d.st.Activity.Reading = d.stamp(*r), true
 		d.readAnew()
