@@ -20,7 +20,7 @@ const awaitedCondition = "WaitingForDevice"
 // mustAwait: there is something that only this machine's device can end.
 func (d *decision) mustAwait() bool {
 	r, p := d.st.Release, d.st.Phase
-	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending || p == api.Failed)
+	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending)
 	return (d.st.Power.CutByUs || began) && d.spec.Binding != nil && d.spec.Policy.Action.Reads()
 }
 

@@ -74,15 +74,3 @@ func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
 		}
 	}
 }
-
-// TestAnOldRecordThatGaveUpARelease of a machine that somebody else had switched off: an
-// older nodefence wrote Failed, and its device is read from here on (S25).
-func TestAnOldRecordThatGaveUpARelease(t *testing.T) {
-	f, now := isolatedFence(walkSpec(), api.Failed)
-	at := stampOf(now.Add(-time.Second))
-	f.Status.Release.StartedAt, f.Status.Reason = &at, api.DeviceFailed
-	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
-	if st.Phase != api.Fencing || st.Awaited == nil {
-		t.Errorf("%s, %s: %s", st.Phase, st.Reason, st.Message)
-	}
-}
