@@ -30,6 +30,7 @@ data:
     system:serviceaccount:kube-system:npd
     system:serviceaccount:racks:central*
   example.com.disks: system:serviceaccount:kube-system:npd
+  kubelet: system:nodes
 `
 
 // forgedReports: a node's own credentials report of that node and of Pods as its kubelet
@@ -61,6 +62,7 @@ func forgedReports(t *testing.T, w *world) {
 		"a kubelet of a Pod, as another one":                 {kubelet, "Pod", "web-0", "kubelet", "node-2", host},
 		"a kubelet of a Pod, as a controller":                {kubelet, "Pod", "web-0", "attachdetach-controller", "node-1", pods},
 		"a kubelet of something else":                        {kubelet, "PersistentVolumeClaim", "data", "kubelet", "elsewhere", ""},
+		"somebody of a Pod, as the kubelet":                  {"ben", "Pod", "web-0", "kubelet", "node-1", "ben may not report as kubelet"},
 		"somebody, as a monitor that is kept":                {"ben", "Node", "node-1", "kernel-monitor", "node-1", "ben" + name},
 		"somebody, as one that is kept, with a / in it":      {"ben", "Node", "node-1", "example.com/disks", "node-1", "ben may not report as example.com.disks"},
 		"somebody, as a monitor that is not":                 {"ben", "Node", "node-1", "docker-monitor", "", ""},
@@ -85,6 +87,9 @@ func (w *world) reports(who, group, kind, of, component, host string) string {
 	cfg := rest.CopyConfig(w.Config)
 	user, node, on := strings.Cut(who, " on ")
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	if strings.HasPrefix(user, "system:node:") {
+		cfg.Impersonate.Groups = append(cfg.Impersonate.Groups, "system:nodes")
+	}
 	if on {
 		cfg.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/node-name": {node}}
 	}
