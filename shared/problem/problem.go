@@ -149,7 +149,8 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem,
 		}
 	}
 	r, of := count(all, want, window{since: since, known: since}, func(ev *corev1.Event) bool {
-		return here[ev.InvolvedObject.UID] != nil && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev) && !ofAnother(ev, n.Name)
+		p := here[ev.InvolvedObject.UID] // in its own namespace, or another one's writers speak for it
+		return p != nil && p.Namespace == ev.Namespace && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev) && !ofAnother(ev, n.Name)
 	})
 	r.On = on
 	for i := range on {
