@@ -1,0 +1,149 @@
+package fence
+
+import (
+	"cmp"
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// ended: the node of this record is gone, or another one has its name (S6). Nothing is
+// done in its name any more. What we cut is switched on again all the same, once what
+// ran on it is gone (S4).
+func (d *decision) ended() bool {
+	if d.missing() {
+		return d.machineGone() // which is why it was opened
+	}
+	why, msg := d.nodeEnded()
+	if why == "" {
+		return false
+	}
+	d.st.Proof, d.st.Power.FirstOff = nil, nil
+	if d.awaitsWork(why, msg) {
+		return true
+	}
+	if d.st.Reason == api.ReleaseTimedOut {
+		msg += "; " + d.st.Message
+	}
+	d.st.Outcome = why
+	if d.owesPowerOn() {
+		d.to(api.PoweringOn, why, msg)
+	} else {
+		d.to(api.Recovering, why, msg)
+	}
+	return true
+}
+
+// nodeEnded says why there is nothing any more in whose name anything could be done;
+// empty while the node is the one that was fenced.
+func (d *decision) nodeEnded() (why api.Reason, msg string) {
+	switch n := d.seen.Node; {
+	case n.Exists && n.UID == d.spec.NodeUID:
+		return "", ""
+	case n.Exists:
+		return api.NodeReplaced, "another Node object of this name exists; the old record ends"
+	case d.st.Release.DeleteNodeUntil != nil:
+		return api.NodeDeleted, "its Node object was deleted, as the policy says (cleanup.deleteNode)"
+	}
+	return api.NodeGone, "the Node object was deleted"
+}
+
+// owesPowerOn: we cut it, and nothing wants it to stay off (S12). What was left off for
+// its number of cuts stays so until a person wants it back, also when those cuts are
+// old and count no more.
+func (d *decision) owesPowerOn() bool {
+	return d.st.Power.CutByUs && d.st.Phase != api.Fenced && d.staysOff() == ""
+}
+
+// staysOff says why a machine that we cut is not switched on again, if it is not.
+func (d *decision) staysOff() string {
+	switch {
+	case d.spec.Policy.Action != api.ActionReboot:
+		return "the policy's action is " + string(d.spec.Policy.Action)
+	case d.spec.Binding != nil && d.spec.Binding.LeaveOff:
+		return "its configuration has no method that switches it on"
+	case d.lastCut():
+		return fmt.Sprintf("its power was cut %d times in 24 hours, and it is switched on again %d times at most: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
+			d.recentCuts(), *d.spec.Policy.Recoveries)
+	}
+	return ""
+}
+
+// calledOff ends a fence whose reason has gone, or sends it back to the gate
+// when a brake is on. After the first Off neither happens any more (S17, S25).
+func (d *decision) calledOff() bool {
+	if d.begun() {
+		return false
+	}
+	if a := d.spec.Requests.Abort; a != nil || d.seen.Deleting {
+		who := "the record was deleted"
+		if a != nil {
+			who = "asked by " + a.By
+		}
+		return d.undoNow(api.AbortedByPerson, who)
+	}
+	if !d.unhealthy() && !d.asked() && !d.stands() {
+		if d.requestOld() {
+			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
+		}
+		why := "no condition of the policy holds any more"
+		if d.spec.Trigger.Suspicion() {
+			why = "its Lease moves again, and no condition of the policy holds"
+		}
+		return d.undoNow(api.Healed, why+d.uncutSoFar())
+	}
+	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
+		d.to(api.Pending, api.Suspected, "its Lease is no evidence any more; waiting for a condition of the policy")
+		return true
+	}
+	return d.braked()
+}
+
+// uncutSoFar is part of a sentence.
+func (d *decision) uncutSoFar() string {
+	if d.st.Power.Cuts > 0 {
+		return "; its power was not cut again"
+	}
+	return "; no power was cut"
+}
+
+func (d *decision) undoNow(why api.Reason, msg string) bool {
+	d.st.Outcome = why
+	d.to(api.Recovering, why, msg)
+	return true
+}
+
+// braked sends a fence that has not cut power back to the gate.
+func (d *decision) braked() bool {
+	b, why := d.seen.Brakes, api.Reason("")
+	msg := b.Message
+	switch {
+	case !b.Looked:
+		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
+		return true
+	case b.Gone:
+		return d.undoNow(api.PolicyGoneHold, msg+d.uncutSoFar())
+	case b.Stopped:
+		why = cmp.Or(b.Why, api.StoppedHold)
+	case b.Paused:
+		why = api.PausedHold
+	case b.Stricter && d.st.Phase != api.Pending:
+		why = b.Why // in Pending the policy is resolved anew
+	case b.Storm && d.st.Phase != api.Pending:
+		why = cmp.Or(b.Why, api.StormHold) // in Pending the reservation itself asks for the storm
+	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
+		why, msg = api.DeletionHold, d.seen.Node.Deleting
+	default:
+		return d.inMaintenance()
+	}
+	d.st.Proof = nil
+	d.giveBack()
+	if b.Stricter && b.Unmark && d.marked() {
+		d.st.Outcome = api.SentBack // what we placed goes first
+		d.to(api.Recovering, why, msg)
+		return true
+	}
+	d.to(api.Pending, why, msg)
+	d.next(Resync)
+	return true
+}
