@@ -40,7 +40,7 @@ func TestEvictions(t *testing.T) {
 	now := time.Now()
 	told := func(pod, message string) corev1.Event {
 		return corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{Name: pod, CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+			ObjectMeta:     metav1.ObjectMeta{Namespace: "shop", Name: pod, CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod, UID: types.UID(pod)},
 			Type:           corev1.EventTypeWarning, Reason: "FailedAttachVolume", Message: message, Count: 1, Source: corev1.EventSource{Component: "attachdetach-controller"},
 		}

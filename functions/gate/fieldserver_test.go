@@ -179,6 +179,7 @@ func problems(pod string) question {
 			}
 			if pod != "" {
 				name := fmt.Sprintf("web-%d", i%2)
+				ev.Namespace = "shop" // as its Pod's
 				ev.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}
 			}
 			all = append(all, ev)
@@ -196,7 +197,7 @@ func moves() question {
 	return func(t *testing.T, spec []byte) string {
 		now := time.Now()
 		list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
-			ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
+			ObjectMeta:     metav1.ObjectMeta{Name: "e", Namespace: "shop", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "web-0"},
 			Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 3, Source: corev1.EventSource{Component: "kubelet"},
 		}}})

@@ -132,7 +132,7 @@ var questions = map[string]struct {
 	other  *answer
 }{
 	"a type that nobody owns": {
-		header: map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.none.v1", "ce-id": "1", "ce-source": "/test", "ce-subject": "node-1"},
+		header: map[string]string{"ce-specversion": "1.0", "ce-type": "com.example.none.v1", "ce-id": "1", "ce-source": "/test", "ce-subject": "node-1", "ce-time": "2026-01-01T00:00:00Z"},
 		want:   answer{Status: http.StatusAccepted},
 	},
 	"a type that is almost one of ours": {
