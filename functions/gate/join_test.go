@@ -60,6 +60,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"cutByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
 		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
 		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
+		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
 		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
 		"from a source that nobody trusts":           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
 		"made an hour ago":                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},

@@ -148,12 +148,30 @@ func TestEnds(t *testing.T) {
 		want   string
 		joins  string
 	}{
-		"it waits":                          {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
-		"it was given up":                   {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
-		"it was cut":                        {cut, "", "it joins the fence that is under way"},
-		"it was cut once":                   {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
-		"it has a request already":          {func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
-		"it is being undone":                {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
+		"it waits":                 {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
+		"it was given up":          {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
+		"it was cut":               {cut, "", "it joins the fence that is under way"},
+		"it was cut once":          {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
+		"it has a request already": {func(f *api.NodeFence) { f.Spec.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
+		"it is being undone":       {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
+		"it goes back to the gate": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Outcome = api.Recovering, api.SentBack
+		}, "", "it joins the fence that waits"},
+		"it goes back to the gate, and a person has ended it": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Outcome, f.Spec.Requests.Abort = api.Recovering, api.SentBack, &api.Request{By: "ann"}
+		}, "the fence of this node that is under way ends", ""},
+		"it gives access back on its way to the gate": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.SentBack, &api.RestoreRecord{Then: api.Recovering}
+		}, "", "it joins the fence that waits"},
+		"it gives access back, and stays as it is then": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Restore = api.Restoring, &api.RestoreRecord{Then: api.Fenced}
+		}, "", "it joins the fence that waits"},
+		"it gives access back, and is undone then": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Restore = api.Restoring, &api.RestoreRecord{Then: api.Recovering}
+		}, "the fence of this node that is under way ends", ""},
+		"it gives access back, for the node has healed": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.Healed, &api.RestoreRecord{Then: api.Recovering}
+		}, "the fence of this node that is under way ends", ""},
 		"it was cut, and the node is back":  {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
 		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
 		"the Node is another one":           {func(f *api.NodeFence) { f.Spec.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
