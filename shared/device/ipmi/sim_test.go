@@ -2,7 +2,9 @@ package ipmi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,12 +128,13 @@ func startSim(t testing.TB, path string) *sim {
 	return s
 }
 
-// await is until it answers. A datagram to a port that is not open yet is
-// refused at once, so that this asks again without a pause.
+// await is until it answers.
 func (s *sim) await() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
+	for ctx.Err() == nil && s.refused() {
+	}
 	for {
 		_, err := s.State(ctx)
 		if err == nil {
@@ -141,6 +144,22 @@ func (s *sim) await() {
 			s.t.Fatal("the BMC does not answer: ", err)
 		}
 	}
+}
+
+// refused: its port is not open yet, which the network says at once. The driver would
+// wait for more than that.
+func (s *sim) refused() bool {
+	c, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", s.port))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.Write([]byte{0}); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_, err = c.Read(make([]byte, 1))
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // setFault turns to the script for what the machine does, to the process for

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
@@ -19,6 +21,9 @@ const (
 	// grace is how long a valid answer is waited for after one that says no and that
 	// anybody could have sent.
 	grace = 250 * time.Millisecond
+	// bounces is how often one packet is sent again that could not leave for what ICMP said
+	// of an earlier one.
+	bounces = 3
 )
 
 // ErrSilent is that nothing came.
@@ -29,15 +34,15 @@ var ErrSilent = errors.New("no answer")
 func exchange(ctx context.Context, conn net.Conn, tries int, request func() []byte, take func([]byte) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	var dropped error
+	var dropped, bounce error
 	for range tries {
 		if err := ctx.Err(); err != nil {
-			return silence(dropped, err)
+			return silence(dropped, bounce, err)
 		}
-		if _, err := conn.Write(request()); err != nil {
+		if err := send(conn, request(), &bounce); err != nil {
 			return err
 		}
-		done, err := await(ctx, conn, packet, &dropped, take)
+		done, err := await(ctx, conn, packet, &dropped, &bounce, take)
 		if done || err != nil {
 			return err
 		}
@@ -45,11 +50,40 @@ func exchange(ctx context.Context, conn net.Conn, tries int, request func() []by
 			return dropped
 		}
 	}
-	return silence(dropped, ctx.Err())
+	return silence(dropped, bounce, ctx.Err())
+}
+
+// send sends one packet. What ICMP has said of an earlier one is told in place of sending:
+// then it is sent again.
+func send(conn net.Conn, b []byte, bounce *error) error {
+	for range 1 + bounces {
+		_, err := conn.Write(b)
+		if !bounced(err, bounce) {
+			return err
+		}
+	}
+	return nil // lost, as on any network
+}
+
+// bounced: an ICMP message says that a packet did not arrive. Anybody can send those, and
+// a BMC that starts has its port closed for a while: they end nothing.
+func bounced(err error, why *error) bool {
+	var no syscall.Errno
+	if !errors.As(err, &no) || !slices.Contains(icmp, no) {
+		return false
+	}
+	*why = no
+	return true
+}
+
+// icmp are the errors that such messages become, on a socket that is connected.
+var icmp = []syscall.Errno{
+	syscall.ECONNREFUSED, syscall.ENOPROTOOPT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	syscall.EHOSTDOWN, syscall.EOPNOTSUPP, syscall.EPROTO, syscall.EMSGSIZE, syscall.ECONNRESET,
 }
 
 // await reads until something is taken, or the time is over.
-func await(caller context.Context, conn net.Conn, limit time.Duration, dropped *error, take func([]byte) error) (done bool, err error) {
+func await(caller context.Context, conn net.Conn, limit time.Duration, dropped, bounce *error, take func([]byte) error) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
 	b := make([]byte, wire.Most)
@@ -62,6 +96,9 @@ func await(caller context.Context, conn net.Conn, limit time.Duration, dropped *
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return false, nil
 		}
+		if bounced(err, bounce) {
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -71,7 +108,7 @@ func await(caller context.Context, conn net.Conn, limit time.Duration, dropped *
 		case errors.Is(err, wire.ErrOther):
 		case saysNo(err) && !saysNo(*dropped):
 			*dropped = err
-			return await(caller, conn, grace, dropped, take)
+			return await(caller, conn, grace, dropped, bounce, take)
 		case *dropped == nil:
 			*dropped = err
 		}
@@ -87,10 +124,12 @@ func saysNo(err error) bool {
 	return errors.As(err, &status) || errors.As(err, &weaker) || errors.Is(err, wire.ErrWrongCode)
 }
 
-func silence(dropped, err error) error {
+func silence(dropped, bounce, err error) error {
 	switch {
 	case dropped != nil:
 		return dropped
+	case bounce != nil:
+		return fmt.Errorf("%w: the network says: %w", ErrSilent, bounce)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrSilent, err)
 	}
