@@ -55,7 +55,7 @@ func (d *decision) pending() Action {
 	case p.Mode == api.Approve && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
-	if d.paced() || !d.confirmAsked() && d.holdDenied() {
+	if d.paced() || !d.confirmAsked() && d.holdRefused() {
 		return None
 	}
 	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {

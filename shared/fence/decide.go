@@ -221,7 +221,7 @@ func (d *decision) noteCall() {
 	}
 	d.told = c
 	d.st.Power.LastError = c.Err
-	d.noteDenied(c)
+	d.noteDenied(d.binding(), c)
 	switch c.Call {
 	case api.CallRead:
 		if c.Power != "Off" {

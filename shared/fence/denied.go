@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,15 +11,18 @@ import (
 
 // A device may lock the account of who comes with a wrong password too often. After this
 // many refusals in a row it is asked again only so often, over all tries, restarts and
-// fences of the node; a person's retry is asked for at once.
+// fences of the node; a person's retry is asked for at once. One rule holds for the machine's
+// own devices and for those of the isolation.
 const (
 	deniedTries = 3
 	deniedPause = 5 * time.Minute
 )
 
-// noteDenied counts how often the device has refused us in a row.
-func (d *decision) noteDenied(c *CallResult) {
-	b := d.binding()
+var refusedOften = fmt.Sprintf("the device refused the account %d times", deniedTries)
+
+// noteDenied counts how often a device, of power or of the isolation, has refused us in
+// a row.
+func (d *decision) noteDenied(b *api.Binding, c *CallResult) {
 	if b == nil {
 		return
 	}
@@ -40,12 +44,13 @@ func (d *decision) noteDenied(c *CallResult) {
 	}
 }
 
-// maxDenied bounds the list: a node has no more levels.
+// maxDenied bounds the list: a node has no more levels and isolation devices.
 const maxDenied = 8
 
-// lockout is until when the device is left alone; false if it need not be.
-func (d *decision) lockout() (time.Time, bool) {
-	b := d.binding()
+// lockout is until when the machine's own device is left alone; false if it need not be.
+func (d *decision) lockout() (time.Time, bool) { return d.lockedOut(d.binding()) }
+
+func (d *decision) lockedOut(b *api.Binding) (time.Time, bool) {
 	if b == nil {
 		return time.Time{}, false
 	}
@@ -60,13 +65,41 @@ func (d *decision) lockout() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// holdDenied waits without a slot.
+// holdDenied waits for the machine's own device, without a slot.
 func (d *decision) holdDenied() bool {
 	until, ok := d.lockout()
 	if ok {
-		d.hold(api.DeviceDenied, fmt.Sprintf("the device refused the account %d times: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry); %s",
-			deniedTries, until.UTC().Format(time.RFC3339), d.st.Power.LastError), 0)
-		d.awaken(until)
+		d.holdLocked("", until, d.st.Power.LastError)
 	}
 	return ok
+}
+
+// holdRefused waits without a slot for each device that this fence can't do without.
+func (d *decision) holdRefused() bool {
+	for i := range d.spec.Isolation {
+		b := &d.spec.Isolation[i]
+		if until, ok := d.lockedOut(b); ok && b.Must && !(i < len(d.st.Isolation) && d.cutDone(i)) {
+			d.holdLocked(taken(*b)+": ", until, d.isolationRecords()[i].LastError)
+			return true
+		}
+	}
+	return d.holdDenied()
+}
+
+func (d *decision) holdLocked(which string, until time.Time, last string) {
+	d.hold(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry); %s",
+		which, refusedOften, until.UTC().Format(time.RFC3339), last), 0)
+	d.awaken(until)
+}
+
+// passOver leaves a device of the isolation alone that refuses the account: the fence
+// waits for it where it must be cut, and goes on without it where not.
+func (d *decision) passOver(i int) bool {
+	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	if _, locked := d.lockedOut(&b); !locked || b.Must {
+		return false
+	}
+	r.GaveUp, r.LastError = true, cmp.Or(r.LastError, refusedOften)
+	d.tell(api.CutFailed, r.Device+": "+r.LastError+"; going on without it")
+	return true
 }

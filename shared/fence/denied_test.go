@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -122,4 +123,85 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 			t.Errorf("refused %t: %s, %s: %s", refused, f.Status.Phase, f.Status.Reason, f.Status.Message)
 		}
 	}
+}
+
+// TestAWrongPasswordLocksNoAccountOfASwitch: the devices of the isolation are bounded by
+// the same rule, whether access is taken or given back. A fence that must cut waits for
+// them without a slot, and any other goes on without.
+func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
+	type seen struct {
+		Asked int
+		Phase api.Phase
+		// Held: it waited at the gate.
+		Held bool
+	}
+	for name, tc := range map[string]struct {
+		change func(f *api.NodeFence)
+		want   seen
+	}{
+		"it must be cut":     {func(*api.NodeFence) {}, seen{9, api.Failed, true}},
+		"it need not be cut": {func(f *api.NodeFence) { f.Spec.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
+		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
+			f.Spec.Isolation[0].Must = false
+			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
+		}, seen{0, api.Fencing, false}},
+		"it is to give access back": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
+			f.Status.Isolation[0].CutByUs = true
+		}, seen{15, api.Restoring, false}},
+		"it is to give access back, and a person has ended the record": {func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
+			f.Status.Isolation[0].CutByUs, f.Spec.Requests.Abort = true, &api.Request{By: "kim"}
+		}, seen{3, api.Recovering, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow := int32(2)
+			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			f.Spec.Policy.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+			tc.change(f)
+			if !f.Spec.Isolation[0].Must {
+				f.Spec.Policy.Retries.PerStep = 30
+			}
+			asked, held := refusing(f, now, 61*time.Minute)
+			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {
+				t.Errorf("%s (%s: %s)", d, f.Status.Reason, f.Status.Message)
+			}
+			for i := deniedTries; i < len(asked); i++ {
+				if gap := asked[i].Sub(asked[i-1]); gap < deniedPause {
+					t.Errorf("try %d came %s after the one before", i+1, gap)
+				}
+			}
+		})
+	}
+}
+
+// refusing runs a fence whose switch refuses our account each time, until it has nothing
+// more to say to it, and gives when it was asked and whether the gate was waited at.
+func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []time.Time, held bool) {
+	for end := now.Add(lasts); now.Before(end); {
+		s := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		s.Reserved, s.Resolved = &now, true
+		for {
+			st, act := Decide(f, s, now)
+			f.Status, s.Call = st, nil
+			if !act.Device() {
+				break
+			}
+			if Claimed(f) == nil {
+				return asked, held
+			}
+			asked = append(asked, now)
+			s.Call = &CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != Read}
+		}
+		held = held || f.Status.Phase == api.Pending && f.Status.Reason == api.DeviceDenied
+		if p := f.Status.Phase; p != api.Isolating && p != api.Restoring && p != api.Pending {
+			return asked, held
+		}
+		if next := f.Status.NextCheck; next != nil && next.After(now) {
+			now = next.Time
+		} else {
+			now = now.Add(time.Second)
+		}
+	}
+	return asked, held
 }

@@ -56,6 +56,9 @@ func (d *decision) noteIsolation(claim *api.Claim, c *CallResult) {
 		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
 	}
 	r.LastError = c.Err
+	if i < len(d.spec.Isolation) {
+		d.noteDenied(&d.spec.Isolation[i], c)
+	}
 	if c.Call != api.CallRead {
 		r.EffectUntil = d.at(d.late(claim, c))
 		r.LastRead = nil // S9: read before anything else
@@ -147,7 +150,7 @@ func (d *decision) nextCut() (act Action, holds bool) {
 		return None, true
 	}
 	for i := range d.spec.Isolation {
-		if !d.cutDone(i) {
+		if !d.cutDone(i) && !d.passOver(i) {
 			return d.sayCut(i), true
 		}
 	}
@@ -229,15 +232,22 @@ func (d *decision) stillThere(i int) bool {
 }
 
 // cutFailed counts a failed try. What must be cut is tried as often as a whole flow
-// would, and then the fence fails; anything else is left, and said.
+// would, and then the fence fails; anything else is left, and said. Where the device
+// refuses the account, the next try comes long after, and the slot is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
 	most := d.perStep()
 	if b.Must {
 		most *= 1 + d.flowRestarts()
 	}
-	if r.Tries++; r.Tries < most && why != api.WrongMachine {
+	_, locked := d.lockedOut(&b)
+	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
+		if locked && !d.begun() {
+			d.st.DecidedAt = nil
+			d.to(api.Pending, d.st.Reason, d.st.Message)
+			return true
+		}
 		r.NotBefore = d.at(d.interval())
 		d.next(d.interval())
 		return true
@@ -263,6 +273,9 @@ func (d *decision) sayCut(i int) Action {
 	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
 		d.awaken(nb.Time)
 		return None
+	}
+	if until, locked := d.lockedOut(&d.spec.Isolation[i]); locked {
+		return d.until(until) // a retry may end it sooner
 	}
 	if !d.reads(r.LastRead, "On") || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)

@@ -123,7 +123,7 @@ func (d *decision) unused() bool {
 }
 
 // backAt is from when the device may be spoken with: no word of ours can still cut it
-// off (S8), and the last try is long enough ago.
+// off (S8), the last try is long enough ago, and its account is not about to be locked.
 func (d *decision) backAt(i int) (at time.Time) {
 	r := d.st.Isolation[i]
 	if r.NotBefore != nil {
@@ -131,6 +131,9 @@ func (d *decision) backAt(i int) (at time.Time) {
 	}
 	if u := r.EffectUntil; u != nil && r.OnAt == nil && u.After(at) {
 		at = u.Time
+	}
+	if u, locked := d.lockedOut(&d.spec.Isolation[i]); locked && u.After(at) {
+		at = u
 	}
 	return at
 }
@@ -184,7 +187,8 @@ func (d *decision) backFailed(i int, msg string) {
 		wait *= 2
 	}
 	r.Tries++
-	if r.Tries >= d.perStep() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+	_, locked := d.lockedOut(&d.spec.Isolation[i])
+	if (r.Tries >= d.perStep() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
 		d.abandon(i, msg)
 		return
 	}
