@@ -18,8 +18,8 @@ func Accept(e event.Event) error {
 	if e.Type() == Ping || e.Type() == Scheduled || IsHint(e.Type()) {
 		return nil
 	}
-	if meant := Misspelt(e.Type()); meant != "" {
-		return fmt.Errorf("attribute type: nodefence has no type %.80q: did you mean %s?", e.Type(), meant)
+	if said := DidYouMean(e.Type()); said != "" {
+		return fmt.Errorf("attribute type: %s", said)
 	}
 	if !Known(e.Type()) && !Asks(e.Type()) {
 		return nil // of Knative's own: nobody's here
@@ -33,11 +33,21 @@ func Accept(e event.Event) error {
 	return nil
 }
 
+// DidYouMean says in words what is wrong with a type that is misspelt, and is empty for
+// every other.
+func DidYouMean(eventType string) string {
+	meant := Misspelt(eventType)
+	if meant == "" {
+		return ""
+	}
+	return fmt.Sprintf("nodefence has no type %.80q: did you mean %s?", eventType, meant)
+}
+
 // Misspelt is the type of nodefence's that a type was probably meant to be: everything
 // that begins like ours and is none, or is at most two letters away from one. Empty if
 // it is one, or somebody else's.
 func Misspelt(eventType string) string {
-	ours := append(Types(), RequestFence, Scheduled)
+	ours := OwnTypes()
 	if slices.Contains(ours, eventType) {
 		return ""
 	}

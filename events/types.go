@@ -56,6 +56,15 @@ func Types() []string {
 	return all
 }
 
+// NearPrefix begins every type of nodefence's, and those whose "nodefence" is misspelt at
+// its end. Where nobody waits for an answer, whatever begins like that and is none of OwnTypes
+// goes to the dead-letter function.
+const NearPrefix = "io.nodefen"
+
+// OwnTypes lists every type that begins like nodefence's and is one: Types, and those that it
+// takes and does not send.
+func OwnTypes() []string { return append(Types(), RequestFence, Scheduled) }
+
 // Known tells whether nodefence has this type.
 func Known(eventType string) bool {
 	for _, t := range Types() {

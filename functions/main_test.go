@@ -42,6 +42,38 @@ func TestTriggersAndOwnersAgree(t *testing.T) {
 	}
 }
 
+// TestATypeAlmostOursGoesToDeadletter alone, and none that is ours or another's does.
+func TestATypeAlmostOursGoesToDeadletter(t *testing.T) {
+	triggers, err := broker.Parse("triggers.yaml", knative.Triggers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for typ, want := range map[string]string{
+		"io.nodefence.request.fenc.v1":   "deadletter",
+		"io.nodefence.request.fence":     "deadletter",
+		"io.nodefense.request.fence.v1":  "deadletter",
+		"io.nodefence.node.unhealthy.v2": "deadletter",
+		events.Scheduled:                 "",
+		events.Ping:                      "",
+		"com.example.rack.overheated":    "",
+		"io.node.other.v1":               "",
+	} {
+		e := event.New()
+		e.SetType(typ)
+		e.SetID("1")
+		e.SetSource("/x")
+		to := ""
+		for i := range triggers {
+			if triggers[i].Matches(e) {
+				to += triggers[i].Function
+			}
+		}
+		if to != want {
+			t.Errorf("%s goes to %q, want %q", typ, to, want)
+		}
+	}
+}
+
 func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
 	owning := map[string]bool{}
 	for _, typ := range append(events.Types(), events.Ping, events.Scheduled) {

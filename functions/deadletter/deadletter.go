@@ -3,6 +3,8 @@ package deadletter
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
@@ -31,14 +33,20 @@ type Teller struct {
 	Lost func(ctx context.Context, l step.Loss)
 }
 
-// Handle takes one event that was given up. It never fails for want of a record:
-// a dead letter has nowhere else to go.
+// Handle takes one event that was given up, or whose type nobody takes. It never fails
+// for want of a record: a dead letter has nowhere else to go.
 func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	l := step.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
+	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
+		if l.Message = events.DidYouMean(e.Type()); l.Message == "" {
+			return nil, nil // somebody else's, of a name like ours
+		}
+		l.Unknown = true
+	}
 	if node, err := events.Node(e); err == nil {
 		l.Node = node
 		f, err := t.Fence(ctx, node)
-		if err != nil {
+		if err != nil && !l.Unknown {
 			return nil, fmt.Errorf("read the fence of %s: %w", node, err)
 		}
 		l.Fence = f
@@ -46,6 +54,10 @@ func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error
 	t.Lost(ctx, l)
 	return nil, nil
 }
+
+// noReason stands where no broker says why: either it does not tell, or it has given
+// nothing up.
+const noReason = "no reason given"
 
 // message is what the broker says of the failure. The answer's body may be
 // anything, so it is cut short.
@@ -62,7 +74,7 @@ func message(e event.Event) string {
 	case data != "":
 		return data
 	}
-	return "no reason given"
+	return noReason
 }
 
 func text(e event.Event, attribute string) string {

@@ -49,6 +49,48 @@ func TestWhatIsSaidOfADeadLetter(t *testing.T) {
 	}
 }
 
+// TestATypeThatNobodyTakes comes of the Trigger, or of the rule, for what begins like
+// nodefence's types and is none: no broker has given it up.
+func TestATypeThatNobodyTakes(t *testing.T) {
+	const asked = `nodefence has no type "io.nodefence.request.fenc.v1": did you mean io.nodefence.request.fence.v1?`
+	fence := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-1"}}
+	for name, c := range map[string]struct {
+		typ, given, subject string
+		unread              error
+		want                []step.Loss
+	}{
+		"misspelt":                           {typ: "io.nodefence.request.fenc.v1", subject: "node-7", want: []step.Loss{{Unknown: true, Node: "node-7", Fence: fence, Message: asked}}},
+		"misspelt, about nothing":            {typ: "io.nodefence.request.fenc.v1", want: []step.Loss{{Unknown: true, Message: asked}}},
+		"misspelt, and the record is unread": {typ: "io.nodefence.request.fenc.v1", subject: "node-7", unread: errors.New("away"), want: []step.Loss{{Unknown: true, Node: "node-7", Message: asked}}},
+		"misspelt, and given up":             {typ: "io.nodefence.request.fenc.v1", given: "503", subject: "node-7", want: []step.Loss{{Node: "node-7", Fence: fence, Message: "HTTP status 503"}}},
+		"somebody else's, and no other":      {typ: "io.nodefender.alarm.raised.v1", subject: "node-7"},
+	} {
+		e := event.New()
+		e.SetType(c.typ)
+		e.SetSubject(c.subject)
+		if c.given != "" {
+			e.SetExtension(ErrorCode, c.given)
+		}
+		var got []step.Loss
+		d := Teller{
+			Fence: func(context.Context, string) (*api.NodeFence, error) { return fence, c.unread },
+			Lost:  func(_ context.Context, l step.Loss) { l.Event = event.Event{}; got = append(got, l) },
+		}
+		if c.unread != nil {
+			d.Fence = func(context.Context, string) (*api.NodeFence, error) { return nil, c.unread }
+		}
+		if reply, err := d.Handle(t.Context(), e); reply != nil || err != nil {
+			t.Errorf("%s: %v %v", name, reply, err)
+		}
+		for i := range c.want {
+			c.want[i].Function = Name
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
 func TestItIsToldLaterWhenTheRecordCannotBeRead(t *testing.T) {
 	e := event.New()
 	e.SetSubject("node-7")

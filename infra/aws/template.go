@@ -111,23 +111,9 @@ type Rule struct {
 	// Function is the function's name, as NODEFENCE_FUNCTION.
 	Function string
 	// Pattern is EventBridge's: fields of the envelope, and what they may be.
-	Pattern map[string][]string
+	Pattern Pattern
 	// Schedule is set where a clock invokes the function.
 	Schedule string
-}
-
-// Matches tells whether an event with this envelope goes to the function.
-func (r Rule) Matches(source, detailType string) bool {
-	if len(r.Pattern) == 0 {
-		return false
-	}
-	for field, values := range r.Pattern {
-		got := map[string]string{"source": source, "detail-type": detailType}[field]
-		if !slices.Contains(values, got) {
-			return false
-		}
-	}
-	return true
 }
 
 // Rules are those of all functions, in the order of their names.
@@ -151,7 +137,7 @@ func (s *Stack) Rules() ([]Rule, error) {
 type eventSource struct {
 	Type       string
 	Properties struct {
-		Pattern  map[string][]string
+		Pattern  Pattern
 		Schedule string
 	}
 }
@@ -166,16 +152,11 @@ func rules(r Resource) ([]Rule, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return nil, fmt.Errorf("only lists of exact values are understood in a pattern: %w", err)
+		return nil, err
 	}
 	var all []Rule
 	for _, name := range slices.Sorted(maps.Keys(p.Events)) {
 		e := p.Events[name]
-		for field := range e.Properties.Pattern {
-			if field != "source" && field != "detail-type" {
-				return nil, fmt.Errorf("event %s: a pattern of %s is not understood here", name, field)
-			}
-		}
 		function, _ := p.Environment.Variables["NODEFENCE_FUNCTION"].(string)
 		all = append(all, Rule{function, e.Properties.Pattern, e.Properties.Schedule})
 	}

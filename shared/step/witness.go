@@ -58,7 +58,7 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 			Name: "nodefence_requests_merged_total", Help: "Events that asked for a fence and joined the one that was open.",
 		}),
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type.",
+			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type; unknown: events of a misspelt type, which went to nobody.",
 		}, []string{"type"}),
 		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
@@ -207,10 +207,12 @@ func (p *Public) sayOfNode(ctx context.Context, r Refusal, message string, warni
 	})
 }
 
-// Loss is an event that the broker gave up.
+// Loss is an event that the broker gave up, or that no function takes.
 type Loss struct {
 	Function string
 	Event    event.Event
+	// Unknown: its type is misspelt. Nobody gave it up; Message says what was meant.
+	Unknown bool
 	// Dest is where it was going; Message why it did not arrive.
 	Dest, Message string
 	// Node that it is about, and that node's record, if there are any.
@@ -224,16 +226,20 @@ func (p *Public) Lost(ctx context.Context, l Loss) {
 	if l.Fence != nil {
 		fence = string(l.Fence.UID)
 	}
-	p.Log.Error("dead letter", "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "type", l.Event.Type(),
+	what, label, so := "dead letter", known(l.Event.Type()), " was given up by the broker: "+l.Message+"; the fence is looked at again at the next resync"
+	if l.Unknown {
+		what, label, so = "unknown type", "unknown", " went to nobody: "+l.Message
+	}
+	p.Log.Error(what, "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "source", l.Event.Source(), "type", l.Event.Type(),
 		"to", l.Dest, "reason", string(api.EventLost), "message", l.Message)
-	p.metrics.lost.WithLabelValues(known(l.Event.Type())).Inc()
+	p.metrics.lost.WithLabelValues(label).Inc()
 	if l.Fence == nil {
 		return
 	}
 	p.post(ctx, kube.Event{
 		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: l.Fence.Name, UID: l.Fence.UID, Warning: true,
 		Reason: string(api.EventLost), Reporter: l.Function,
-		Message: "event " + l.Event.ID() + " was given up by the broker: " + l.Message + "; the fence is looked at again at the next resync",
+		Message: "event " + l.Event.ID() + " of " + l.Event.Source() + so,
 	})
 }
 

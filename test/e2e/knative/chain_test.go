@@ -1,6 +1,11 @@
 package knative
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 // TestACrashedNodeIsFencedOverKnative is the main story: every hop is an event
 // through the real broker.
@@ -11,5 +16,16 @@ func TestACrashedNodeIsFencedOverKnative(t *testing.T) {
 	w.crash(victim).end()
 	if n, err := w.lost(victim); err != nil || n > 0 {
 		t.Errorf("%d dead letters in a run without faults: %v", n, err)
+	}
+
+	// A misspelt type is no function's. It is told of, and it leads to nothing.
+	must(t, w.send(system, broker, plain("misspelt", "io.nodefence.request.fenc.v1", victim, "{}")))
+	w.until("the misspelt type to be told of", func() (bool, error) {
+		log, err := os.ReadFile(filepath.Join(w.dir, "nodefence-deadletter.log"))
+		return strings.Contains(string(log), "did you mean io.nodefence.request.fence.v1?"), err
+	})
+	told, err := os.ReadFile(filepath.Join(w.dir, "nodefence-deadletter.log"))
+	if n := strings.Count(string(told), `"msg":"unknown type"`); err != nil || n != 1 {
+		t.Errorf("%d types are unknown, one was sent: %v\n%s", n, err, told)
 	}
 }

@@ -61,7 +61,7 @@ func (b *bus) take(e bustest.Entry) *bustest.Refusal {
 func (b *bus) route(source, detailType string, detail json.RawMessage) {
 	payload := envelope(source, detailType, detail)
 	for _, r := range b.rules {
-		if r.Matches(source, detailType) {
+		if r.Matches(source, detailType, detail) {
 			for range b.copies {
 				b.functions[r.Function].invoke(payload)
 			}

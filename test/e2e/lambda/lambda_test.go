@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,6 +35,13 @@ func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
 		power := w.bus.functions["power"]
 		power.failed(record("power", envelope("/nodefence/lab", "io.nodefence.fence.fencing.v1", w.bus.last("io.nodefence.fence.fencing.v1")), errors.New("try again")))
 		must(t, rig.Until(w.ctx, "an Event about the lost event", func() (bool, error) { return w.told(victim, api.EventLost) }))
+	})
+	t.Run("an event of a misspelt type is told of", func(t *testing.T) {
+		const typ = "io.nodefence.request.fenc.v1"
+		w.bus.route("/me", typ, json.RawMessage(`{"specversion":"1.0","id":"1","source":"/me","type":"`+typ+`","subject":"`+victim+`"}`))
+		must(t, rig.Until(w.ctx, "a log line", func() (bool, error) {
+			return strings.Contains(w.log.String(), "did you mean io.nodefence.request.fence.v1?"), nil
+		}))
 	})
 }
 
