@@ -74,6 +74,32 @@ func TestABrokerOnAFullDisk(t *testing.T) {
 	}
 }
 
+// TestADiskThatIsFullFromTheStart: no broker starts, the second waker has a node that
+// dies fenced, and a broker starts when there is room (S19).
+func TestADiskThatIsFullFromTheStart(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, for a file system of its own; TestWithoutABrokerAtFirst of the broker does not")
+	}
+	w := newWorld(t, 3, patient)
+	p, full, err := w.StartOnFullDisk(w.ctx, t.TempDir(), "16m", w.log)
+	must(t, err)
+	t.Cleanup(p.Stop)
+	at := "http://" + p.Addr
+	victim := w.database(1)
+	w.node(victim, "crash")
+	w.ended(victim, api.Recovered)
+	if code, said := health(at); code != http.StatusServiceUnavailable || !strings.Contains(said, "the broker is started anew") {
+		t.Errorf("/healthz answers %d: %s", code, said)
+	}
+	w.words(victim, "off on")
+	w.oneWriter()
+	must(t, os.Remove(full))
+	w.until("a broker where there is room", func() (bool, error) { code, _ := health(at); return code == http.StatusOK, nil })
+	if n := post(t, at, 10); n != http.StatusAccepted {
+		t.Errorf("posting answers %d", n)
+	}
+}
+
 // hangingFence is a fence that stands before its first command, because the device
 // hangs.
 func (w *world) hangingFence() (victim string) {

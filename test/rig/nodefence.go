@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -81,23 +82,35 @@ type Process struct {
 
 // StartProcess runs bin/nodefence-local against the cluster and waits until it is ready.
 func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, args ...string) (*Process, error) {
-	return c.startProcess(ctx, nil, dir, log, args...)
+	return c.startProcess(ctx, nil, http.StatusOK, dir, log, args...)
 }
 
 // StartOnSmallDisk is StartProcess with a file system of that size at dir, which only
 // the process sees and which goes with it. Disk is its path for others. It needs root.
 func (c *Cluster) StartOnSmallDisk(ctx context.Context, dir, size string, log io.Writer, args ...string) (p *Process, disk string, err error) {
+	return c.startOnDisk(ctx, "true", dir, size, log, http.StatusOK, args...)
+}
+
+// StartOnFullDisk is StartOnSmallDisk with a file system on which there is no room from
+// the start. Full is the file to remove, for room. It waits until the process answers.
+func (c *Cluster) StartOnFullDisk(ctx context.Context, dir, size string, log io.Writer, args ...string) (p *Process, full string, err error) {
+	p, disk, err := c.startOnDisk(ctx, `cat /dev/zero > "$2/full" 2> /dev/null; true`, dir, size, log, http.StatusServiceUnavailable, args...)
+	return p, filepath.Join(disk, "full"), err
+}
+
+func (c *Cluster) startOnDisk(ctx context.Context, fill, dir, size string, log io.Writer, ready int, args ...string) (p *Process, disk string, err error) {
 	mount := []string{"unshare", "--mount", "--propagation", "private", "sh", "-c",
-		`mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"`, "sh", size, dir}
-	p, err = c.startProcess(ctx, mount, dir, log, args...)
+		`mount -t tmpfs -o "size=$1" tmpfs "$2" && { ` + fill + `; } && shift 2 && exec "$@"`, "sh", size, dir}
+	p, err = c.startProcess(ctx, mount, ready, dir, log, args...)
 	if err != nil {
 		return nil, "", err
 	}
 	return p, fmt.Sprintf("/proc/%d/root%s", p.PID(), dir), nil
 }
 
-// startProcess has the program started by another, which becomes it.
-func (c *Cluster) startProcess(ctx context.Context, by []string, dir string, log io.Writer, args ...string) (*Process, error) {
+// startProcess has the program started by another, which becomes it, and waits until it
+// answers like that whether it is ready.
+func (c *Cluster) startProcess(ctx context.Context, by []string, ready int, dir string, log io.Writer, args ...string) (*Process, error) {
 	bin, err := Bin("nodefence-local")
 	if err != nil {
 		return nil, err
@@ -128,7 +141,7 @@ func (c *Cluster) startProcess(ctx context.Context, by []string, dir string, log
 			return false, nil
 		}
 		_ = r.Body.Close()
-		return r.StatusCode == http.StatusOK, nil
+		return r.StatusCode == ready, nil
 	})
 	if err != nil {
 		p.Kill()

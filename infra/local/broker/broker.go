@@ -103,6 +103,7 @@ type Broker struct {
 	metrics *metrics
 	unlock  func() error
 	server  *server.Server
+	said    serverLog
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	events  jetstream.Stream
@@ -131,7 +132,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	b.pulling, b.stopPulling = context.WithCancel(b.running)
 	if err := b.start(ctx); err != nil {
 		b.interrupt()
-		return nil, fmt.Errorf("start broker: %w", errors.Join(err, b.shutdown()))
+		return nil, fmt.Errorf("start broker: %w", errors.Join(b.blame(err), b.shutdown()))
 	}
 	return b, nil
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
+	"io/fs"
 	"sync"
+	"syscall"
 	"time"
 
-	"github.com/cloudevents/sdk-go/v2/event"
-
-	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nats-io/nats.go"
 )
 
 const (
@@ -24,12 +22,20 @@ const (
 	firstWait, longestWait = time.Second, 30 * time.Second
 )
 
+// emptyAfter is how many starts over a folder fail before it is emptied.
+const emptyAfter = 3
+
 // Keeper has a broker at work, and starts another in its place when it takes nothing
-// any more: over the same folder, and over an emptied one where that fails.
+// any more: over the same folder, and over an emptied one where that fails again and
+// again. There may be none for a while, also at first.
 type Keeper struct {
 	o     Options
 	every time.Duration
 	limit time.Duration // of one probe
+	wait  time.Duration // between the first two starts
+	open  func(ctx context.Context, emptied bool) (*Broker, error)
+	// spoilt is how many starts in a row have failed, but for slowness.
+	spoilt int
 
 	mu     sync.Mutex // guards broker, broken, probed
 	broker *Broker
@@ -38,37 +44,55 @@ type Keeper struct {
 	asking sync.Mutex // one probe at a time
 }
 
-// Keep opens the folder and delivers. Run looks after the broker; Close ends it.
+// Keep opens the folder and delivers. Where no broker starts, Run goes on trying, and
+// the second waker does without one meanwhile. What no later try can mend is an error.
+// Run looks after the broker; Close ends it.
 func Keep(ctx context.Context, o Options) (*Keeper, error) {
 	o.setDefaults()
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
-	k := &Keeper{o: o, every: probeEvery, limit: probeTimeout}
-	var err error
-	if k.broker, err = k.start(ctx); err != nil {
+	k := &Keeper{o: o, every: probeEvery, limit: probeTimeout, wait: firstWait}
+	k.open = k.openFolder
+	k.broker, k.broken = k.start(ctx)
+	switch err := k.broken; {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, errNotOurs), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return nil, err
+	default:
+		k.o.Logger.ErrorContext(ctx, noBroker, "error", err.Error())
 	}
 	return k, nil
 }
 
-// start takes the same folder, or empties it: it holds wake-ups, and the truth about
-// fences is in the API server.
+const noBroker = "no broker starts, tried again soon; the second waker calls the functions"
+
+// start takes the same folder, or empties it when that has failed some times: it holds
+// wake-ups, and the truth about fences is in the API server. A disk that is only slow
+// is given time, however often.
 func (k *Keeper) start(ctx context.Context) (*Broker, error) {
 	b, err := k.open(ctx, false)
-	if err == nil || errors.Is(err, errNotOurs) || ctx.Err() != nil {
-		return b, err
+	switch {
+	case err == nil:
+		k.spoilt = 0
+		return b, nil
+	case errors.Is(err, errNotOurs) || ctx.Err() != nil || slow(err):
+		return nil, err
+	}
+	if k.spoilt++; k.spoilt < emptyAfter {
+		return nil, err
 	}
 	k.o.Logger.ErrorContext(ctx, "the broker does not start over its folder, the folder is emptied: nothing but wake-ups and dead letters is lost, the NodeFences say what is to be done",
-		"folder", k.o.Dir, "error", err.Error())
+		"folder", k.o.Dir, "tries", k.spoilt, "error", err.Error())
 	b, again := k.open(ctx, true)
 	if again != nil {
 		return nil, errors.Join(err, fmt.Errorf("over an emptied folder: %w", again))
 	}
+	k.spoilt = 0
 	return b, nil
 }
 
-func (k *Keeper) open(ctx context.Context, emptied bool) (*Broker, error) {
+func (k *Keeper) openFolder(ctx context.Context, emptied bool) (*Broker, error) {
 	o := k.o
 	o.empty = emptied
 	b, err := Start(ctx, o)
@@ -76,14 +100,22 @@ func (k *Keeper) open(ctx context.Context, emptied bool) (*Broker, error) {
 		return nil, err
 	}
 	if err := b.Probe(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("try the broker: %w", err), b.Close())
+		return nil, errors.Join(fmt.Errorf("try the broker: %w", b.blame(err)), b.Close())
 	}
 	return b, nil
+}
+
+// slow tells whether all that is known of a failure is that something took too long.
+func slow(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
 }
 
 // Run probes until ctx ends, and puts another broker in the place of one that fails
 // twice in a row.
 func (k *Keeper) Run(ctx context.Context) {
+	if k.now() == nil {
+		k.another(ctx)
+	}
 	failed := 0
 	for {
 		pause(ctx, k.every)
@@ -103,8 +135,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// replace drains the broker, so that no call is outstanding, and starts another until
-// that works. The second waker calls the functions meanwhile.
+// replace drains the broker, so that no call is outstanding, and starts another. The second waker calls the functions meanwhile.
 func (k *Keeper) replace(ctx context.Context, cause error) {
 	k.mu.Lock()
 	old := k.broker
@@ -115,7 +146,12 @@ func (k *Keeper) replace(ctx context.Context, cause error) {
 	if err := old.Drain(limit); err != nil {
 		k.o.Logger.WarnContext(ctx, "the broken broker did not end in good order", "error", err.Error())
 	}
-	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, longestWait) {
+	k.another(ctx)
+}
+
+// another starts a broker, again and again until that works.
+func (k *Keeper) another(ctx context.Context) {
+	for wait := k.wait; ctx.Err() == nil; wait = min(2*wait, longestWait) {
 		b, err := k.start(ctx)
 		k.mu.Lock()
 		if k.broken = err; err == nil {
@@ -126,7 +162,7 @@ func (k *Keeper) replace(ctx context.Context, cause error) {
 			k.o.Logger.WarnContext(ctx, "another broker is at work")
 			return
 		}
-		k.o.Logger.ErrorContext(ctx, "no broker starts, tried again soon; the second waker calls the functions", "wait", wait.String(), "error", err.Error())
+		k.o.Logger.ErrorContext(ctx, noBroker, "wait", wait.String(), "error", err.Error())
 		pause(ctx, wait)
 	}
 }
@@ -160,34 +196,4 @@ func (k *Keeper) now() *Broker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.broker
-}
-
-// Publish, Ready, Idle, Events and DeadLetters are those of the broker at work.
-func (k *Keeper) Publish(ctx context.Context, e event.Event) error { return k.now().Publish(ctx, e) }
-
-// Ready says why events can't be taken now.
-func (k *Keeper) Ready() error { return k.now().Ready() }
-
-// Idle tells whether every event that is stored has been handled or given up.
-func (k *Keeper) Idle(ctx context.Context) (bool, error) { return k.now().Idle(ctx) }
-
-// Events gives back what went through, as far as it is kept.
-func (k *Keeper) Events(ctx context.Context) ([]event.Event, error) { return k.now().Events(ctx) }
-
-// DeadLetters gives back what was given up, as far as it is kept.
-func (k *Keeper) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
-	return k.now().DeadLetters(ctx)
-}
-
-// Ingress takes events by HTTP at POST / and answers 202 once one is stored.
-func (k *Keeper) Ingress(log *slog.Logger) http.Handler { return ingress(k.Publish, log) }
-
-// Close ends the broker. Run must have ended.
-func (k *Keeper) Close() error { return k.now().Close() }
-
-// ingress answers for whatever stores an event.
-func ingress(publish func(context.Context, event.Event) error, log *slog.Logger) http.Handler {
-	return run.HTTP(func(ctx context.Context, e event.Event) (*event.Event, error) {
-		return nil, publish(ctx, e)
-	}, run.HTTPOptions{Logger: log})
 }

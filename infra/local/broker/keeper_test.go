@@ -5,6 +5,8 @@ package broker
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 
 	"github.com/nodefence/nodefence/infra/local/broker/brokentest"
 	"github.com/nodefence/nodefence/shared/run"
@@ -27,7 +30,7 @@ func keep(t *testing.T, o Options) *Keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.every, k.limit = 10*time.Millisecond, 500*time.Millisecond
+	k.every, k.limit, k.wait = 10*time.Millisecond, 500*time.Millisecond, 10*time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { k.Run(ctx); close(done) }()
@@ -96,12 +99,101 @@ func TestAFolderThatCantBeReadIsEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := keep(t, o)
+	eventually(t, "a broker", func() bool { return k.Health(t.Context()) == nil })
 	if err := k.Publish(t.Context(), makeEvent("test.gate", "1")); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the event", func() bool { return cmp.Equal([]string{"1"}, j.all()) })
 	if !strings.Contains(log.String(), "nothing but wake-ups and dead letters is lost") {
 		t.Error(log.String())
+	}
+}
+
+// TestWithoutABrokerAtFirst: its folder can't be made, as on a full disk. Everything
+// else is at work meanwhile, and says so.
+func TestWithoutABrokerAtFirst(t *testing.T) {
+	var log lockedBuffer
+	o := Options{Dir: filepath.Join(t.TempDir(), strings.Repeat("x", 300)), Triggers: parse(t, one("gate", "")), Handlers: map[string]run.Handler{"gate": nothing}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	k := keep(t, o)
+	if err := k.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "the broker is started anew: start broker: make folder") {
+		t.Errorf("health: %v", err)
+	}
+	_, idle := k.Idle(t.Context())
+	_, kept := k.Events(t.Context())
+	_, dead := k.DeadLetters(t.Context())
+	for what, err := range map[string]error{"publish": k.Publish(t.Context(), makeEvent("test.gate", "1")), "ready": k.Ready(), "idle": idle, "events": kept, "dead letters": dead} {
+		if !errors.Is(err, errNone) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if !strings.Contains(log.String(), noBroker) {
+		t.Error(log.String())
+	}
+}
+
+// TestWhatNoTryCanMendIsRefused at once.
+func TestWhatNoTryCanMendIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: filepath.Join(file, "broker"), Triggers: parse(t, one("gate", "")), Handlers: map[string]run.Handler{"gate": nothing}, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := Keep(t.Context(), o); err == nil {
+		t.Error("a folder in a file is taken")
+	}
+}
+
+// TestWhenAFolderIsEmptied: o opens the folder, e an emptied one.
+func TestWhenAFolderIsEmptied(t *testing.T) {
+	spoilt, late := errors.New("no space left on device"), fmt.Errorf("try the broker: %w", context.DeadlineExceeded)
+	for name, c := range map[string]struct {
+		opens []error
+		want  string
+	}{
+		"it fails three times":                      {[]error{spoilt, spoilt, spoilt}, "o o o e"},
+		"it is slow, for ever":                      {[]error{late, late, late, late, late, late}, "o o o o o o"},
+		"the server is slow, for ever":              {[]error{nats.ErrTimeout, nats.ErrTimeout, nats.ErrTimeout, nats.ErrTimeout}, "o o o o"},
+		"it fails twice, and is slow":               {[]error{spoilt, spoilt, late, late}, "o o o o"},
+		"it fails twice, is slow, and fails":        {[]error{spoilt, late, spoilt, late, spoilt}, "o o o o o e"},
+		"it fails twice, opens, and fails later":    {[]error{spoilt, spoilt, nil, spoilt, spoilt}, "o o o o o"},
+		"it fails three times, and emptied it does": {[]error{spoilt, spoilt, spoilt, spoilt}, "o o o e o"},
+		"another has it":                            {[]error{errNotOurs, errNotOurs, errNotOurs, errNotOurs}, "o o o o"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var did []string
+			k := &Keeper{o: Options{Logger: slog.New(slog.DiscardHandler)}}
+			var next error
+			k.open = func(_ context.Context, emptied bool) (*Broker, error) {
+				if emptied {
+					did = append(did, "e")
+					return nil, nil
+				}
+				did = append(did, "o")
+				return nil, next
+			}
+			for _, next = range c.opens {
+				_, _ = k.start(t.Context())
+			}
+			if d := cmp.Diff(c.want, strings.Join(did, " ")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestAServerThatCantWrite says nothing to its clients, and why in its log.
+func TestAServerThatCantWrite(t *testing.T) {
+	b := &Broker{}
+	b.said.log = slog.New(slog.DiscardHandler)
+	if err := b.blame(context.DeadlineExceeded); !slow(err) {
+		t.Errorf("nothing was said: %v", err)
+	}
+	b.said.Errorf("no space left on device")
+	if err := b.blame(context.DeadlineExceeded); slow(err) || err.Error() != "no space left on device (context deadline exceeded)" {
+		t.Errorf("the server said why: %v", err)
+	}
+	if err := b.blame(errNotOurs); !errors.Is(err, errNotOurs) {
+		t.Error(err)
 	}
 }
 

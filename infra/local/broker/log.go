@@ -49,14 +49,20 @@ func (l *serverLog) ended() bool {
 	return l.fatal
 }
 
-// last is the last error, for a start that failed.
+// last is the last error, or empty.
 func (l *serverLog) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.error == "" {
-		return "not ready in 10 s"
-	}
 	return l.error
+}
+
+// blame names the server's own error where all that is known is that it took too long:
+// a server that can't write says nothing to those who wait for its answer.
+func (b *Broker) blame(err error) error {
+	if said := b.said.last(); slow(err) && said != "" {
+		return fmt.Errorf("%s (%s)", said, err.Error())
+	}
+	return err
 }
 
 func (l *serverLog) async(_ *nats.Conn, _ *nats.Subscription, err error) {

@@ -34,7 +34,8 @@ const (
 // open starts the server inside this process, without a socket, and makes both
 // streams.
 func (b *Broker) open(ctx context.Context) (err error) {
-	log := &serverLog{log: b.o.Logger}
+	log := &b.said
+	log.log = b.o.Logger
 	b.server, err = server.NewServer(&server.Options{
 		ServerName:             "nodefence-local",
 		DontListen:             true,
@@ -56,7 +57,10 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	for end := time.Now().Add(10 * time.Second); !ready && !log.ended() && time.Now().Before(end); {
 		ready = b.server.ReadyForConnections(100 * time.Millisecond)
 	}
-	if !ready || !b.server.JetStreamEnabled() {
+	switch {
+	case !ready && log.last() == "":
+		return fmt.Errorf("start nats server: not ready in 10 s: %w", context.DeadlineExceeded)
+	case !ready || !b.server.JetStreamEnabled():
 		return fmt.Errorf("start nats server: %s", log.last())
 	}
 	b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.Name("nodefence-local"),
