@@ -61,7 +61,7 @@ func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 	modes, by := []api.Mode{api.Enforce, api.Approve, api.DryRun}, policyOf(is)
 	switch {
 	case is.Conflict != "":
-		return api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", is.Name, is.Conflict)
+		return api.PolicyConflictHold, conflict(is)
 	case is.Excluded != "":
 		return api.ExcludedHold, is.Excluded + generationOf(is)
 	case is.Name != was.Name:

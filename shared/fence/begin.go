@@ -26,7 +26,7 @@ func (d *decision) pending() Action {
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.spec.Policy; {
 	case p.Conflict != "":
-		return d.hold(api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", p.Name, p.Conflict), Resync)
+		return d.hold(api.PolicyConflictHold, conflict(p), Resync)
 	case n.ControlPlane && p.ControlPlane != api.Quorum:
 		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
 	case p.Excluded != "" || n.Excluded != "":

@@ -82,10 +82,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		Return:        first.Spec.Return,
 		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
 	}
-	if x := first.Spec.Exclude; x != nil && (slices.Contains(x.Nodes, node) || x.Selector != nil && Selects(x.Selector, nodeLabels)) {
-		r.Excluded = "policy " + first.Name + " excludes this node"
-	}
-	r.Excluded = cmp.Or(unclear(&first), r.Excluded)
+	r.Excluded = cmp.Or(unclear(&first), excluded(&first, node, nodeLabels))
 	if len(mine) > 1 && mine[1].Spec.Priority == first.Spec.Priority {
 		r.Conflict = mine[1].Name
 	}
@@ -93,6 +90,18 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
 	}
 	return r, true
+}
+
+// excluded says by which field a policy excludes a node; empty if by none.
+func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) string {
+	switch x := p.Spec.Exclude; {
+	case x == nil:
+	case slices.Contains(x.Nodes, node):
+		return "policy " + p.Name + " excludes this node by spec.exclude.nodes"
+	case x.Selector != nil && Selects(x.Selector, nodeLabels):
+		return "policy " + p.Name + " excludes this node by spec.exclude.selector"
+	}
+	return ""
 }
 
 // Trusts is the entry by which the policy that decides for a node takes events of

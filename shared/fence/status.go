@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -163,7 +162,7 @@ func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
 	case r.Conflict != "":
-		h.Reason, h.Message = api.PolicyConflictHold, fmt.Sprintf("policies %s and %s have the same priority and both select this node", r.Name, r.Conflict)
+		h.Reason, h.Message = api.PolicyConflictHold, conflict(r)
 	case n.ControlPlane && r.ControlPlane != api.Quorum:
 		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane is Never"
 	case r.Excluded != "":

@@ -52,7 +52,7 @@ func TestPolicyStatus(t *testing.T) {
 			p.Spec.Exclude = &api.ExcludedNodes{Nodes: []string{"n1"}}
 			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
 		}, []api.HeldNode{
-			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node"},
+			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodes"},
 			{Node: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
 			{Node: "n4", Reason: api.ExcludedHold, Message: "the label"},
 			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane is Never"},

@@ -68,7 +68,7 @@ var noes = []struct {
 		l.Status.Restored = restored(0)
 	}},
 	{"the policy excludes the node", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Excluded = "policy p excludes this node"
+		f.Spec.Policy.Excluded = "policy p excludes this node by spec.exclude.nodes"
 	}},
 	{"its policy's selector can't be read", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Policy.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{

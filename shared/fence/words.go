@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -168,3 +169,8 @@ func (d *decision) condition(typ string, status metav1.ConditionStatus) {
 }
 
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
+
+// conflict says which two policies it is between, and what ends it.
+func conflict(p api.ResolvedPolicy) string {
+	return fmt.Sprintf("policies %s and %s have the same priority and both select this node: give one of them another spec.priority, or selectors that do not both select it", p.Name, p.Conflict)
+}

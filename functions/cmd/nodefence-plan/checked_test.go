@@ -122,7 +122,7 @@ func TestTheGatesPicture(t *testing.T) {
 			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
 			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0), so that no fence ever begins; set atLeastOne: true, or a number of nodes instead of a percentage"}}},
 		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"priority": 100, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}},`, 1)),
-			Report{Refused: "PolicyConflict: policies all and workers have the same priority and both select this node; give one of them another spec.priority, or selectors that do not both select it"}},
+			Report{Refused: "PolicyConflict: policies all and workers have the same priority and both select this node: give one of them another spec.priority, or selectors that do not both select it"}},
 		"nodefence is not running": {running(own(bmc)).with(ledger, `{"metadata": {"name": "cluster"}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),

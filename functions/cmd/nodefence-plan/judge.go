@@ -42,8 +42,6 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	words := fmt.Sprintf("%s: %s", reason, message)
 	switch {
-	case reason == api.PolicyConflictHold:
-		r.Refused = words + "; give one of them another spec.priority, or selectors that do not both select it"
 	case slices.Contains(holds, reason):
 		r.Refused = words
 	case reason == "":
