@@ -137,7 +137,7 @@ func connect(o options) (*rest.Config, error) {
 	rules.ExplicitPath = o.Kubeconfig
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
+		return nil, kube.NoCluster("--kubeconfig", err)
 	}
 	asks := ""
 	if o.read {

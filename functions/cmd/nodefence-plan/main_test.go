@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -221,7 +222,7 @@ func TestRefused(t *testing.T) {
 		"no policy": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), "there is no FencePolicy in this cluster; apply one whose spec.selector selects this node"},
 		"an excluded node": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies",
 			`{"items": [{"metadata": {"name": "p"}, "spec": {"exclude": {"nodes": ["a"]}, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}}]}`),
-			"Excluded: policy p excludes this node"},
+			"Excluded: policy p excludes this node by spec.exclude.nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, problems := tc.cluster.plan(t, "-o", "json", "a")
@@ -258,18 +259,25 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 
 // TestNotFoundOut is neither yes nor no.
 func TestNotFoundOut(t *testing.T) {
+	empty, broken := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "broken")
+	if err := errors.Join(os.WriteFile(empty, []byte("apiVersion: v1\nkind: Config\n"), 0o600), os.WriteFile(broken, []byte("clusters: [\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		args []string
 		want string
 	}{
-		"no such node":    {[]string{"x"}, "node x does not exist; there are a, b, c"},
-		"a verb":          {[]string{"get", "a"}, "it takes the name of one node and no verb, and has get, a; see --help"},
-		"a read of all":   {[]string{"--read", "--all"}, "--read takes one node, and not --all; see --help"},
-		"no node":         {nil, "name one node, or --all; see --help"},
-		"a node and all":  {[]string{"--all", "a"}, "name one node, or --all; see --help"},
-		"two nodes":       {[]string{"a", "-o", "json", "b"}, "it takes the name of one node and no verb, and has a, b; see --help"},
-		"no such form":    {[]string{"a", "-o", "xml"}, "-o xml: it takes text, yaml or json"},
-		"no such context": {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
+		"no such node":        {[]string{"x"}, "node x does not exist; there are a, b, c"},
+		"a verb":              {[]string{"get", "a"}, "it takes the name of one node and no verb, and has get, a; see --help"},
+		"a read of all":       {[]string{"--read", "--all"}, "--read takes one node, and not --all; see --help"},
+		"no node":             {nil, "name one node, or --all; see --help"},
+		"a node and all":      {[]string{"--all", "a"}, "name one node, or --all; see --help"},
+		"two nodes":           {[]string{"a", "-o", "json", "b"}, "it takes the name of one node and no verb, and has a, b; see --help"},
+		"no such form":        {[]string{"a", "-o", "xml"}, "-o xml: it takes text, yaml or json"},
+		"no such kubeconfig":  {[]string{"a", "--kubeconfig", "/nowhere"}, "find the cluster (set --kubeconfig): stat /nowhere: no such file or directory"},
+		"an empty kubeconfig": {[]string{"a", "--kubeconfig", empty}, "find the cluster: nothing names one, set --kubeconfig"},
+		"no kubeconfig":       {[]string{"a", "--kubeconfig", broken}, "find the cluster (set --kubeconfig): error loading config file \"" + broken + "\": yaml: line 1: did not find expected node content"},
+		"no such context":     {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, problems := running(own(bmc)).plan(t, tc.args...)
@@ -277,6 +285,16 @@ func TestNotFoundOut(t *testing.T) {
 				t.Errorf("exit code %d: %s%s\nwant %s", code, out, problems, want)
 			}
 		})
+	}
+}
+
+// TestAMisspeltFlag is named, and those that there are follow it.
+func TestAMisspeltFlag(t *testing.T) {
+	code, out, problems := running(own(bmc)).plan(t, "--kubeconfg", "x", "a")
+	for _, says := range []string{"flag provided but not defined: -kubeconfg\n" + usage, "-kubeconfig file", "nodefence-plan: flag provided but not defined: -kubeconfg\n"} {
+		if code != failed || out != "" || !strings.Contains(problems, says) {
+			t.Errorf("exit code %d: %s%s\ndoes not say %q", code, out, problems, says)
+		}
 	}
 }
 

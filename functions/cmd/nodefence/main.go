@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/functions/waker"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/device/job"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/reach"
 	"github.com/nodefence/nodefence/shared/run"
@@ -145,7 +146,7 @@ func serveHTTP(s settings) error {
 	log, reg := newLog(), prometheus.NewRegistry()
 	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
+		return kube.NoCluster("KUBECONFIG", err)
 	}
 	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, reg)
 	if err != nil {

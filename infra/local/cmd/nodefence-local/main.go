@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/program"
 )
@@ -114,7 +115,7 @@ type settings struct {
 func serve(ctx context.Context, s settings, log *slog.Logger, dir, listen, triggers string) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
-		return fmt.Errorf("find the cluster (set --kubeconfig): %w", err)
+		return kube.NoCluster("--kubeconfig", err)
 	}
 	l, err := local.New(ctx, local.Options{
 		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: s.CheckEvery,

@@ -80,7 +80,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	}
 	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG): %w", err)
+		return kube.NoCluster("KUBECONFIG", err)
 	}
 	return serve(ctx, s, cfg, sender, run.NewLog(out, slog.LevelInfo))
 }
