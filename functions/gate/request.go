@@ -123,7 +123,8 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		}
 		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted, with brokerIsClosed: true", e.Source(), e.Type())}, nil
 	}
-	made, why := tooLong(token)
+	audience := events.Audience(node, e.ID())
+	made, why := tooLong(token, audience)
 	if why != "" {
 		return &no{api.TokenRefused, why}, nil
 	}
@@ -131,7 +132,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		// Whoever saw its event could send it again under another source and time (S29).
 		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
-	u, why, err := g.Client.Review(ctx, token, events.Audience(node, e.ID()))
+	u, why, err := g.Client.Review(ctx, token, audience)
 	if err != nil {
 		return nil, err
 	}
@@ -164,10 +165,10 @@ func tooOld(e event.Event, now time.Time) string {
 // tooLong tells when a token was made, and refuses one that would live on for hours
 // after its event. The claims are read here without their signature: the API server
 // verifies it next.
-func tooLong(token string) (made time.Time, why string) {
+func tooLong(token, audience string) (made time.Time, why string) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return made, "the token is not a JSON Web Token: make one with kubectl create token --audience"
+		return made, "the token is not a JSON Web Token: make one with kubectl create token SERVICEACCOUNT --audience=" + audience + " --duration=10m"
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var claims struct{ Iat, Exp float64 }

@@ -79,7 +79,7 @@ func TestATokenIsGoodOnce(t *testing.T) {
 		}
 		return f
 	}
-	const unknown, old = "the API server does not accept it", "the token was made before this node's last fence ended"
+	const unknown, old = "the API server does not accept it for audience io.nodefence.request.fence.v1/a/8: make one with kubectl create token SERVICEACCOUNT --audience=io.nodefence.request.fence.v1/a/8 --duration=10m", "the token was made before this node's last fence ended"
 	for name, c := range map[string]struct {
 		fence *api.NodeFence
 		made  time.Duration // ago

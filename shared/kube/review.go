@@ -28,7 +28,7 @@ func (c *Client) Review(ctx context.Context, token, audience string) (u *User, w
 			return &r.Status.User, "", nil
 		}
 	}
-	return nil, "the API server does not accept it for audience " + audience, nil
+	return nil, "the API server does not accept it for audience " + audience + ": make one with kubectl create token SERVICEACCOUNT --audience=" + audience + " --duration=10m", nil
 }
 
 // MayFence asks the API server whether a user has the verb fence on the
