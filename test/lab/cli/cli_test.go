@@ -216,7 +216,9 @@ func TestUpRefusesBeforeItStartsAnything(t *testing.T) {
 		"a bad name":         {[]string{"up", "--name", "../x"}, "bad name"},
 		"a grace too short":  {[]string{"up", "--grace", "1s"}, "bad grace"},
 		"an argument":        {[]string{"up", "demo"}, "unknown command"},
-		"a misspelt command": {[]string{"pu"}, "unknown command"},
+		"a misspelt command": {[]string{"pu"}, "unknown command \"pu\" for \"nodefence-lab\"\n\nDid you mean this?\n\tup\n\nsee --help"},
+		"another's command":  {[]string{"frobnicate"}, "unknown command \"frobnicate\" for \"nodefence-lab\"\nsee --help"},
+		"a misspelt flag":    {[]string{"up", "--node", "3"}, "unknown flag: --node\nsee --help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runCLI(t, tc.args...)

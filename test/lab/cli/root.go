@@ -33,9 +33,19 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, errBadNews):
 		return exitBad
 	default:
-		fmt.Fprintf(stderr, "nodefence-lab: %v\n", err)
+		fmt.Fprintf(stderr, "nodefence-lab: %v%s\n", err, remedy(err))
 		return exitFail
 	}
+}
+
+// remedy is where the right words stand, where the parser of the line does not say.
+func remedy(err error) string {
+	for _, misspelt := range []string{"unknown command ", "unknown flag: ", "unknown shorthand flag: "} {
+		if strings.HasPrefix(err.Error(), misspelt) {
+			return "\nsee --help"
+		}
+	}
+	return ""
 }
 
 func newRoot() *cobra.Command {
