@@ -34,7 +34,10 @@ func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Dura
 		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
 	}
 	r, err := d.State(ctx)
-	if lacks := lacking(ctx, d); len(lacks) > 0 && (errors.Is(err, device.ErrDenied) || err == nil && !strange(b, r)) {
+	if !errors.Is(err, device.ErrDenied) && (err != nil || strange(b, r)) {
+		return r, err // of another machine no rights are asked for
+	}
+	if lacks := lacking(ctx, d); len(lacks) > 0 {
 		return device.Reading{}, fmt.Errorf("%w: its account lacks the right to %s", device.ErrDenied, strings.Join(lacks, ", "))
 	}
 	return r, err

@@ -21,6 +21,8 @@ import (
 type account struct {
 	mu       sync.Mutex
 	byRegion map[string]aws.Config
+	// sender takes the place of the network in tests.
+	sender aws.HTTPClient
 }
 
 // in reads the environment and AWS's own files. The region counts where they
@@ -32,7 +34,7 @@ func (a *account) in(ctx context.Context, region string) (aws.Config, error) {
 		return cfg, nil
 	}
 	cfg, err := config.LoadDefaultConfig(ctx,
-		config.WithDefaultRegion(region), config.WithLogger(logging.Nop{}), config.WithHTTPClient(plainHTTP()))
+		config.WithDefaultRegion(region), config.WithLogger(logging.Nop{}), config.WithHTTPClient(a.http()))
 	if err != nil {
 		return aws.Config{}, err
 	}
@@ -41,6 +43,13 @@ func (a *account) in(ctx context.Context, region string) (aws.Config, error) {
 	}
 	a.byRegion[region] = cfg
 	return cfg, nil
+}
+
+func (a *account) http() aws.HTTPClient {
+	if a.sender != nil {
+		return a.sender
+	}
+	return plainHTTP()
 }
 
 // plainHTTP keeps no connection: one that a Lambda froze with is dead when it

@@ -39,6 +39,9 @@ func wrongState(id, done string) Refusal {
 		"This instance '" + id + "' is not in a state from which it can be " + done + "."}
 }
 
+// dryRun is what who may do it is told in place of an answer.
+var dryRun = Refusal{http.StatusPreconditionFailed, "DryRunOperation", "Request would have succeeded, but DryRun flag is set."}
+
 // change is what a stop or start answers.
 type change struct{ was, is Instance }
 
@@ -57,6 +60,9 @@ func (c *Cloud) judge(a Action) (change, Refusal, func()) {
 	none := func() {}
 	if no := c.refusals[a.Name]; no != (Refusal{}) {
 		return change{}, no, none
+	}
+	if a.DryRun && !c.Deaf {
+		return change{}, dryRun, none
 	}
 	if a.Name == "ModifyNetworkInterfaceAttribute" {
 		return change{}, c.modify(a), none

@@ -54,6 +54,8 @@ type Action struct {
 	// Name is the API's word, such as StopInstances.
 	Name     string
 	Instance string
+	// DryRun is that it was to be judged only.
+	DryRun bool
 	// Force and SkipOsShutdown are parameters of a stop.
 	Force, SkipOsShutdown bool
 	// Interface and Groups are those of a change of security groups, Tags of one of
@@ -75,6 +77,8 @@ type Cloud struct {
 	// Secrets are the secret keys of those who are let in, by access key ID. If
 	// there are none everybody is, unsigned too.
 	Secrets map[string]string
+	// Deaf is an API that knows no DryRun, and carries out what comes with it.
+	Deaf bool
 	// Show changes what a DescribeInstances tells of an instance.
 	Show func(Instance) Instance
 

@@ -34,7 +34,8 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := Action{
 		Name: form.Get("Action"), Instance: form.Get("InstanceId.1"),
-		Force: form.Get("Force") == "true", SkipOsShutdown: form.Get("SkipOsShutdown") == "true",
+		DryRun: form.Get("DryRun") == "true",
+		Force:  form.Get("Force") == "true", SkipOsShutdown: form.Get("SkipOsShutdown") == "true",
 	}
 	a.network(form)
 	if form.Has("InstanceId.2") || form.Has("ResourceId.2") || !slices.Contains(names, a.Name) {
