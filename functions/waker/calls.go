@@ -17,6 +17,10 @@ const (
 	// callTimeout bounds one call with all that its replies lead to: longer than
 	// the longest device call, and a platform's own bound on a function.
 	callTimeout = time.Minute
+	// drain is how long calls that are under way have for their end once the process is
+	// told to end: longer than the longest device call, and shorter than what Kubernetes
+	// gives a pod.
+	drain = 25 * time.Second
 	// places bounds the calls that are under way at once. What finds none is
 	// looked at again at the next tick.
 	places = 128
@@ -33,7 +37,10 @@ type call struct {
 // round is one look with its calls, which may take longer than the look.
 type round struct {
 	*Waker
-	ctx   context.Context
+	ctx context.Context
+	// drain is how long calls go on once ctx has ended; 0 where whoever invokes the
+	// function waits for nothing then.
+	drain time.Duration
 	calls sync.WaitGroup
 
 	failedMu sync.Mutex
@@ -53,11 +60,11 @@ func (r *round) wait() error {
 // send brings an event about one thing to its owner, in the background, if it is
 // late enough and no call about that thing is under way.
 func (r *round) send(about string, late time.Duration, now time.Time, e event.Event, ended func(error) error) {
-	if !r.begin(about, late, now) {
+	if r.ctx.Err() != nil || !r.begin(about, late, now) {
 		return
 	}
 	r.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+		ctx, cancel := r.lasting()
 		defer cancel()
 		err := r.Sender.Send(ctx, e)
 		r.end(about, err)
@@ -67,6 +74,25 @@ func (r *round) send(about string, late time.Duration, now time.Time, e event.Ev
 			r.failedMu.Unlock()
 		}
 	})
+}
+
+// lasting is the context of one call. The function that is called loses its invocation
+// when its caller goes, so the end of the round's own context ends no call at once.
+func (r *round) lasting() (context.Context, context.CancelFunc) {
+	if r.drain == 0 {
+		return context.WithTimeout(r.ctx, callTimeout)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), callTimeout)
+	stop := context.AfterFunc(r.ctx, func() {
+		limit := time.NewTimer(r.drain)
+		defer limit.Stop()
+		select {
+		case <-ctx.Done():
+		case <-limit.C:
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // begin takes a place. Whoever was woken by us a moment ago has nobody else who

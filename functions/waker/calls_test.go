@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,6 +83,71 @@ func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%d calls about a\n%s", b.begun, d)
 		}
 	})
+}
+
+// TestCallsUnderWayEndByThemselves when the waker is told to end, as its pod is: the
+// function that was called would lose its invocation with the caller. None is begun
+// then, and one that hangs is given up.
+func TestCallsUnderWayEndByThemselves(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, waits time.Duration
+		want         error
+	}{
+		"one that takes as long as a device may": {20 * time.Second, 20 * time.Second, nil},
+		"one that hangs":                         {time.Hour, drain, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &taking{d: c.takes}
+				start := time.Now()
+				w := &Waker{
+					Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"),
+					Sender: b, Now: func() time.Time { return now.Add(time.Since(start)) }, Log: slog.New(slog.DiscardHandler),
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { w.Run(ctx, Tick); close(done) }()
+				time.Sleep(Tick)
+				synctest.Wait()
+				told := time.Now()
+				stop()
+				<-done
+				if d := cmp.Diff([]error{c.want}, b.ends, cmpopts.EquateErrors()); d != "" {
+					t.Error(d)
+				}
+				if waited := time.Since(told); waited != c.waits {
+					t.Errorf("the waker ended after %s, want %s", waited, c.waits)
+				}
+			})
+		})
+	}
+}
+
+// TestNoCallIsBegunAtTheEnd.
+func TestNoCallIsBegunAtTheEnd(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	b := &taking{}
+	w := &Waker{Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	r := w.round(ctx)
+	if err := errors.Join(r.look(true), r.wait()); err != nil || len(b.ends) > 0 {
+		t.Errorf("%d calls: %v", len(b.ends), err)
+	}
+}
+
+// taking takes its time for each event, unless its caller gives up.
+type taking struct {
+	d    time.Duration
+	ends []error
+}
+
+func (k *taking) Send(ctx context.Context, _ event.Event) error {
+	select {
+	case <-time.After(k.d):
+	case <-ctx.Done():
+	}
+	k.ends = append(k.ends, ctx.Err())
+	return ctx.Err()
 }
 
 // hanging takes the events of a node and says nothing until its caller gives up.

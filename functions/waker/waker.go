@@ -66,8 +66,8 @@ func (w *Waker) Wake(ctx context.Context) error {
 	return errors.Join(r.look(true), r.wait())
 }
 
-// Run looks at every tick until ctx ends, and returns when its calls have ended
-// (S10). A call that takes long, such as one to a device that hangs, holds up no
+// Run looks at every tick until ctx ends, and returns when its calls have ended, for
+// which they have some time (S10). A call that takes long, such as one to a device that hangs, holds up no
 // other.
 func (w *Waker) Run(ctx context.Context, every time.Duration) {
 	var rounds sync.WaitGroup
@@ -81,6 +81,7 @@ func (w *Waker) Run(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		r := w.round(ctx)
+		r.drain = drain
 		err := r.look(n%whole == 0)
 		rounds.Go(func() {
 			if err := errors.Join(err, r.wait()); err != nil && ctx.Err() == nil {
