@@ -1,8 +1,8 @@
 package sink
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +25,8 @@ const callTimeout = time.Minute
 
 // Caller calls functions at their own URLs, past any broker.
 type Caller struct {
+	trusting
 	address string
-	client  *http.Client
 }
 
 // NewCaller takes the URL of all functions, with {function} for the name. Trust is as
@@ -41,30 +41,25 @@ func NewCaller(address string, o Options) (*Caller, error) {
 	case !strings.Contains(address, FunctionName):
 		return nil, fmt.Errorf("%q does not hold %s, which stands for the function's name", u.Redacted(), FunctionName)
 	}
-	folder := o.TrustBundles
-	if folder == "" {
-		folder = trustBundles
-	}
-	pool, err := roots(o.CACerts, folder)
-	if err != nil {
+	o.TrustBundles = cmp.Or(o.TrustBundles, trustBundles)
+	c := &Caller{trusting: trusting{o: o, timeout: callTimeout}, address: address}
+	if err := c.connectAnew(); err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxResponseHeaderBytes = maxHeader
-	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	return &Caller{address: address, client: &http.Client{
-		Transport: transport, Timeout: callTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return c, nil
 }
 
-// Call posts an event to a function and reads its reply.
+// Call posts an event to a function and reads its reply. Where the function is not
+// trusted, it is asked once more by the certificates as they are then.
 func (c *Caller) Call(ctx context.Context, function string, e event.Event) (*event.Event, error) {
-	req, err := cehttp.NewHTTPRequestFromEvent(ctx, strings.ReplaceAll(c.address, FunctionName, function), e)
+	at := strings.ReplaceAll(c.address, FunctionName, function)
+	resp, err := c.post(ctx, at, e)
 	if err != nil {
-		return nil, fmt.Errorf("encode event: %w", err)
+		var anew bool
+		if anew, err = c.doubted(err); anew {
+			resp, err = c.post(ctx, at, e)
+		}
 	}
-	resp, err := c.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -74,4 +69,12 @@ func (c *Caller) Call(ctx context.Context, function string, e event.Event) (*eve
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	return run.Reply(ctx, resp.StatusCode, resp.Header, body)
+}
+
+func (c *Caller) post(ctx context.Context, at string, e event.Event) (*http.Response, error) {
+	req, err := cehttp.NewHTTPRequestFromEvent(ctx, at, e)
+	if err != nil {
+		return nil, fmt.Errorf("encode event: %w", err)
+	}
+	return c.client.Load().Do(req)
 }

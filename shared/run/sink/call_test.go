@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -94,6 +95,25 @@ func TestAnAddressThatCallsNobody(t *testing.T) {
 		if got != want || strings.Contains(got, "secret") {
 			t.Errorf("%s: got %q, want %q", address, got, want)
 		}
+	}
+}
+
+// TestCertificatesThatAreRenewedAreTakenUpByTheCaller: the cluster's change while it
+// runs, and the call that finds that out is made all the same.
+func TestCertificatesThatAreRenewedAreTakenUpByTheCaller(t *testing.T) {
+	ours, folder := newAuthority(t), t.TempDir()
+	calls := 0
+	url := ours.serve(t, func(w http.ResponseWriter, _ *http.Request) { calls++; w.WriteHeader(http.StatusAccepted) })
+	caller, err := NewCaller(url+"/?{function}", Options{TrustBundles: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := caller.Call(t.Context(), "power", phaseEvent()); err == nil {
+		t.Fatal("a function that nobody vouches for was trusted")
+	}
+	write(t, filepath.Join(folder, "ca.pem"), ours.pem)
+	if _, err := caller.Call(t.Context(), "power", phaseEvent()); err != nil || calls != 1 {
+		t.Errorf("%d calls: %v", calls, err)
 	}
 }
 

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -39,16 +36,15 @@ const trustBundles = "/knative-custom-certs"
 
 // Sender posts events, in binary mode, to the one URL that it is given.
 type Sender struct {
-	o         Options
+	trusting
 	shown     string
 	overrides map[string]string
-	client    atomic.Pointer[http.Client]
 }
 
 // New refuses what could not be sent, or could be sent to nobody.
 func New(o Options) (*Sender, error) {
 	o.TrustBundles = cmp.Or(o.TrustBundles, trustBundles)
-	h := &Sender{o: o}
+	h := &Sender{trusting: trusting{o: o, timeout: sendTimeout}}
 	u, err := url.Parse(o.Sink)
 	if err != nil {
 		return nil, errors.New("read K_SINK: it is not a URL") // and may hold a password
@@ -68,28 +64,6 @@ func New(o Options) (*Sender, error) {
 
 // String is the sink, fit for a log.
 func (h *Sender) String() string { return h.shown }
-
-// connectAnew trusts whom the settings and files name at this moment.
-func (h *Sender) connectAnew() error {
-	pool, err := roots(h.o.CACerts, h.o.TrustBundles)
-	if err != nil {
-		return err
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = connections
-	transport.MaxResponseHeaderBytes = maxHeader
-	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	old := h.client.Swap(&http.Client{
-		Transport: transport, Timeout: sendTimeout,
-		// Who follows a redirect takes another's word for where events, and the
-		// token, go.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	})
-	if old != nil {
-		old.CloseIdleConnections()
-	}
-	return nil
-}
 
 const (
 	// sendTimeout bounds one try: a sink that takes an event and says nothing
@@ -133,15 +107,9 @@ func (h *Sender) Send(ctx context.Context, e event.Event) error {
 	return nil
 }
 
-// notPosted has the next try read the files with certificates again if the sink
-// was not trusted: theirs change while the source runs.
+// notPosted has the next try trust anew.
 func (h *Sender) notPosted(err error) error {
-	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
-		if rerr := h.connectAnew(); rerr != nil {
-			err = errors.Join(err, rerr)
-		}
-	}
+	_, err = h.doubted(err)
 	return fmt.Errorf("post event: %w", err)
 }
 

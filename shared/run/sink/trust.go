@@ -1,15 +1,61 @@
 package sink
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 )
+
+// trusting is a client that trusts whom the settings and files name.
+type trusting struct {
+	o       Options
+	timeout time.Duration
+	client  atomic.Pointer[http.Client]
+}
+
+// connectAnew trusts whom the settings and files name at this moment.
+func (c *trusting) connectAnew() error {
+	pool, err := roots(c.o.CACerts, c.o.TrustBundles)
+	if err != nil {
+		return err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = connections
+	transport.MaxResponseHeaderBytes = maxHeader
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	old := c.client.Swap(&http.Client{
+		Transport: transport, Timeout: c.timeout,
+		// Who follows a redirect takes another's word for where events, and the
+		// token, go.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
+	if old != nil {
+		old.CloseIdleConnections()
+	}
+	return nil
+}
+
+// doubted reads the files with certificates again if a request failed because the other
+// side was not trusted: they change while the program runs. Nothing was sent then.
+func (c *trusting) doubted(err error) (anew bool, _ error) {
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) {
+		return false, err
+	}
+	if rerr := c.connectAnew(); rerr != nil {
+		return false, errors.Join(err, rerr)
+	}
+	return true, err
+}
 
 // roots are the certificates by which a sink is trusted: the system's, those in
 // a folder, and those given. Only what was given has to be right: the folder is
