@@ -117,9 +117,12 @@ type virtual struct {
 const version = "2024-07-01"
 
 func (c *conversation) url(verb, query string) string {
-	m := c.m
+	return c.m.url() + verb + "?" + query + "api-version=" + version
+}
+
+func (m *machine) url() string {
 	return m.endpoint + "/subscriptions/" + m.subscription + "/resourceGroups/" + url.PathEscape(m.group) +
-		"/providers/Microsoft.Compute/virtualMachines/" + url.PathEscape(m.name) + verb + "?" + query + "api-version=" + version
+		"/providers/Microsoft.Compute/virtualMachines/" + url.PathEscape(m.name)
 }
 
 // get reads vmId and instance view in one.

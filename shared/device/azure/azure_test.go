@@ -165,3 +165,44 @@ func TestNoOtherHost(t *testing.T) {
 		t.Errorf("the other host heard %q", heard)
 	}
 }
+
+// TestRights are asked for on the machine, all at once, and nothing is switched.
+func TestRights(t *testing.T) {
+	const vm, reads = "Microsoft.Compute/virtualMachines/", `{"value":[{"actions":["Microsoft.Compute/virtualMachines/read","Microsoft.Compute/virtualMachines/instanceView/read"],"notActions":[]}]`
+	for name, tc := range map[string]struct {
+		pages []string
+		want  []string
+	}{
+		"all, by name":                         {[]string{`{"value":[{"actions":["microsoft.compute/virtualmachines/READ","Microsoft.Compute/virtualMachines/instanceView/read","Microsoft.Compute/virtualMachines/start/action","Microsoft.Compute/virtualMachines/powerOff/action"]}]}`}, []string{}},
+		"all, as Virtual Machine Contributor":  {[]string{`{"value":[{"actions":["Microsoft.Authorization/*/read","Microsoft.Compute/virtualMachines/*"],"notActions":[]}]}`}, []string{}},
+		"to read":                              {[]string{reads + "}"}, []string{vm + "start/action", vm + "powerOff/action"}},
+		"to read, and the rest on a next page": {[]string{reads + `,"nextLink":"{at}?api-version=1&$skiptoken=2"}`, `{"value":[{"actions":["*/action"]}]}`}, []string{}},
+		"all, as Reader":                       {[]string{`{"value":[{"actions":["*/read"],"notActions":[]}]}`}, []string{vm + "start/action", vm + "powerOff/action"}},
+		"all but a stop":                       {[]string{`{"value":[{"actions":["*"],"notActions":["Microsoft.Compute/virtualMachines/poweroff/action"]}]}`}, []string{vm + "powerOff/action"}},
+		"what one role leaves out another has": {[]string{`{"value":[{"actions":["*"],"notActions":["*/action"]},{"actions":["*/action"],"notActions":[]}]}`}, []string{}},
+		"none":                                 {[]string{`{"value":[]}`}, []string{vm + "read", vm + "instanceView/read", vm + "start/action", vm + "powerOff/action"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			s.permissions = tc.pages
+			got, err := dial(t, s.URL, nil).(device.Rights).Lacking(t.Context())
+			if d := cmp.Diff(tc.want, got); d != "" || err != nil || s.Shown() != resttest.On || len(s.Commands()) > 0 {
+				t.Error(err, d)
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		pages []string
+		want  error
+	}{
+		"it is not told":         {nil, device.ErrUnknown},
+		"it goes on elsewhere":   {[]string{reads + `,"nextLink":"https://management.example/"}`}, device.ErrUnsupported},
+		"something else answers": {[]string{"<html>"}, device.ErrUnsupported},
+	} {
+		s := serve(t)
+		s.permissions = tc.pages
+		if got, err := dial(t, s.URL, nil).(device.Rights).Lacking(t.Context()); got != nil || !errors.Is(err, tc.want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

@@ -40,6 +40,8 @@ type served struct {
 	*resttest.Cloud
 	// codes take the place of the machine's power state.
 	codes []string
+	// permissions are pages of what the account may do.
+	permissions []string
 	// operation is where a command goes on, if it does.
 	operation string
 }
@@ -65,6 +67,11 @@ func (s *served) answer(w http.ResponseWriter, r *http.Request) {
 		fail(w, 401, "InvalidAuthenticationToken", "The access token is invalid.")
 	case r.URL.Query().Get("api-version") == "":
 		fail(w, 400, "MissingApiVersionParameter", "The api-version query parameter is required.")
+	case r.Method+" "+r.URL.Path == read+"/providers/Microsoft.Authorization/permissions" && len(s.permissions) > 0:
+		page := s.permissions[0]
+		s.permissions = s.permissions[1:]
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.ReplaceAll(page, "{at}", s.URL+r.URL.Path))
 	case api == "":
 		fail(w, 404, "ResourceNotFound", "The Resource was not found.")
 	case s.Command(r) == "off" && s.Is(devicetest.Refuse), s.Command(r) != "" && s.Is(devicetest.Mute):

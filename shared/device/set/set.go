@@ -85,6 +85,36 @@ func (d driver) Off(ctx context.Context) error { return d.each(ctx, device.Off, 
 // On switches on every member that reads off.
 func (d driver) On(ctx context.Context) error { return d.each(ctx, device.On, device.Driver.On) }
 
+// Lacking are the rights that any member's account lacks, with the member's name. Of a
+// member of which nobody knows nothing is said.
+func (d driver) Lacking(ctx context.Context) ([]string, error) {
+	var all []string
+	var unknown error
+	for i, m := range d {
+		lacks, err := d.lacking(ctx, i)
+		if err != nil {
+			unknown = fmt.Errorf("device %s of the set: %w", m.Name, err)
+		}
+		for _, l := range lacks {
+			all = append(all, l+" (device "+m.Name+" of the set)")
+		}
+	}
+	if len(all) == 0 {
+		return nil, unknown
+	}
+	return all, nil
+}
+
+func (d driver) lacking(ctx context.Context, i int) ([]string, error) {
+	r, can := d[i].Driver.(device.Rights)
+	if !can {
+		return nil, nil
+	}
+	ctx, cancel := d.share(ctx, i)
+	defer cancel()
+	return r.Lacking(ctx)
+}
+
 func (d driver) each(ctx context.Context, goal device.Power, call func(device.Driver, context.Context) error) error {
 	var first error
 	for i, m := range d {

@@ -302,3 +302,37 @@ type unread struct {
 func (u *unread) State(context.Context) (device.Reading, error) { return device.Reading{}, u.err }
 func (u *unread) Off(context.Context) error                     { u.told = append(u.told, "off"); return nil }
 func (u *unread) On(context.Context) error                      { u.told = append(u.told, "on"); return nil }
+
+// account is a device that tells what its account lacks.
+type account struct {
+	device.Driver
+	lacks []string
+	err   error
+}
+
+func (a account) Lacking(context.Context) ([]string, error) { return a.lacks, a.err }
+
+// TestRights: each member's are told, with its name.
+func TestRights(t *testing.T) {
+	plain := mem.NewRack(time.Now)
+	for name, tc := range map[string]struct {
+		a, b device.Driver
+		want []string
+		err  error
+	}{
+		"both lack some":            {account{lacks: []string{"start", "stop"}}, account{lacks: []string{"off"}}, []string{"start (device a of the set)", "stop (device a of the set)", "off (device b of the set)"}, nil},
+		"one knows no rights":       {open(t, plain, "a"), account{lacks: []string{"off"}}, []string{"off (device b of the set)"}, nil},
+		"one does not know its own": {account{err: device.ErrUnreachable}, account{lacks: []string{"off"}}, []string{"off (device b of the set)"}, nil},
+		"nobody knows":              {account{err: device.ErrUnreachable}, open(t, plain, "b"), nil, device.ErrUnreachable},
+		"none lacks any":            {account{}, account{}, nil, nil},
+	} {
+		d, err := set.New(set.Member{Name: "a", Driver: tc.a}, set.Member{Name: "b", Driver: tc.b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.(device.Rights).Lacking(t.Context())
+		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+}

@@ -100,5 +100,5 @@ func (c *conversation) errorf(kind error, format string, args ...any) error {
 
 // scrub takes out whatever an answer had of the credentials (S29).
 func (c *conversation) scrub(s string) string {
-	return device.Redacted(s, append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password))...)
+	return device.Redacted(s, append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password), c.session)...)
 }

@@ -18,7 +18,9 @@ type conversation struct {
 	// cookies are the session.
 	cookies map[string]string
 	// service's own objects.
-	sessions, search, collector ref
+	sessions, search, collector, rights ref
+	// session is its key.
+	session string
 }
 
 const (
@@ -56,10 +58,12 @@ func (c *conversation) logIn(ctx context.Context) error {
 	}
 	content := got.at("returnval")
 	c.sessions, c.search, c.collector = content.at("sessionManager").ref(), content.at("searchIndex").ref(), content.at("propertyCollector").ref()
+	c.rights = content.at("authorizationManager").ref()
 	if c.sessions.value == "" || c.search.value == "" || c.collector.value == "" {
 		return c.errorf(device.ErrUnsupported, "read the service: it has no sessions, or can't be searched")
 	}
-	_, err = c.call(ctx, "Login", c.sessions, with("userName", c.m.user), with("password", c.m.password), with("locale", "en_US"))
+	got, err = c.call(ctx, "Login", c.sessions, with("userName", c.m.user), with("password", c.m.password), with("locale", "en_US"))
+	c.session = got.at("returnval", "key").text()
 	return c.explain("log in", err)
 }
 
