@@ -169,6 +169,9 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 	}
 	b.limited(limitsNow(f, is), policies)
 	b.counted(underLive(f, is), n, led)
+	if v := pictureUsable(led.Status.Leases, now); v != nil {
+		b.Unwatched = v.Message
+	}
 	return b
 }
 

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -26,8 +27,8 @@ func (d *decision) releasing() Action {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
 	if d.pastWord() {
-		if begun && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
-			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+d.seen.Brakes.Message)
+		if d.seen.Deleting || d.spec.Requests.Abort != nil {
+			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched))
 			return d.released() // S27
 		}
 		return None
@@ -199,8 +200,14 @@ func (d *decision) void(alive string) Action {
 // pastWord holds a release that rests on a person's word while a restore is not
 // confirmed: what was so then may not be so any more, and nobody can look (S16). What
 // rests on reads is read anew.
+//
+// A process that has just started does not know how far the API server's state had come,
+// and the ledger that it reads may be the restored one. So the word counts only beside a
+// picture of the Leases that is of now: the one in a backup is old, and the source draws
+// none into a ledger of which it has not told that it went back. A further Off asks for
+// the same (see Recount). At the deadline the fence goes on, and releases nothing more.
 func (d *decision) pastWord() bool {
-	b := d.seen.Brakes
+	b, end := d.seen.Brakes, d.st.Release.Deadline
 	switch {
 	case d.st.Proof.Kind.Ages():
 		return false
@@ -209,6 +216,9 @@ func (d *decision) pastWord() bool {
 		return true
 	case b.Why == api.WentBackHold:
 		d.hold(b.Why, b.Message, Resync)
+		return true
+	case b.Unwatched != "" && (end == nil || d.now.Before(end.Time)):
+		d.hold(api.PictureOldHold, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, askPicture)
 		return true
 	}
 	return false

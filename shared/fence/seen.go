@@ -159,6 +159,10 @@ type Brakes struct {
 	Gone bool
 	// Changed: the policies are not those that the record rests on.
 	Changed bool
+	// Unwatched says why nobody can tell from the ledger that the API server's state did
+	// not go back a moment ago: its picture of the Leases is not of now. It is empty if
+	// the picture is.
+	Unwatched string
 	// Ended says who has ended the cool-downs under way, and why; empty if nobody has.
 	Ended string
 	// Counted: all that was asked before the slot was reserved was asked again for this

@@ -39,7 +39,7 @@ func (s *Source) pictures(ctx context.Context) {
 // it is left to grow old, because its age is all that tells the gate so (S15).
 func (s *Source) draw(ctx context.Context) {
 	p, checks, keep := s.toKeep()
-	if !keep {
+	if !keep || s.wentBack(ctx) {
 		return
 	}
 	if err := s.o.Client.PatchLeases(ctx, p, checks); err != nil {

@@ -51,3 +51,10 @@ func (s *Source) tellRestore(ctx context.Context) (told bool) {
 	s.o.Logger.Error("the API server's state went back in time: nothing new starts until a person confirms", "from", back.From, "to", back.To)
 	return true
 }
+
+// wentBack reads the ledger for what is about to be drawn into it: a restore that shows
+// by that is told first, by remember. No answer is no leave to draw either.
+func (s *Source) wentBack(ctx context.Context) bool {
+	_, err := s.o.Client.Ledger(ctx)
+	return err != nil || s.o.Client.WentBack() != nil
+}

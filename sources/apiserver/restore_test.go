@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -69,5 +70,34 @@ func TestAnAPIServerThatIsAwayIsNotRestored(t *testing.T) {
 	eventually(t, func() bool { l, err = s.o.Client.Ledger(t.Context()); return err == nil })
 	if got := f.told(); len(got) > 0 || l.Status.Restored != nil {
 		t.Errorf("told: %v, %v", got, l.Status.Restored)
+	}
+}
+
+// TestNoPictureIsDrawnIntoARestoredLedger before it tells of the restore: others act on a
+// picture of now, and a process that has just started knows of the restore by the ledger
+// alone (S16).
+func TestNoPictureIsDrawnIntoARestoredLedger(t *testing.T) {
+	f := newFakeAPI(t)
+	f.rv = 1000
+	now := t0
+	s, err := New(Options{Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: newBroker(), Logger: quiet(), Source: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.now, s.picture, s.pace = func() time.Time { return now }, newPicture(t0), newPace(time.Minute, nil)
+	s.picture.resume(now)
+	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
+	s.draw(t.Context())
+	if n := len(f.pictures); n != 1 {
+		t.Fatalf("%d pictures before", n)
+	}
+	f.restore(500)
+	now = now.Add(heartbeat)
+	s.draw(t.Context())
+	if n := len(f.pictures); n != 1 {
+		t.Errorf("%d pictures, one of them of after a restore that nobody has told of", n)
+	}
+	if !s.tellRestore(t.Context()) {
+		t.Error("the restore is not told either")
 	}
 }
