@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // vault reads the secrets of one device, for the one call that is about to be
@@ -40,14 +41,45 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 		return nil, err
 	}
 	if len(bound.Secrets) > 0 && len(out) == len(bound.Params) {
-		return nil, fmt.Errorf("the Secret of this machine has none of the keys %s", strings.Join(slices.Sorted(maps.Keys(bound.Secrets)), ", "))
+		keys := slices.Sorted(maps.Keys(bound.Secrets))
+		return nil, fmt.Errorf("Secret %s/%s has none of the keys %s; %s", v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), strings.Join(keys, ", "), v.add(keys...))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.read)) {
 		if err := v.others(name, bound, out); err != nil {
 			return nil, err
 		}
 	}
+	if err := v.missing(out); err != nil {
+		return nil, err
+	}
 	return out, v.hosts(bound, out)
+}
+
+// missing names what the driver needs and neither a ConfigMap nor the Secret has.
+func (v *vault) missing(out map[string]string) error {
+	for _, p := range v.kind.Params {
+		if _, given := out[p.Name]; p.Required && !p.Machine && p.Default == "" && !given && len(v.read) > 0 {
+			return fmt.Errorf("Secret %s/%s has no key %s, which no ConfigMap gives either; %s",
+				v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), p.Name, v.add(p.Name))
+		}
+	}
+	return nil
+}
+
+// add says what to do about a key that is missing. Another key's name is shown only where
+// it is almost that key's, since it may be the secret itself (S29).
+func (v *vault) add(keys ...string) string {
+	for _, name := range slices.Sorted(maps.Keys(v.read)) {
+		for _, is := range slices.Sorted(maps.Keys(v.read[name].Data)) {
+			if _, known := v.param(is); known {
+				continue
+			}
+			if n := spelling.Near(v.settings().Canonical(is), keys); n != "" {
+				return fmt.Sprintf("rename its key %s to %s", is, n)
+			}
+		}
+	}
+	return "add " + strings.Join(keys, " or ") + " there"
 }
 
 // hosts refuses to send a Secret to a host that it does not name (S11, S29).
@@ -104,7 +136,7 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	slices.Sort(found)
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("secret %s/%s has no key %s: %w", v.SecretsNamespace, ref.Secret, ref.Key, errNoKey)
+		return "", fmt.Errorf("secret %s/%s has %w; %s", v.SecretsNamespace, ref.Secret, errNoKey, v.add(ref.Key))
 	case 1:
 		return string(s.Data[found[0]]), nil
 	}

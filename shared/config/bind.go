@@ -66,7 +66,7 @@ func (r *resolver) kind(m *method) (device.Kind, string, error) {
 		return k, "", nil
 	}
 	if !ok {
-		return k, "", e.at.errorf("unknown agent %q; known are %s", e.value, r.agents())
+		return k, "", e.at.errorf("unknown agent %q; %sknown are %s", e.value, meantBy(n, slices.Collect(maps.Keys(r.s.Agents))), r.agents())
 	}
 	return k, "", nil
 }
@@ -165,7 +165,7 @@ func (r *resolver) other(k device.Kind, e entry) error {
 		known = append(known, p.Name)
 	}
 	slices.Sort(known)
-	return e.at.errorf("unknown parameter %s for driver %s; known are %s", shown(e.written), k.Name, strings.Join(known, ", "))
+	return e.at.errorf("unknown parameter %s for driver %s; %sknown are %s", shown(e.written), k.Name, meantBy(e.written, known), strings.Join(known, ", "))
 }
 
 // fill completes a binding from the enrolment, the Secret and the defaults.

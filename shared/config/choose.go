@@ -84,7 +84,7 @@ func (r *resolver) open(m ConfigMap, own bool) (source, error) {
 	}
 	for _, e := range inOrder(s.lines) {
 		if !slices.Contains(configKeys, e.name) {
-			return s, e.at.errorf("unknown key %s; known are %s", shown(e.written), strings.Join(configKeys, ", "))
+			return s, e.at.errorf("unknown key %s; %sknown are %s", shown(e.written), meantBy(e.written, configKeys), strings.Join(configKeys, ", "))
 		}
 	}
 	return s, r.named(s)

@@ -66,7 +66,7 @@ func (r *resolver) properties(m ConfigMap, known ...string) (map[string]entry, e
 	}
 	for _, e := range inOrder(lines) {
 		if !slices.Contains(known, e.name) {
-			return nil, e.at.errorf("unknown key %s; known are %s", shown(e.written), strings.Join(known, ", "))
+			return nil, e.at.errorf("unknown key %s; %sknown are %s", shown(e.written), meantBy(e.written, known), strings.Join(known, ", "))
 		}
 	}
 	return lines, nil

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // method is a method with its templates worked in.
@@ -123,6 +126,19 @@ func (r *resolver) expand(b body, chain []string) (map[string]entry, error) {
 	return out, nil
 }
 
+// noTemplate says what else has the name of a template that is not there.
+func (r *resolver) noTemplate(t entry) string {
+	for _, k := range slices.Sorted(maps.Keys(r.maps[t.at.cm].Data)) {
+		if norm(k) == norm(t.value) || norm(k) == norm(methodPrefix+t.value) {
+			return fmt.Sprintf("; key %s of ConfigMap %s is a method, and a template is a ConfigMap of its own", k, t.at.cm)
+		}
+	}
+	if n := spelling.Near(t.value, slices.Collect(maps.Keys(r.maps))); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
+}
+
 // template finds the ConfigMap of a template. It is never about one node: any
 // method may name it (S11).
 func (r *resolver) template(t entry) (body, error) {
@@ -143,8 +159,8 @@ func (r *resolver) template(t entry) (body, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return body{}, t.at.errorf("unknown template %q; looked for key %s or %s in ConfigMap %s",
-			t.value, templateKey, methodKey, strings.Join(names, ", "))
+		return body{}, t.at.errorf("unknown template %q; looked for key %s or %s in ConfigMap %s%s",
+			t.value, templateKey, methodKey, strings.Join(names, ", "), r.noTemplate(t))
 	}
 	return body{}, t.at.errorf("template %q is both key %s of ConfigMap %s and key %s of ConfigMap %s; two readings are refused: delete one of them",
 		t.value, found[0].key, found[0].cm.Name, found[1].key, found[1].cm.Name)

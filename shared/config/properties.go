@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // place is where something stands.
@@ -82,6 +84,14 @@ func shown(name string) string {
 		}
 	}
 	return `"` + name + `"`
+}
+
+// meantBy says what a word was probably meant to be, before the list of those there are.
+func meantBy(word string, known []string) string {
+	if n := spelling.Near(word, known); n != "" {
+		return "did you mean " + n + "? "
+	}
+	return ""
 }
 
 // check refuses values that read differently in another place.

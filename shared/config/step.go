@@ -2,12 +2,14 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/spelling"
 )
 
 // step adds one method to a stage.
@@ -106,8 +108,26 @@ func (r *resolver) unknown(from source, at place, name string) error {
 		return at.errorf("unknown method %q; methods are separated by blanks, without commas", name)
 	}
 	cm := methodPrefix + strings.ReplaceAll(name, "_", "-")
-	return at.errorf("unknown method %q; known are %s; there is no ConfigMap %s-%s or %s either",
-		name, strings.Join(known, ", "), cm, r.node.Name, cm)
+	return at.errorf("unknown method %q; %sknown are %s; there is no ConfigMap %s-%s or %s either",
+		name, meantBy(name, known)+unread(from.cm, name), strings.Join(known, ", "), cm, r.node.Name, cm)
+}
+
+// unread names a key that is written almost as the method's would be, and that nothing
+// reads.
+func unread(cm ConfigMap, name string) string {
+	want, keys := norm(methodPrefix+name), []string{}
+	for k := range cm.Data {
+		if k != configKey && !strings.HasPrefix(norm(k), norm(methodPrefix)) {
+			keys = append(keys, norm(k))
+		}
+	}
+	near := spelling.Near(want, keys)
+	for _, k := range slices.Sorted(maps.Keys(cm.Data)) {
+		if near != "" && norm(k) == near {
+			return fmt.Sprintf("nothing reads key %s of this ConfigMap, is it meant to be %s%s? ", k, methodPrefix, name)
+		}
+	}
+	return ""
 }
 
 // builtinStep adds a built-in.

@@ -2,6 +2,23 @@
 // probably meant. Nothing is done by it: what is misspelt is refused.
 package spelling
 
+import "slices"
+
+// Near is the one of the known words that a misspelt one was probably meant to be, at most
+// two letters away from it, and one where it is short; empty if there is none.
+func Near(word string, known []string) string {
+	least, nearest := 3, ""
+	if len(word) < 4 {
+		least = 2
+	}
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := Apart(word, k); d > 0 && d < least {
+			least, nearest = d, k
+		}
+	}
+	return nearest
+}
+
 // Apart is how many bytes must be added, left out or changed to make one word of the
 // other (Levenshtein's distance).
 func Apart(a, b string) int {

@@ -23,3 +23,21 @@ func TestApart(t *testing.T) {
 		})
 	}
 }
+
+func TestNear(t *testing.T) {
+	known := []string{"password", "passwd", "ip", "plug", "ipport"}
+	for name, c := range map[string]struct{ word, want string }{
+		"a letter left out":          {"pasword", "password"},
+		"two that change places":     {"pulg", "plug"},
+		"the nearer one":             {"passwdd", "passwd"},
+		"a short one, by a letter":   {"op", "ip"},
+		"a short one, by two":        {"xy", ""},
+		"nothing like it":            {"community", ""},
+		"a word is not its own":      {"plug", ""},
+		"an empty word is no word's": {"", ""},
+	} {
+		if got := Near(c.word, known); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
