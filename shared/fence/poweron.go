@@ -39,6 +39,9 @@ func (d *decision) poweringOn() Action {
 	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.Lacks != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
 		d.st.Power.OnAt = d.at(0)
 		d.st.Power.OnCalls++
+		if lacking {
+			d.st.Power.SupplyTries++
+		}
 		d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", d.st.Power.OnCalls))
 		return d.call(api.CallOn)
 	}
@@ -51,7 +54,7 @@ func (d *decision) judgeOn() Action {
 		if lacks := d.st.Power.LastRead.Lacks; lacks != "" && d.onAgain(lacks) {
 			return None
 		}
-		d.st.Retries = 0
+		d.st.Retries, d.st.Power.SupplyTries = 0, 0
 		if d.undoNextLevel() {
 			return None
 		}
@@ -74,14 +77,15 @@ func (d *decision) judgeOn() Action {
 
 // onAgain: the machine is on, and one of the supplies that were cut with it is not. It
 // is asked for again (S25), as often as a step is tried: with a supply that is dead a
-// machine that runs recovers all the same.
+// machine that runs recovers all the same. What counts are the Ons that were sent for it:
+// a device that was away before was not asked yet.
 func (d *decision) onAgain(lacks string) bool {
 	p := &d.st.Power
 	if p.OnAt != nil && d.since(p.OnAt) < d.powerOff() {
 		d.wait(Poll)
 		return true
 	}
-	if d.st.Retries++; d.st.Retries > d.perStep() {
+	if p.SupplyTries >= d.perStep() {
 		d.tell(api.OnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
 		return false
 	}
@@ -91,7 +95,7 @@ func (d *decision) onAgain(lacks string) bool {
 		return true
 	}
 	p.OnAt = nil
-	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, d.st.Retries, d.perStep()))
+	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.perStep()))
 	d.wait(d.interval())
 	return true
 }

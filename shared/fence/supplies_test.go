@@ -20,8 +20,9 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		// comes is by which On the other supply comes; 0 is never.
 		comes, ons int
-		// first is what is read before any On.
+		// first is what is read before any On; dead reads fail before that.
 		first CallResult
+		dead  int
 		told  []string
 	}{
 		"it comes with the first": {comes: 1, ons: 1},
@@ -34,6 +35,8 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"the machine reads on, and " + lacks + ": it is to be switched on by hand"}},
 		"others have switched on the first": {comes: 1, ons: 1, first: CallResult{Power: "On", Lacks: lacks}},
 		"others have switched on both":      {first: CallResult{Power: "On"}},
+		"others have, and the device was away for long": {comes: 2, ons: 2, first: CallResult{Power: "On", Lacks: lacks}, dead: 7, told: []string{
+			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
 		f := &api.NodeFence{Spec: walkSpec()}
 		f.Spec.Policy.Retries.PerStep = 3
@@ -55,7 +58,10 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 				continue
 			}
 			end := CallResult{Call: api.CallOn}
-			if act == Read {
+			if act == Read && c.dead > 0 {
+				c.dead--
+				end = CallResult{Call: api.CallRead, Err: "device unreachable"}
+			} else if act == Read {
 				end = read
 			} else if ons++; ons == c.comes {
 				read = CallResult{Call: api.CallRead, Power: "On"}

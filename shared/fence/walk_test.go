@@ -497,7 +497,7 @@ func key(s *state) string {
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
 		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
-			age(p.NotBefore, 0), age(p.EffectUntil, 0))
+			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return spell(k)
 }

@@ -22,7 +22,7 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)
 		d.st.Transitions++
 		if p == api.PoweringOn {
-			d.st.Power.Level, d.st.Power.LastRead, d.st.Retries = d.highestCut(), nil, 0 // S9; its tries are of this step
+			d.st.Power.Level, d.st.Power.LastRead, d.st.Retries, d.st.Power.SupplyTries = d.highestCut(), nil, 0, 0 // S9; its tries are of this step
 		}
 	}
 	d.tell(why, msg)

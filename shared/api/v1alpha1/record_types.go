@@ -47,6 +47,10 @@ type PowerRecord struct {
 	OnAt *Time `json:"onAt,omitempty"`
 	// +optional
 	OnCalls int32 `json:"onCalls,omitempty"`
+	// SupplyTries counts the Ons that were sent to a machine that reads on, for a supply
+	// of it that is not.
+	// +optional
+	SupplyTries int32 `json:"supplyTries,omitempty"`
 	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
