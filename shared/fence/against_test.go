@@ -153,7 +153,8 @@ func cluster(f *api.NodeFence) (Cluster, *api.FenceLedger) {
 }
 
 // TestNothingIsCutUnderStricterPolicies: between the yes and the Off, and before each
-// further Off, a fence is held against what stands (S13, S15, S17).
+// further Off, a fence is held against what stands (S13, S15, S17). One whose further Off
+// is held goes back to the gate: its machine reads on, and its slot is others' (S14).
 func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
 	rows := tightened()
 	rows["nothing has changed"] = tighter{func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {}, api.Fencing, api.PowerOffSent}
@@ -171,8 +172,8 @@ func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
 				if (act == Off) != goes {
 					t.Errorf("begun: %v: action %q, %s %s: %s", begun, act, st.Phase, st.Reason, st.Message)
 				}
-				if begun && st.Phase != api.Fencing {
-					t.Errorf("what was begun went to %s: %s (S25)", st.Phase, st.Message)
+				if want := map[bool]api.Phase{true: api.Fencing, false: api.Pending}[goes]; begun && (st.Phase != want || st.Power.CutByUs != goes) {
+					t.Errorf("what was begun went to %s, cut by us %v: %s (S14, S25)", st.Phase, st.Power.CutByUs, st.Message)
 				}
 				if got := []any{st.Phase, st.Reason}; !begun && !cmp.Equal(got, []any{c.back, c.why}) {
 					t.Errorf("it went to %v, want %s %s: %s", got, c.back, c.why, st.Message)

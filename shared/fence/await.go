@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -141,15 +140,9 @@ func (d *decision) onAfterAll() Action {
 		d.awaken(p.NotBefore.Time)
 		return None
 	}
-	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
-	if len(p.Cut) > 0 { // another device was told to cut the power, too
-		d.tell(api.ReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
-		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
-		d.next(0)
+	if !d.readsOn() {
 		return None
 	}
-	p.Cut = nil
-	d.another()
 	if a.Disobeyed {
 		d.st.Awaited = nil
 		return d.to(api.Failed, a.Reason, a.Message)

@@ -221,7 +221,7 @@ func (d *decision) readOrOff() Action {
 			if d.endBegun() {
 				return None // no word of ours will switch it off (S27)
 			}
-			return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "no further Off while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+			return d.heldOff() // S25
 		}
 		if !d.seen.Brakes.Counted {
 			return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)

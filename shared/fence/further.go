@@ -1,0 +1,55 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A further Off may be held: by a brake, or because storm, budgets and quorum were counted
+// anew. The machine reads on by then. If the fence kept its slot, another one of its set
+// would wait for it, and it for that one, for ever: a budget of one, a quorum of three. So
+// it goes back to the gate, where it waits like any other and holds nothing (S14). What was
+// sent before can't take effect any more, and is no cut of ours from here: what the gate
+// allows later is another first Off, under all that a first one is asked for (S13, S17).
+
+// heldOff is the further Off that is not sent.
+func (d *decision) heldOff() Action {
+	b := d.seen.Brakes
+	why, msg := b.Why, "no further Off while the brake is on: "+b.Message
+	switch {
+	case why != "":
+	case b.Paused && !b.Stopped:
+		why = api.PausedHold
+	case b.Storm && !b.Stopped:
+		why = api.StormHold
+	default:
+		why = api.StoppedHold
+	}
+	if !b.Looked || d.mayBeLate() {
+		return d.hold(why, msg, Handover)
+	}
+	if !d.readsOn() {
+		return None
+	}
+	d.giveBack()
+	return d.anew(why, msg)
+}
+
+// readsOn gives up the cut of a machine whose device reads on, and by which nothing of ours
+// can still take effect. False: another device was told to cut the power too, and is read
+// next.
+func (d *decision) readsOn() bool {
+	p := &d.st.Power
+	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
+	if len(p.Cut) > 0 {
+		d.tell(api.ReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
+		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
+		d.next(0)
+		return false
+	}
+	p.Cut = nil
+	d.another()
+	return true
+}

@@ -1,0 +1,83 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAHeldFurtherOffLeavesRoom: its machine reads on and is healthy, another of its set
+// is lost, and a budget lets one of them be unavailable. Each would hold the other for ever,
+// if the one that can't send its further Off kept its slot (S14).
+func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
+	ps := []api.FencePolicy{livePolicy()}
+	f := underPolicy(ps, true)
+	f.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	f.Status.RequestServed = true
+	at := stampOf(walkStart)
+	_, c, l := admitWorld(walkStart)
+	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
+	l.Status.Reservations = []api.Reservation{{Node: "n0", FenceUID: "fence-1", Generation: 1, At: at}}
+	other := running("n1", "f1", api.Pending)
+	other.Spec.Policy = f.Spec.Policy
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+	c.Fences = []api.NodeFence{*f, other}
+	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetHold {
+		t.Fatalf("the other one has room before: %+v", v)
+	}
+	seen := lookBeforeOff(f, ps, c, l)
+	st, act := Decide(f, seen, walkStart)
+	if got := []any{act, st.Phase, st.Reason, st.Power.CutByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetHold, false}) {
+		t.Fatalf("held: %v, %s", got, st.Message)
+	}
+	f.Status = st
+	c.Fences[0] = *f
+	if v := Admit(&other, c, l.DeepCopy(), walkStart); v != nil {
+		t.Errorf("the other one is held: %s: %s", v.Reason, v.Message)
+	}
+}
+
+// TestAHeldFurtherOffThatMayBeLate: what was sent before is waited for first (S8), by each
+// device that it was sent to.
+func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	type end struct {
+		Phase   api.Phase
+		Level   int32
+		CutByUs bool
+		Reason  api.Reason
+	}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		want   end
+	}{
+		"nothing may be late": {func(*api.NodeFence, *Seen) {}, end{api.Pending, 0, false, api.StormHold}},
+		"the policies are paused": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Counted: true, Paused: true} },
+			end{api.Pending, 0, false, api.PausedHold}},
+		"it is still to come": {func(f *api.NodeFence, _ *Seen) {
+			late := stampOf(now.Add(time.Second))
+			f.Status.Power.EffectUntil = &late
+		}, end{api.Fencing, 0, true, api.StormHold}},
+		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.StoppedHold}},
+		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
+		}, end{api.Fencing, 0, true, api.ReadOn}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				at := stampOf(now)
+				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at}}
+				s.Brakes.Storm = true
+				c.change(f, s)
+			})
+			st, act := Decide(f, s, now)
+			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.CutByUs, st.Reason}); d != "" || act != None {
+				t.Errorf("%s%s (%s)", d, act, st.Message)
+			}
+		})
+	}
+}
