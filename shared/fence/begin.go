@@ -77,7 +77,13 @@ func (d *decision) unbound() Action {
 	if d.onlyLease() {
 		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
 	}
-	return d.to(api.Failed, api.BindingInvalid, cmp.Or(d.spec.BindingError, "no device switches this machine's power"))
+	why := cmp.Or(d.spec.BindingError, "no device switches this machine's power")
+	if d.begun() || d.st.RequestServed {
+		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
+		// it is resolved again and again (S25, S27).
+		return d.hold(api.BindingInvalid, why+"; this fence has cut power, or released work, before: it goes on once that is mended", Resync)
+	}
+	return d.to(api.Failed, api.BindingInvalid, why)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.

@@ -1,0 +1,53 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAFenceWhoseConfigurationIsRefused waits for the mended one where it has acted before,
+// and takes it by itself; one that has done nothing yet is given up, and says so (S25, S27).
+func TestAFenceWhoseConfigurationIsRefused(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	served := func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed = true }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *Seen)
+		phase  api.Phase
+		// mended is what a later look at the mended configuration comes to.
+		mended Action
+	}{
+		"it has done nothing":                                {func(*api.NodeFence, *Seen) {}, api.Failed, None},
+		"it waited for its device, which reads on":           {served, api.Pending, Reserve},
+		"its restart waits for a slot":                       {func(f *api.NodeFence, s *Seen) { served(f, s); f.Status.Restarts = 1 }, api.Pending, Reserve},
+		"a release that was begun waits for a proof":         {func(f *api.NodeFence, s *Seen) { served(f, s); f.Status.Release = begunAt(now, false) }, api.Pending, None},
+		"a release that was begun by one that keeps no such": {func(f *api.NodeFence, _ *Seen) { f.Status.Release = begunAt(now, false) }, api.Pending, None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+				f.Status.Phase, f.Status.DecidedAt, s.Reserved = api.Pending, nil, nil
+				f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x: no address", true
+				c.change(f, s)
+			})
+			st, act := Decide(f, s, now)
+			if got := []any{act, st.Phase, st.Reason}; !cmp.Equal(got, []any{None, c.phase, api.BindingInvalid}) {
+				t.Fatalf("%v, want %s (%s)", got, c.phase, st.Message)
+			}
+			if c.phase == api.Failed {
+				return
+			}
+			f.Status, s.Resolved = st, false
+			if _, act := Decide(f, s, now.Add(Resync)); act != Resolve {
+				t.Errorf("half a minute later: %q, and not Resolve", act)
+			}
+			f.Spec.Binding, f.Spec.BindingError, s.Resolved = walkSpec().Binding, "", true
+			st, act = Decide(f, s, now.Add(Resync))
+			if st.Phase == api.Failed || act != c.mended {
+				t.Errorf("with the mended one: %q, %s (%s)", act, st.Phase, st.Message)
+			}
+		})
+	}
+}
