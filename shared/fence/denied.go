@@ -76,6 +76,9 @@ func (d *decision) holdDenied() bool {
 
 // holdRefused waits without a slot for each device that this fence can't do without.
 func (d *decision) holdRefused() bool {
+	if !d.spec.Policy.Action.Device() {
+		return false
+	}
 	for i := range d.spec.Isolation {
 		b := &d.spec.Isolation[i]
 		if until, ok := d.lockedOut(b); ok && b.Must && !(i < len(d.st.Isolation) && d.cutDone(i)) {
@@ -87,7 +90,10 @@ func (d *decision) holdRefused() bool {
 }
 
 func (d *decision) holdLocked(which string, until time.Time, last string) {
-	d.hold(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry); %s",
+	if last != "" {
+		last = "; " + last
+	}
+	d.hold(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry)%s",
 		which, refusedOften, until.UTC().Format(time.RFC3339), last), 0)
 	d.awaken(until)
 }

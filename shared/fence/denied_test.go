@@ -205,3 +205,30 @@ func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []tim
 	}
 	return asked, held
 }
+
+// TestNoDeviceNoWait: a policy by which no device is spoken with waits for none.
+func TestNoDeviceNoWait(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		action  api.FenceAction
+		refuses string
+		want    api.Phase
+	}{
+		"no device is touched, and the switch refuses":      {api.ActionIsolate, "switch 7", api.Isolating},
+		"no device is touched, and the power's own refuses": {api.ActionIsolate, "own", api.Isolating},
+		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
+	} {
+		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f.Spec.Isolation, f.Spec.Policy.Action = fabricSpec().Isolation, tc.action
+			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed, s.Resolved = api.Pending, nil, true, true
+			f.Status.Placed, s.Node.Taint = api.Placed{}, false
+			if tc.refuses == "own" {
+				tc.refuses = f.Spec.Binding.Driver + " " + f.Spec.Binding.Address
+			}
+			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: deniedTries, At: stampOf(now)}}
+		})
+		if st, _ := Decide(f, s, now); st.Phase != tc.want {
+			t.Errorf("%s: %s, %s: %s", name, st.Phase, st.Reason, st.Message)
+		}
+	}
+}
