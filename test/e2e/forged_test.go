@@ -80,9 +80,77 @@ func forgedReports(t *testing.T, w *world) {
 	}
 }
 
-// reports writes one Event as a user, whose Pod runs where he says, and answers with the
-// refusal. It is not kept.
-func (w *world) reports(who, group, kind, of, component, host string) string {
+// rewrittenReports: nobody rewrites a report that he could not have made, whatever he
+// makes of it: what it told would be gone (S18, S20).
+func rewrittenReports(t *testing.T, w *world) {
+	const kubelet, npd = "system:node:node-1", "system:serviceaccount:kube-system:npd on node-1"
+	var (
+		ours    = report{"Node", "node-1", "kubelet", "node-1"}
+		theirs  = report{"Node", "node-2", "kubelet", "node-2"}
+		hung    = report{"Node", "node-1", "kernel-monitor", "node-1"}
+		hungToo = report{"Node", "node-2", "kernel-monitor", "node-2"}
+		other   = report{"Node", "node-1", "docker-monitor", "node-1"}
+		aside   = report{"PersistentVolumeClaim", "data", "kubelet", "node-1"}
+		pod     = report{"Pod", "web-0", "kubelet", "node-1"}
+		podToo  = report{"Pod", "web-0", "kubelet", "node-2"}
+	)
+	for what, c := range map[string]struct {
+		who      string
+		was, now report
+		says     string
+	}{
+		"a kubelet of its node, again":                        {kubelet, ours, ours, ""},
+		"a kubelet of a Pod, again":                           {kubelet, pod, pod, ""},
+		"a kubelet of something else, of its node":            {kubelet, aside, ours, ""},
+		"a kubelet of its node, of something else":            {kubelet, ours, aside, ""},
+		"a kubelet of another node, of its own":               {kubelet, theirs, ours, "a node reports of no other Node than itself, which is node-1"},
+		"a kubelet of another node, of something else":        {kubelet, theirs, aside, "a node reports of no other Node than itself, which is node-1"},
+		"a kubelet of another's Pod, of its own":              {kubelet, podToo, pod, "source.host and reportingInstance of what a node reports must be its own name, node-1"},
+		"a kubelet of its node, what a monitor has told":      {kubelet, hung, other, kubelet + " may not report as kernel-monitor"},
+		"a monitor's account of its node, again":              {npd, hung, hung, ""},
+		"a monitor's account of another node, of its own":     {npd, hungToo, hung, "reports of no other Node than the one its Pod runs on"},
+		"somebody, what a monitor has told":                   {"ben", hung, other, "ben may not report as kernel-monitor"},
+		"somebody, what a monitor has told, of what is aside": {"ben", hung, aside, "ben may not report as kernel-monitor"},
+		"somebody, what another monitor has told":             {"ben", other, aside, ""},
+	} {
+		got := w.rewrites(c.who, c.was, c.now)
+		if d := cmp.Diff(c.says, got); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+}
+
+// report is an Event as far as the tests change it.
+type report struct{ kind, of, component, host string }
+
+// event is the report as core/v1 has it, or as events.k8s.io does.
+func (r report) event(group string) map[string]any {
+	about := map[string]any{"kind": r.kind, "name": r.of, "apiVersion": "v1"}
+	if r.kind != "Node" {
+		about["namespace"] = "default"
+	}
+	body := map[string]any{
+		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"generateName": "r-", "namespace": "default"},
+		"involvedObject": about, "source": map[string]any{"component": r.component, "host": r.host},
+		"type": "Warning", "reason": "TaskHung", "message": "x", "count": 1,
+	}
+	if group != "" {
+		for old, now := range map[string]string{"involvedObject": "regarding", "source": "", "message": "note", "count": ""} {
+			if now != "" {
+				body[now] = body[old]
+			}
+			delete(body, old)
+		}
+		body["apiVersion"], body["action"], body["eventTime"] = "events.k8s.io/v1", "x", "2026-01-01T00:00:00.000000Z"
+		if body["reportingController"], body["reportingInstance"] = r.component, r.host; r.host == "" {
+			body["reportingInstance"] = "none"
+		}
+	}
+	return body
+}
+
+// reporter is a user, whose Pod runs where he says.
+func (w *world) reporter(who string) rest.Interface {
 	w.t.Helper()
 	cfg := rest.CopyConfig(w.Config)
 	user, node, on := strings.Cut(who, " on ")
@@ -95,32 +163,45 @@ func (w *world) reports(who, group, kind, of, component, host string) string {
 	}
 	client, err := kubernetes.NewForConfig(cfg)
 	must(w.t, err)
-	about := map[string]any{"kind": kind, "name": of, "apiVersion": "v1"}
-	if kind != "Node" {
-		about["namespace"] = "default"
-	}
-	path, body := "/api/v1", map[string]any{
-		"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"generateName": "r-", "namespace": "default"},
-		"involvedObject": about, "source": map[string]any{"component": component, "host": host},
-		"type": "Warning", "reason": "TaskHung", "message": "x", "count": 1,
-	}
+	return client.CoreV1().RESTClient()
+}
+
+// reports writes one Event as a user and answers with the refusal. It is not kept.
+func (w *world) reports(who, group, kind, of, component, host string) string {
+	w.t.Helper()
+	path := "/api/v1"
 	if group != "" {
 		path = "/apis/events.k8s.io/v1"
-		for old, now := range map[string]string{"involvedObject": "regarding", "source": "", "message": "note", "count": ""} {
-			if now != "" {
-				body[now] = body[old]
-			}
-			delete(body, old)
-		}
-		body["apiVersion"], body["action"], body["eventTime"] = "events.k8s.io/v1", "x", "2026-01-01T00:00:00.000000Z"
-		if body["reportingController"], body["reportingInstance"] = component, host; host == "" {
-			body["reportingInstance"] = "none"
-		}
 	}
-	raw, err := json.Marshal(body)
+	raw, err := json.Marshal(report{kind, of, component, host}.event(group))
 	must(w.t, err)
-	err = client.CoreV1().RESTClient().Post().AbsPath(path+"/namespaces/default/events").Param("dryRun", "All").
-		SetHeader("Content-Type", "application/json").Body(raw).Do(w.ctx).Error()
+	return refusedWith(w.reporter(who).Post().AbsPath(path+"/namespaces/default/events").Param("dryRun", "All").
+		SetHeader("Content-Type", "application/json").Body(raw).Do(w.ctx).Error())
+}
+
+// rewrites makes another Event, as a user, of one that is there, by whoever may report it,
+// and answers with the refusal. It is not kept.
+func (w *world) rewrites(who string, was, now report) string {
+	w.t.Helper()
+	const path = "/api/v1/namespaces/default/events"
+	raw, err := json.Marshal(was.event(""))
+	must(w.t, err)
+	by := map[string]string{"kubelet": "system:node:" + was.host, "kernel-monitor": "system:serviceaccount:racks:central", "docker-monitor": "ben"}[was.component]
+	kept, err := w.reporter(by).Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(raw).Do(w.ctx).Raw()
+	must(w.t, err)
+	var made struct {
+		Metadata struct{ Name, ResourceVersion string }
+	}
+	must(w.t, json.Unmarshal(kept, &made))
+	body := now.event("")
+	body["metadata"] = map[string]any{"name": made.Metadata.Name, "namespace": "default", "resourceVersion": made.Metadata.ResourceVersion}
+	raw, err = json.Marshal(body)
+	must(w.t, err)
+	return refusedWith(w.reporter(who).Put().AbsPath(path+"/"+made.Metadata.Name).Param("dryRun", "All").
+		SetHeader("Content-Type", "application/json").Body(raw).Do(w.ctx).Error())
+}
+
+func refusedWith(err error) string {
 	if err == nil {
 		return ""
 	}

@@ -42,6 +42,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
 	t.Run("times", func(t *testing.T) { badTimes(t, w) })
 	t.Run("reports", func(t *testing.T) { forgedReports(t, w) })
+	t.Run("rewritten reports", func(t *testing.T) { rewrittenReports(t, w) })
 	t.Run("bindings", func(t *testing.T) { badBinding(t, w) })
 	t.Run("examples", func(t *testing.T) {
 		for _, name := range []string{"policies", "budgets"} {
