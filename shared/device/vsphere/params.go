@@ -46,6 +46,8 @@ type machine struct {
 	uuid, datacenter string
 	user, password   string
 	tls              *tls.Config
+	// shut is that the last login was refused.
+	shut error
 }
 
 // address is vsphere:<UUID>, whichever vCenter or host knows it: two nodes with

@@ -11,8 +11,12 @@ import (
 // finds no machine.
 var needed = []string{"VirtualMachine.Interact.PowerOff", "VirtualMachine.Interact.PowerOn"}
 
-// Lacking asks which of them this very session has on the machine.
+// Lacking asks which of them this very session has on the machine. Who was not let in
+// just now does not try again, or the account may be locked.
 func (m *machine) Lacking(ctx context.Context) (lacks []string, err error) {
+	if m.shut != nil {
+		return nil, m.shut
+	}
 	err = m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		vm, err := c.find(ctx)
 		if err == nil {

@@ -41,6 +41,23 @@ func (r *rights) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPr
 	return all
 }
 
+// TestNoSecondLogin: who was not let in does not try again to ask for rights, since the
+// second try counts at a vCenter that locks accounts.
+func TestNoSecondLogin(t *testing.T) {
+	s := serve(t)
+	s.setFault(devicetest.WrongPassword)
+	d := s.dial(nil)
+	_, state := d.State(t.Context())
+	_, rights := d.(device.Rights).Lacking(t.Context())
+	if !errors.Is(state, device.ErrDenied) || !errors.Is(rights, device.ErrDenied) {
+		t.Errorf("%v, %v", state, rights)
+	}
+	logins := slices.DeleteFunc(s.heard(), func(m string) bool { return m != "Login" })
+	if d := cmp.Diff([]string{"Login"}, logins); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestRights are asked for on the machine, all at once, and nothing is switched.
 func TestRights(t *testing.T) {
 	const off, on = "VirtualMachine.Interact.PowerOff", "VirtualMachine.Interact.PowerOn"

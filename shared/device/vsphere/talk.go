@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -44,7 +45,11 @@ func (m *machine) talk(ctx context.Context, do func(context.Context, *conversati
 	}
 	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
-	if err := c.logIn(short); err != nil {
+	err := c.logIn(short)
+	if m.shut = nil; errors.Is(err, device.ErrDenied) {
+		m.shut = err
+	}
+	if err != nil {
 		return err
 	}
 	defer c.logOut(ctx)
