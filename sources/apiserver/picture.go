@@ -109,12 +109,18 @@ func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePic
 	return out
 }
 
-// same tells whether two pictures show the same, however old they are.
+// same tells whether two pictures show the same, however old they are, but for one thing:
+// by one that spans no whole renewal yet no fence begins (S15), so the next one is news.
 func same(a, b api.LeasePicture) bool {
-	return a.Total == b.Total && a.Renewal == b.Renewal && a.Since.Equal(b.Since) &&
+	return a.Total == b.Total && a.Renewal == b.Renewal && a.Since.Equal(b.Since) && spans(a) == spans(b) &&
 		slices.EqualFunc(a.Still, b.Still, func(x, y api.StillLease) bool {
 			return x.Node == y.Node && x.Renewed == y.Renewed && x.Stale == y.Stale
 		})
+}
+
+// spans: it has seen a whole renewal of each Lease.
+func spans(p api.LeasePicture) bool {
+	return p.ObservedAt != nil && p.Since != nil && p.ObservedAt.Sub(p.Since.Time) >= p.Renewal.Duration
 }
 
 func stamp(t time.Time) *api.Time {

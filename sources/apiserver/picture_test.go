@@ -109,6 +109,7 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 		"another one stands":       {pictureOf(0, 20, 2, still("b", "1", 0, false)), false},
 		"it moved and stopped":     {pictureOf(0, 20, 2, still("a", "2", 0, false)), false},
 		"the look began anew":      {pictureOf(9, 20, 2, still("a", "1", 0, false)), false},
+		"it spanned no renewal":    {pictureOf(0, 9, 2, still("a", "1", 0, false)), false},
 		"none was kept before":     {api.LeasePicture{}, false},
 	} {
 		if got := same(c.b, a); got != c.want {

@@ -31,7 +31,7 @@ func (s *Source) suspects() {
 // suspicious are the still Leases of nodes that are there; called with the lock held.
 func (s *Source) suspicious() (all []api.StillLease) {
 	p := s.drawn
-	if p.ObservedAt == nil || !s.picture.paused.IsZero() || p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration {
+	if !spans(p) || !s.picture.paused.IsZero() {
 		return nil
 	}
 	for _, l := range p.Still {
