@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -57,18 +60,40 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 	w.unmarked(victim)
 }
 
-// TestABMCSaysOffTooSoon: a node is cut off and writes on, and its BMC says off up to its
-// lead before the machine is. Its work starts elsewhere only then (S5).
+// TestABMCSaysOffTooSoon: two nodes are cut off and write on, and their BMCs say off up to
+// their lead before the machines are: the driver's, and the one that the method says, which
+// is long enough to be sure that who waits for less is caught. Their work starts elsewhere
+// only then (S5).
 func TestABMCSaysOffTooSoon(t *testing.T) {
-	w := newWorld(t, 3, quick)
+	w := newWorld(t, 5, quick)
 	w.start(nil)
-	victim := w.database(1)
-	must(t, w.Lab.Fault(victim, "early=4500ms"))
-	w.node(victim, "partition")
-	w.moved("db-0", victim)
+	victims := []string{w.database(2), w.Pod(w.ctx, "db-1").Spec.NodeName}
+	if victims[0] == victims[1] {
+		t.Fatalf("both pods are on %s", victims[0])
+	}
+	w.settles(victims[1], "9s")
+	must(t, w.Lab.Fault(victims[0], "early=4500ms"))
+	must(t, w.Lab.Fault(victims[1], "early=8500ms"))
+	w.allAtOnce(victims, "partition")
+	for i, n := range victims {
+		w.moved(fmt.Sprintf("db-%d", i), n)
+	}
 	w.oneWriter()
-	w.node(victim, "heal")
-	w.phase(victim, api.Finished)
-	w.words(victim, "off on")
+	w.allAtOnce(victims, "heal")
+	for _, n := range victims {
+		w.phase(n, api.Finished)
+		w.words(n, "off on")
+	}
 	w.oneWriter()
+}
+
+// settles has a node's method say its BMC's lead.
+func (w *world) settles(node, lead string) {
+	w.t.Helper()
+	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")
+	own, err := maps.Get(w.ctx, "fence-config-node-"+node, metav1.GetOptions{})
+	must(w.t, err)
+	own.Data["fence-method-bmc-off"] += "settle=" + lead + "\n"
+	_, err = maps.Update(w.ctx, own, metav1.UpdateOptions{})
+	must(w.t, err)
 }
