@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,13 +18,17 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// brake is what somebody does while one fence waits for its slot and another one is
-// between its yes and its Off, and why both are held then, or ended.
+// brake is what somebody does, or what happens, while one fence is between its yes and
+// its Off and another one waits for its slot, and why both are held then, or ended.
 type brake struct {
-	name, spec string
-	also       func(w *world, pair [2]string)
-	why        api.Reason
-	ends       bool
+	name string
+	// spec is the policy's then; before is what it says until then beside the usual.
+	spec, before string
+	also         func(w *world, nodes []string)
+	why          api.Reason
+	ends         bool
+	// nodes the policy has, if not two, of which the first alone is to be fenced.
+	nodes int
 }
 
 const broken = "unhealthy: {conditions: [{type: Broken, status: \"True\", for: 0s}]}\n" +
@@ -36,81 +43,143 @@ var brakes = []brake{
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
 	{name: "pause", spec: broken + roomy + "paused: true\n", why: api.PausedHold},
 	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},
-	{name: "label", why: api.ExcludedHold, also: func(w *world, pair [2]string) {
-		for _, n := range pair {
+	{name: "label", why: api.ExcludedHold, also: func(w *world, nodes []string) {
+		for _, n := range nodes {
 			w.patch(n, `{"metadata":{"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"}}}`)
 		}
 	}},
-	{name: "budget", why: api.BudgetHold, also: func(w *world, _ [2]string) {
+	{name: "budget", why: api.BudgetHold, also: func(w *world, _ []string) {
 		must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: budget}\nspec: {minAvailable: 2, selector: {matchLabels: {row: budget}}}\n"))
 	}},
-	{name: "deleted", why: api.PolicyGoneHold, ends: true, also: func(w *world, _ [2]string) {
+	{name: "deleted", why: api.PolicyGoneHold, ends: true, also: func(w *world, _ []string) {
 		must(w.t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/deleted").Do(w.ctx).Error())
 	}},
-	{name: "stop", why: api.StoppedHold, also: func(w *world, _ [2]string) { w.stop(true) }},
+	{name: "storm", why: api.StormHold, nodes: 10, before: "limits: {maxUnhealthy: \"40%\", maxConcurrent: 1, stormCoolDown: 0s}\n",
+		also: func(w *world, nodes []string) { w.standStill(nodes[1:5]) }},
+	{name: "quorum", why: api.QuorumHold, nodes: 3, before: roomy + "controlPlane: Quorum\netcd: [FIRST, SECOND, THIRD]\n",
+		also: func(w *world, nodes []string) { w.standStill(nodes[1:2]) }},
+	{name: "stop", why: api.StoppedHold, also: func(w *world, _ []string) { w.stop(true) }},
+}
+
+// asked are the nodes of a row that are to be fenced.
+func (b brake) asked(nodes []string) []string {
+	if b.nodes > 0 {
+		return nodes[:1]
+	}
+	return nodes
 }
 
 // TestBrakes: whatever a person does to stop what is under way stops it, whether the fence
-// waits for its slot or is between its yes and its Off; and taken back it goes on (S15, S17).
+// waits for its slot or is between its yes and its Off; so do a storm and the loss of
+// etcd's quorum there; and taken back it goes on (S13, S15, S17).
 func TestBrakes(t *testing.T) {
-	w := newWorld(t, 2*len(brakes), "priority: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
+	rows, all := map[string][]string{}, 0
+	for _, b := range brakes {
+		for range max(b.nodes, 2) {
+			rows[b.name] = append(rows[b.name], node(all))
+			all++
+		}
+	}
+	w := newWorld(t, all, "priority: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
 	w.start(nil)
-	pair := func(i int) [2]string { return [2]string{node(2 * i), node(2*i + 1)} }
 	var wg sync.WaitGroup
-	for i, b := range brakes {
-		for _, n := range pair(i) {
-			w.patch(n, `{"metadata":{"labels":{"row":"`+b.name+`"}}}`)
+	last := brakes[len(brakes)-1] // stops all others too
+	for _, b := range brakes {
+		wg.Go(func() {
+			w.begins(b, rows[b.name])
+			if b.name != last.name {
+				w.put(b, rows[b.name])
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	w.put(last, rows[last.name])
+	for _, b := range brakes {
+		for _, n := range b.asked(rows[b.name]) {
+			w.words(n, "")
 		}
-		must(t, w.Apply(w.ctx, rig.Policy(b.name, "selector: {matchLabels: {row: "+b.name+"}}\n"+broken+roomy)))
 	}
-	for i := range brakes {
-		must(t, w.Lab.Fault(pair(i)[0], "hang"))
-		w.breaks(pair(i)[0], corev1.ConditionTrue)
-	}
-	for i := range brakes {
-		w.phase(pair(i)[0], api.Fencing) // it reads, and its BMC says nothing
-		w.breaks(pair(i)[1], corev1.ConditionTrue)
-	}
-	for i, b := range brakes {
-		w.held(pair(i)[1], api.ConcurrencyHold)
-		if b.name != "stop" {
-			w.put(b, pair(i))
-		}
-	}
-	for i, b := range brakes {
-		if b.name == "stop" { // which stops all others too
-			w.put(b, pair(i))
-		}
-		for _, n := range pair(i) {
-			wg.Go(func() { w.in(t).standsStill(b, n) })
-		}
-		wg.Wait()
-	}
-	for i := range brakes {
-		w.words(pair(i)[0], "")
-		w.words(pair(i)[1], "")
-	}
-	w.goesOn()
-	for i, b := range brakes {
-		if b.name != "limits" && b.name != "stop" { // whose brakes were taken back
-			w.words(pair(i)[0], "")
-			w.words(pair(i)[1], "")
+	w.goesOn(rows)
+	for _, b := range brakes {
+		for _, n := range b.asked(rows[b.name]) {
+			if b.name != "limits" && b.name != last.name { // whose brakes were taken back
+				w.words(n, "")
+			}
 		}
 	}
 }
 
-// put is what the person does; the BMC answers again after that.
-func (w *world) put(b brake, pair [2]string) {
+// begins returns when one of a row's fences is between its yes and its Off and the other
+// one waits for the slot. Which is which may change before the brake is put on: a yes
+// lasts a minute, and then the slot is the other's. So both BMCs say nothing until then.
+func (w *world) begins(b brake, nodes []string) {
 	w.t.Helper()
+	for _, n := range nodes {
+		w.patch(n, `{"metadata":{"labels":{"row":"`+b.name+`"}}}`)
+	}
+	must(w.t, w.Apply(w.ctx, b.policy(nodes, broken+cmp.Or(b.before, roomy))))
+	for _, n := range b.asked(nodes) {
+		must(w.t, w.Lab.Fault(n, "hang"))
+	}
+	w.breaks(nodes[0], corev1.ConditionTrue)
+	w.phase(nodes[0], api.Fencing) // it reads, and its BMC says nothing
+	if b.nodes > 0 {
+		return
+	}
+	w.breaks(nodes[1], corev1.ConditionTrue)
+	w.until("a fence of "+b.name+" to have the slot, and one to wait for it", func() (bool, error) {
+		one, err := w.Fences.Fence(w.ctx, nodes[0])
+		other, err2 := w.Fences.Fence(w.ctx, nodes[1])
+		waits := func(f *api.NodeFence) bool {
+			return f.Status.Phase == api.Pending && f.Status.Reason == api.ConcurrencyHold
+		}
+		return one != nil && other != nil && (one.Status.Phase == api.Fencing && waits(other) || other.Status.Phase == api.Fencing && waits(one)), errors.Join(err, err2)
+	})
+}
+
+func (b brake) policy(nodes []string, spec string) string {
 	open := window(time.Now().UTC().Truncate(time.Hour).Add(-2*time.Hour), 8*time.Hour)
-	spec := strings.NewReplacer("FIRST", pair[0], "SECOND", pair[1], "WINDOW", open).Replace(b.spec)
-	if spec != "" {
-		must(w.t, w.Apply(w.ctx, rig.Policy(b.name, "selector: {matchLabels: {row: "+b.name+"}}\n"+spec)))
+	names := []string{"WINDOW", open, "FIRST", nodes[0], "SECOND", nodes[1], "THIRD", nodes[len(nodes)-1]}
+	return rig.Policy(b.name, "selector: {matchLabels: {row: "+b.name+"}}\n"+strings.NewReplacer(names...).Replace(spec))
+}
+
+// put is what is done to hold the row's fences; the BMCs answer again after that.
+func (w *world) put(b brake, nodes []string) {
+	w.t.Helper()
+	if b.spec != "" {
+		must(w.t, w.Apply(w.ctx, b.policy(nodes, b.spec)))
 	}
 	if b.also != nil {
-		b.also(w, pair)
+		b.also(w, nodes)
 	}
-	must(w.t, w.Lab.Fault(pair[0], "none"))
+	for _, n := range b.asked(nodes) {
+		must(w.t, w.Lab.Fault(n, "none"))
+	}
+	for _, n := range b.asked(nodes) {
+		w.standsStill(b, n)
+	}
+}
+
+// standStill returns when the ledger has it that the Leases of these do.
+func (w *world) standStill(nodes []string) {
+	w.t.Helper()
+	w.allAtOnce(nodes, "lease-stop")
+	w.until(fmt.Sprintf("the Leases of %v to stand still", nodes), func() (bool, error) {
+		l, err := w.Fences.Ledger(w.ctx)
+		if err != nil {
+			return false, err
+		}
+		still := 0
+		for _, s := range l.Status.Leases.Still {
+			if slices.Contains(nodes, s.Node) {
+				still++
+			}
+		}
+		return still == len(nodes), nil
+	})
 }
 
 // standsStill waits until a fence is held as it is to be, or is over.
@@ -123,6 +192,9 @@ func (w *world) standsStill(b brake, node string) {
 	}
 	w.until(node+" to be held: "+string(b.why), func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)
+		if f != nil && f.Status.Power.OffCalls > 0 {
+			return false, fmt.Errorf("its power was cut\n%s", rig.Story(f))
+		}
 		return f != nil && f.Status.Phase == api.Pending && f.Status.Reason == b.why, err
 	})
 	if b.why == api.ExcludedHold || b.why == api.DryRunHold {
@@ -131,37 +203,26 @@ func (w *world) standsStill(b brake, node string) {
 }
 
 // goesOn takes two brakes back, and says after how long the fences went on.
-func (w *world) goesOn() {
+func (w *world) goesOn(rows map[string][]string) {
 	w.t.Helper()
 	at := time.Now()
 	w.stop(false)
-	w.until("the lifted stop to be noticed", func() (bool, error) { return w.notHeld("stop", api.StoppedHold) })
+	w.until("the lifted stop to be noticed", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, rows["stop"][0])
+		return f != nil && f.Status.Reason != api.StoppedHold, err
+	})
 	w.t.Logf("a lifted stop was noticed after %s", time.Since(at).Round(time.Millisecond))
 	at = time.Now()
-	must(w.t, w.Apply(w.ctx, rig.Policy("limits", "selector: {matchLabels: {row: limits}}\n"+broken+roomy)))
+	must(w.t, w.Apply(w.ctx, brake{name: "limits"}.policy(rows["limits"], broken+roomy)))
 	w.until("a fence to go on under raised limits", func() (bool, error) {
-		for i, b := range brakes {
-			for _, n := range []string{node(2 * i), node(2*i + 1)} {
-				if words, err := w.Lab.Words(n); b.name == "limits" && (words != "" || err != nil) {
-					return true, err
-				}
+		for _, n := range rows["limits"] {
+			if words, err := w.Lab.Words(n); words != "" || err != nil {
+				return true, err
 			}
 		}
 		return false, nil
 	})
 	w.t.Logf("raised limits led to an Off after %s", time.Since(at).Round(time.Millisecond))
-}
-
-// notHeld: one of a row's fences is held for that no more.
-func (w *world) notHeld(row string, why api.Reason) (bool, error) {
-	for i, b := range brakes {
-		if b.name != row {
-			continue
-		}
-		f, err := w.Fences.Fence(w.ctx, node(2*i))
-		return f != nil && f.Status.Reason != why, err
-	}
-	return false, nil
 }
 
 func (w *world) stop(on bool) {
