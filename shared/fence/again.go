@@ -63,6 +63,15 @@ func (d *decision) restart() {
 // cuts is how many times this fence cut power, as the node's daily limit counts.
 func (d *decision) cuts() int32 { return d.st.Power.Cuts }
 
+// countCut: cuts that were a day ago before this one count no more, and are not to be
+// counted for another day with it.
+func (d *decision) countCut() {
+	if at := d.st.Power.CutAt; at != nil && d.since(at) >= cutsCount {
+		d.st.Power.Cuts = 0
+	}
+	d.st.Power.Cuts++
+}
+
 // lastCut: this machine was switched on again as often as the policy allows; it
 // stays off from here (CloudStack's recovery attempts, exceeded).
 func (d *decision) lastCut() bool {

@@ -228,3 +228,75 @@ func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 		}
 	}
 }
+
+// TestLostCallsAreTries: a call that kills its process each time comes to an end, be it
+// an Off to a machine that goes on, or a read (S26).
+func TestLostCallsAreTries(t *testing.T) {
+	for _, lost := range []api.Call{api.CallOff, api.CallRead} {
+		now, offs := walkStart.Add(time.Hour), 0
+		flow := int32(2)
+		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Policy.Retries.PerStep, f.Spec.Policy.Retries.Flow, f.Spec.Policy.Limits[0].PerNodePerDay = 3, &flow, 1
+		})
+		for range 200 {
+			st, act := Decide(f, s, now)
+			f.Status, s.Call = st, nil
+			if act == Off {
+				offs++
+			}
+			if act == Read && lost == api.CallOff {
+				s.Call = &CallResult{Call: api.CallRead, Power: "On", At: now}
+			}
+			if s.Call == nil && st.NextCheck != nil && st.NextCheck.After(now) {
+				now = st.NextCheck.Time
+			}
+			now = now.Add(time.Millisecond)
+			s.Reserved = &now
+		}
+		if lost == api.CallOff && offs != 9 {
+			t.Errorf("lost %s: %d Offs were sent, and three tries in each of three passes are allowed", lost, offs)
+		}
+		if lost == api.CallRead && f.Status.Phase != api.Failed {
+			t.Errorf("lost Reads: %s (%s)", f.Status.Phase, f.Status.Message)
+		}
+	}
+}
+
+// TestAProofThatIsVoidWasATry: the device says off, the Lease moves before anything was
+// released, and the device says on. An Off that did nothing is sent so often as a step
+// is tried, and not for ever (S26).
+func TestAProofThatIsVoidWasATry(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		at := stampOf(now.Add(-time.Minute))
+		f.Spec.Policy.Retries.PerStep = 3
+		f.Status.Retries = 2
+		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
+		f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
+	})
+	s.Call = &CallResult{Call: api.CallRead, Power: "Off", At: now}
+	f.Status, _ = Decide(f, s, now)
+	if f.Status.Phase != api.Releasing {
+		t.Fatalf("%s (%s)", f.Status.Phase, f.Status.Message)
+	}
+	s.Call, s.Lease.Renewed = nil, "r1"
+	now = now.Add(time.Second)
+	if f.Status, _ = Decide(f, s, now); f.Status.Restarts != 1 {
+		t.Errorf("after the third try: %s, %d tries, %d restarts (%s)", f.Status.Phase, f.Status.Retries, f.Status.Restarts, f.Status.Message)
+	}
+}
+
+// TestACutOfTheDayBeforeCountsNoMore, not with the next one either (S26).
+func TestACutOfTheDayBeforeCountsNoMore(t *testing.T) {
+	now := walkStart.Add(100 * time.Hour)
+	for ago, want := range map[time.Duration]int32{23 * time.Hour: 2, 25 * time.Hour: 1} {
+		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+			at := stampOf(now.Add(-ago))
+			f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &at, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
+		})
+		st, act := Decide(f, s, now)
+		if act != Off || st.Power.Cuts != want {
+			t.Errorf("the last cut was %s ago: %q, and %d cuts count, want %d", ago, act, st.Power.Cuts, want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ func (d *decision) lostCall() {
 		d.lostIsolationCall(c)
 		return
 	}
+	d.lost = true
 	d.st.Power.LastRead = nil
 	switch c.Call {
 	case api.CallOff:

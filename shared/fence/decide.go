@@ -76,6 +76,8 @@ type decision struct {
 	heard int32
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
+	// lost: nobody reported the end of a call to the machine's own device.
+	lost bool
 	// told is the end of this invocation's call to the machine's own device, if it
 	// counts: its claim stood still.
 	told *CallResult

@@ -296,8 +296,8 @@ func (d *decision) sayCut(i int) Action {
 		return None
 	}
 	if d.cutOnly() && !r.CutByUs {
+		d.countCut() // it counts in the node's day as a power cut does
 		d.st.Power.CutAt = d.at(0)
-		d.st.Power.Cuts++ // it counts in the node's day as a power cut does
 	}
 	r.OffAt, r.CutByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)
 	d.tell(api.CutSent, "cutting off "+taken(d.spec.Isolation[i]))

@@ -140,7 +140,9 @@ func (d *decision) seenOff(r *api.Read) Action {
 		d.wait(left)
 		return None
 	}
-	d.st.Retries = 0
+	if d.st.Release.StartedAt != nil {
+		d.st.Retries = 0 // before that a sign of life may show that the last Off did nothing
+	}
 	d.st.Proof = d.proof(api.ProofSeenOff)
 	d.st.Proof.Reads = []api.Read{*first, *r}
 	d.st.Proof.At = r.At
@@ -207,6 +209,9 @@ func (d *decision) proof(kind api.ProofKind) *api.Proof {
 
 // readOrOff chooses the next word with the device.
 func (d *decision) readOrOff() Action {
+	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.perStep() {
+		return d.retry(api.CallLost, d.st.Message) // it was the last try of this step
+	}
 	if d.spoken() || d.early() {
 		return None
 	}
@@ -236,7 +241,7 @@ func (d *decision) readOrOff() Action {
 		d.st.Power.OffAt, d.st.Power.OffError = d.at(0), ""
 		d.st.Power.OffCalls++
 		if !d.st.Power.CutByUs {
-			d.st.Power.Cuts++
+			d.countCut()
 		}
 		d.noteCut()
 		d.st.Power.CutAt = d.at(0)

@@ -83,7 +83,7 @@ func (d *decision) batch(left *Left) Action {
 		return None
 	}
 	if r.StartedAt == nil {
-		r.StartedAt, r.Deadline = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration)
+		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration), 0
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
 	if n := d.seen.Node; d.spec.Policy.Cleanup.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
@@ -137,7 +137,7 @@ func (d *decision) released() Action {
 	if d.st.Release.DoneAt == nil {
 		d.st.Release.DoneAt = d.at(0)
 	}
-	d.st.Power.LastRead, d.st.Power.NotBefore = nil, nil
+	d.st.Power.LastRead, d.st.Power.NotBefore, d.st.Retries = nil, nil, 0
 	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
 	if d.st.Reason == api.ReleaseTimedOut {
 		reason, msg = d.st.Reason, d.st.Message
