@@ -53,6 +53,9 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if d := (&decision{spec: &s.spec, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
 			now = d.takeover(st.Claim) // the source sends what is overdue again and again
 		}
+		if s.isCounted() && st.Reason == api.NodeLimitHold {
+			now = now.Add(aDay) // which is what it waits for
+		}
 		now = now.Add(time.Millisecond)
 		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
 		seen := usual(s, now, "Unknown", false, boot)

@@ -9,6 +9,9 @@ import (
 // looks are all that can be seen next from a state. Dimensions that the phase
 // does not read are not varied; everything else is, in every combination.
 func looks(s *state) []look {
+	if s.isCounted() {
+		return countedLooks(s)
+	}
 	var all []look
 	for _, dt := range waits(s) {
 		now := s.now.Add(dt)

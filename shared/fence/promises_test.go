@@ -35,6 +35,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	checkWent(s, sh, f, seen, a, now, say)
 	checkSupplies(s, sh, a, say)
 	checkAwaited(s, sh, f, a, act, say)
+	checkCounted(s, sh, f, seen, a, act, now, say)
 	checkLive(s, sh, f, seen, a, act, say)
 	if !mine {
 		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")

@@ -53,6 +53,7 @@ type shadow struct {
 	// deleted is when pods were last asked to go, where that is counted.
 	deleted time.Time
 	witnesses
+	counted
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time
@@ -142,6 +143,8 @@ type walker struct {
 	edges             map[string]bool
 	broken            map[string]string // promise → where
 	stopAtFirst       bool
+	// wants is the promise whose breaking ends the walk; empty: stopAtFirst says.
+	wants string
 	// hunts: it takes one look in so many, and every other time goes on from where it
 	// came last, so that it is soon deep in a fence; 0: the walk itself.
 	hunts int
@@ -169,6 +172,8 @@ func origins(spec api.NodeFenceSpec) []state {
 		return []state{s, servedMachine(s)}
 	case s.isBare():
 		return []state{bareFound(s)}
+	case s.isCounted():
+		return countedOrigins(s.spec)
 	case s.isManual():
 		return onItsWayBack(s)
 	}
@@ -191,7 +196,7 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		w.push(&s)
 	}
 	levels := levelsSpec()
-	for len(w.queue) > 0 && !(w.stopAtFirst && len(w.broken) > 0) && (w.most == 0 || w.visits < w.most) {
+	for len(w.queue) > 0 && !w.found() && (w.most == 0 || w.visits < w.most) {
 		s := w.take()
 		if mayBeGentle(s) {
 			two := *s
@@ -222,6 +227,14 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 		}
 		w.visits++
 	}
+}
+
+// found: what is looked for is broken.
+func (w *walker) found() bool {
+	if w.wants != "" {
+		return w.broken[w.wants] != ""
+	}
+	return w.stopAtFirst && len(w.broken) > 0
 }
 
 // take is the state to be visited next: the one that was found first, or last.
@@ -290,6 +303,7 @@ func (w *walker) step(s *state, l *look) {
 	}
 	sh.awaits(s, &after)
 	sh.freedBy(s, &after, act)
+	sh.counts(s, l, &after, act, now)
 	if act == DeleteMachine {
 		sh.asked++
 	}
@@ -316,9 +330,10 @@ func (w *walker) step(s *state, l *look) {
 	}
 	next := &w.next
 	*next = state{st: after, now: now, spec: s.spec, sh: sh}
-	strip(&next.st)
+	next.strip()
 	settled(next)
 	w.goBack(s, next, act)
+	w.opensAgain(next)
 	if after.Phase == api.Finished || next.like(l) || next.pastDump(l) || next.pastCut() || next.pastGone() || next.pastMachine() || next.pastHold() || next.pastManual() {
 		return
 	}
@@ -464,6 +479,7 @@ func key(s *state) string {
 	k = append(k, s.manualKey()...)
 	k = append(k, s.wentKey(age)...)
 	k = append(k, s.awaitedKey()...)
+	k = append(k, s.countedKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

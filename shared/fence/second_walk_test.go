@@ -1,0 +1,271 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The second walk: of a fence whose history and past are kept, under limits for a day,
+// with several tries a step and several passes through the flow. Days pass in it, and a
+// fence that was closed opens again. The rest of the world is smaller than in the first.
+
+const countedName = "counted"
+
+// countedSpec allows two cuts a day, switches on again after the first of them only,
+// tries three times, and passes through the flow three times.
+func countedSpec() api.NodeFenceSpec {
+	s := walkSpec()
+	flow, recoveries := int32(2), int32(1)
+	s.Generation = 12
+	s.Policy.Name, s.Policy.Recoveries = countedName, &recoveries
+	s.Policy.Retries.PerStep, s.Policy.Retries.Flow = 3, &flow
+	s.Policy.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 2}}}
+	return s
+}
+
+func (s *state) isCounted() bool { return s.spec.Policy.Name == countedName }
+
+const aDay = 24 * time.Hour
+
+// countedOrigins are a record whose ten last fences cut nothing, and which has a long
+// history already; and one that is about to open again, and whose oldest fence cut.
+func countedOrigins(spec api.NodeFenceSpec) []state {
+	at := func(ago time.Duration) api.Time { return stampOf(walkStart.Add(-ago)) }
+	var past []api.PastFence
+	for i := range 10 {
+		closed := at(time.Duration(11-i) * time.Hour)
+		past = append(past, api.PastFence{Generation: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.Healed})
+	}
+	opened := at(time.Hour)
+	open := state{now: walkStart, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
+	open.st = api.NodeFenceStatus{
+		SchemaVersion: api.SchemaPlain, Generation: spec.Generation, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
+		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
+	}
+	for i := range 61 {
+		open.st.History = append(open.st.History, api.HistoryEntry{At: opened, Phase: api.Pending, Reason: api.ConcurrencyHold, Message: fmt.Sprint(i)})
+	}
+	again := open
+	again.st.Past = slices.Clone(past)
+	again.st.Past[0].Cuts = 1
+	again.st.Generation, again.st.Phase = spec.Generation-1, api.Finished
+	again.sh.before = []closedFence{{generation: 1, cuts: []time.Time{past[0].OpenedAt.Time}, closed: past[0].ClosedAt.Time}, {generation: 11, closed: opened.Time}}
+	return []state{open, again}
+}
+
+// counted is what really came of a record's tries and cuts.
+type counted struct {
+	// offs are our Offs since this pass through the flow began, misses the reads
+	// without an answer since then or since the last proof.
+	offs, misses int
+	// passes are those that came after the first, since it was opened or begun anew.
+	passes int
+	// cuts are when this fence cut the power, without those a day and more before the
+	// next, last is when its last Off was sent.
+	cuts []time.Time
+	last time.Time
+	// before are the fences of this node that are closed.
+	before []closedFence
+}
+
+type closedFence struct {
+	generation int64
+	cuts       []time.Time
+	closed     time.Time
+}
+
+// inDay is how often this node's power was cut within the last day.
+func (c *counted) inDay(now time.Time) int {
+	n, all := 0, c.cuts
+	for _, b := range c.before {
+		all = append(all[:len(all):len(all)], b.cuts...)
+	}
+	for _, at := range all {
+		if now.Sub(at) < aDay {
+			n++
+		}
+	}
+	return n
+}
+
+// count is how often, where a closed fence's cuts count for a day from its end, and an
+// open one's from its last Off: later than each cut, so that none is forgotten too soon.
+func (c *counted) count(now time.Time) int {
+	n := 0
+	if now.Sub(c.last) < aDay {
+		n = len(c.cuts)
+	}
+	for _, b := range c.before {
+		if now.Sub(b.closed) < aDay {
+			n += len(b.cuts)
+		}
+	}
+	return n
+}
+
+// beginsAnew: a person asks for it; or the machine reads on after our Off, and the gate has
+// to allow another cut.
+func (s *state) beginsAnew(sh *shadow, asked bool, a *api.NodeFenceStatus) bool {
+	n := len(sh.reads)
+	on := (s.st.Awaited != nil || s.sh.cut) && n > 0 && sh.reads[n-1].Power == "On"
+	return a.Phase == api.Pending && s.st.Phase != api.Pending && (asked && s.st.RetryHandled == nil || on)
+}
+
+// counts takes a step into the account.
+func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act Action, now time.Time) {
+	if !s.isCounted() {
+		return
+	}
+	c := l.seen.Call
+	if c != nil && s.st.Claim != nil && s.st.Claim.Holder == l.seen.Me && c.Call == api.CallRead && s.st.Phase == api.Fencing && s.st.Awaited == nil {
+		if c.Power == "" {
+			sh.misses++
+		}
+	}
+	switch {
+	case a.Generation != s.st.Generation:
+	case s.beginsAnew(sh, l.retry, a):
+		sh.offs, sh.misses, sh.passes = 0, 0, 0
+	case a.Restarts != s.st.Restarts:
+		sh.offs, sh.misses = 0, 0
+		sh.passes++
+	case a.Awaited != nil || a.Phase == api.Releasing:
+		sh.misses = 0
+	}
+	if act != Off {
+		return
+	}
+	sh.offs++
+	if !s.sh.cut && now.Sub(sh.last) >= aDay {
+		sh.cuts = nil // the record need not tell of them any more
+	}
+	sh.last = now
+	if !s.sh.cut {
+		sh.cuts = append(slices.Clip(sh.cuts), now)
+	}
+}
+
+// strip drops what no decision reads in this state's world.
+func (s *state) strip() {
+	was := s.st
+	strip(&s.st)
+	if s.isCounted() {
+		s.st.History, s.st.Past, s.st.Retries = was.History, was.Past, min(was.Retries, 3)
+	}
+}
+
+func (s *state) countedKey() []any {
+	if !s.isCounted() {
+		return nil
+	}
+	sh, st := &s.sh, &s.st
+	k := []any{"counted", min(sh.passes, 4), min(sh.inDay(s.now), 3), min(sh.count(s.now), 3), min(st.Power.Cuts, 3), st.RetryHandled != nil}
+	if st.Phase == api.Isolating || st.Phase == api.Fencing || st.Phase == api.Releasing && st.Release.StartedAt == nil {
+		k = append(k, min(sh.offs, 4), min(sh.misses, 4), st.Retries)
+	}
+	return k
+}
+
+// opensAgain: a fence that was closed opens again, at once or the day after.
+func (w *walker) opensAgain(s *state) {
+	if !s.isCounted() || s.st.Phase != api.Finished {
+		return
+	}
+	n := *s
+	n.spec.Generation++
+	n.sh = shadow{reads: s.sh.reads, moved: s.sh.moved, renewed: s.sh.renewed, effect: s.sh.effect, until: s.sh.until}
+	n.sh.before = append(slices.Clip(s.sh.before), closedFence{s.spec.Generation, s.sh.cuts, s.now})
+	w.push(&n)
+}
+
+// countedWaits are the times after which such a fence is looked at: when it is due, and
+// past the limit that its phase has.
+func countedWaits(s *state) []time.Duration {
+	due := time.Duration(0)
+	if n := s.st.NextCheck; n != nil && n.After(s.now) {
+		due = n.Sub(s.now)
+	}
+	all := []time.Duration{due}
+	switch {
+	case s.st.Claim != nil:
+	case s.st.Phase == api.Pending || s.st.Phase == api.Finished || s.st.Phase == api.Fenced || s.st.Phase == api.Failed || s.st.Awaited != nil:
+		all = append(all, aDay+time.Hour)
+	case s.st.Phase == api.Recovering:
+		all = append(all, 71*time.Second)
+	case s.st.Phase == api.Releasing:
+		all = append(all, 31*time.Second, 51*time.Second)
+	case s.st.Power.OffAt != nil || s.st.Power.OnAt != nil:
+		all = append(all, 11*time.Second)
+	}
+	return all
+}
+
+func countedLooks(s *state) []look {
+	var all []look
+	if c := s.st.Claim; c != nil {
+		for _, by := range callers(s, s.now) {
+			if by.me == "me" && !by.call.Wrong && (c.Call == api.CallRead || by.call.Err == "" || by.call.Refused) {
+				x := usual(s, s.now, "Unknown", false, "a")
+				x.Me, x.Call = by.me, by.call
+				all = append(all, look{dt: 100 * time.Millisecond, seen: x})
+			}
+		}
+	}
+	for _, dt := range countedWaits(s) {
+		for _, x := range countedBases(s, s.now.Add(dt)) {
+			all = append(all, look{dt: dt, seen: x})
+		}
+	}
+	if s.st.Claim == nil && (s.st.Phase == api.Failed || s.st.Phase == api.Fenced || s.st.Awaited != nil) {
+		all = append(all, look{seen: usual(s, s.now, "Unknown", false, "a"), retry: true})
+	}
+	return all
+}
+
+func countedBases(s *state, now time.Time) []Seen {
+	ill := usual(s, now, "Unknown", false, "a")
+	if s.st.Claim != nil {
+		return []Seen{ill}
+	}
+	all := []Seen{ill, usual(s, now, "True", true, "a")}
+	with := func(change func(*Seen)) { y := ill; change(&y); all = append(all, y) }
+	switch s.st.Phase {
+	case api.Pending:
+		with(func(y *Seen) { y.Reserved = nil })
+	case api.Fencing:
+		with(func(y *Seen) { y.Brakes.Storm = true })
+	case api.Releasing:
+		with(func(y *Seen) { y.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1} })
+		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		all = append(all, usual(s, now, "Unknown", true, "a"))
+	case api.PoweringOn, api.Fenced:
+		all = append(all, usual(s, now, "True", true, "b"))
+	case api.Recovering:
+		back := usual(s, now, "True", true, "b")
+		back.Node.Taint, back.Node.Cordoned, back.Node.OutOfService, back.Cleared = false, false, false, true
+		closed := back
+		closed.Finalizer = false
+		all = append(all, back, closed)
+	}
+	return all
+}
+
+func TestSecondWalk(t *testing.T) {
+	t.Parallel()
+	w := newWalker(Decide)
+	w.levels = false
+	w.run(countedSpec())
+	fmt.Printf("second walk: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
+	for promise, where := range w.broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+	for _, p := range []api.Phase{api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Recovering, api.Fenced, api.Failed} {
+		if !w.visited(p) {
+			t.Errorf("the second walk never came to %s", p)
+		}
+	}
+}
