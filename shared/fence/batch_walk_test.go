@@ -22,7 +22,7 @@ func (s *state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.C
 
 // mayBeGentle: a release of it may as well begin under such a policy.
 func mayBeGentle(s *state) bool {
-	return s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isCounted() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
+	return s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isCounted() && !s.isJoined() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
 		!climbed(s) && s.spec.Trigger.Request == nil && s.spec.Policy.Action.Device() && s.spec.Policy.Kdump == nil && len(s.spec.Isolation) == 0 && s.st.Restarts == 0
 }
 

@@ -12,6 +12,9 @@ func looks(s *state) []look {
 	if s.isCounted() {
 		return countedLooks(s)
 	}
+	if s.isJoined() {
+		return joinedLooks(s)
+	}
 	var all []look
 	for _, dt := range waits(s) {
 		now := s.now.Add(dt)

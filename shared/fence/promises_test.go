@@ -35,6 +35,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	checkWent(s, sh, f, seen, a, now, say)
 	checkSupplies(s, sh, a, say)
 	checkAwaited(s, sh, f, a, act, say)
+	w.checkJoined(s, sh, f, seen, a, act, now, say)
 	checkCounted(s, sh, f, seen, a, act, now, say)
 	checkLive(s, sh, f, seen, a, act, say)
 	if !mine {
@@ -135,6 +136,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
 			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
+			bad = bad || sh.freshJoin(now)
 			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")

@@ -54,6 +54,7 @@ type shadow struct {
 	deleted time.Time
 	witnesses
 	counted
+	joins
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time
@@ -153,13 +154,15 @@ type walker struct {
 	most int
 	// levels: nodes of two levels are visited too.
 	levels bool
+	// gate says which requests may join.
+	gate joiner
 	// record and next are of the step that is being taken.
 	record api.NodeFence
 	next   state
 }
 
 func newWalker(d decider) *walker {
-	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true}
+	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true, gate: joiner{Ends, Join}}
 }
 
 // origins are the states in which the walk of a fence begins.
@@ -219,6 +222,7 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 				w.step(two, &all[i])
 			}
 		}
+		w.requestsCome(s)
 		if w.live && w.visits%16 == 0 {
 			w.liveness(s)
 		}
@@ -304,6 +308,7 @@ func (w *walker) step(s *state, l *look) {
 	sh.awaits(s, &after)
 	sh.freedBy(s, &after, act)
 	sh.counts(s, l, &after, act, now)
+	sh.tells(s, &after, act)
 	if act == DeleteMachine {
 		sh.asked++
 	}
@@ -480,6 +485,7 @@ func key(s *state) string {
 	k = append(k, s.wentKey(age)...)
 	k = append(k, s.awaitedKey()...)
 	k = append(k, s.countedKey()...)
+	k = append(k, s.joinedKey(age)...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

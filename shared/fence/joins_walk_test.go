@@ -1,0 +1,228 @@
+package fence
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The walk of a fence that requests come to join, at any time, of the Node that it is
+// about or of another one of that name. Its policy's condition has to hold for a while,
+// so that a request has it go on sooner.
+
+const joinedName = "joined"
+
+func joinedSpec() api.NodeFenceSpec {
+	s, none := walkSpec(), int32(0)
+	s.Policy.Name, s.Policy.Retries.Flow = joinedName, &none
+	s.Policy.Conditions[0].For = metav1.Duration{Duration: walkFor}
+	return s
+}
+
+// joinedFabricSpec is of a machine that is cut off from its storage first.
+func joinedFabricSpec() api.NodeFenceSpec {
+	s, none := fabricSpec(), int32(0)
+	s.Policy.Name, s.Policy.Retries.Flow = joinedName, &none
+	s.Policy.Conditions[0].For = metav1.Duration{Duration: walkFor}
+	return s
+}
+
+func (s *state) isJoined() bool { return s.spec.Policy.Name == joinedName }
+
+// joiner is what the gate asks of this package when a request comes.
+type joiner struct {
+	ends func(*api.NodeFence, types.UID) string
+	join func(*api.NodeFence, api.FenceRequest) string
+}
+
+// joins are the requests that have joined, and whether the record told of each.
+type joins struct {
+	requests []api.FenceRequest
+	told     int
+	// worked: power was cut, or work released.
+	worked bool
+	// afterCut: power was cut or work released before the first of them came.
+	afterCut bool
+}
+
+// fresh: a request that joined is young enough to be carried out, and nothing was yet.
+func (sh *shadow) freshJoin(now time.Time) bool {
+	return !sh.worked && slices.ContainsFunc(sh.requests, func(r api.FenceRequest) bool { return now.Sub(r.MergedAt.Time) <= promisedRequest })
+}
+
+// requestsCome lets a request come for each Node that may have the name by now.
+func (w *walker) requestsCome(s *state) {
+	most := 2
+	if s.sh.worked {
+		most = 1
+	}
+	if !s.isJoined() || len(s.sh.requests) >= most {
+		return
+	}
+	for _, node := range []types.UID{"uid-1", "uid-2"} {
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: *s.spec.DeepCopy(), Status: *s.st.DeepCopy()}
+		if w.gate.ends(f, node) != "" {
+			continue
+		}
+		at := stampOf(s.now)
+		r := api.FenceRequest{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", MergedAt: &at}
+		w.gate.join(f, r)
+		w.checkJoin(s, f, r, node)
+		next := *s
+		next.spec = f.Spec
+		if len(s.sh.requests) == 0 {
+			next.sh.afterCut = s.sh.worked
+		}
+		next.sh.requests = append(slices.Clip(s.sh.requests), r)
+		w.push(&next)
+	}
+}
+
+// checkJoin: what a request may change of a record when it joins.
+func (w *walker) checkJoin(s *state, f *api.NodeFence, r api.FenceRequest, node types.UID) {
+	say := func(ok bool, promise string) {
+		if !ok && w.broken[promise] == "" {
+			w.broken[promise] = fmt.Sprintf("from %s (%s), a request about Node %s", s.st.Phase, key(s), node)
+		}
+	}
+	say(node == s.spec.NodeUID, "S6: a request never joins the fence of another Node object")
+	plain := f.Spec
+	plain.Trigger.Request, plain.Trigger.Merged = s.spec.Trigger.Request, s.spec.Trigger.Merged
+	say(reflect.DeepEqual(plain, s.spec) && reflect.DeepEqual(f.Status, s.st), "S7: a request that joins changes nothing but who asked")
+	say(f.Served(&r), "S7: a request that joined is used up")
+}
+
+func (s *state) joinedKey(age func(*api.Time, ...time.Duration) string) []any {
+	if !s.isJoined() {
+		return nil
+	}
+	k := []any{joinedName, len(s.spec.Isolation), s.sh.afterCut, len(s.sh.requests), s.sh.told, s.sh.worked, s.st.RequestServed}
+	if s.sh.worked && s.st.RequestServed {
+		return k
+	}
+	k = append(k, s.sh.sickDue(s.now))
+	for i := range s.sh.requests {
+		k = append(k, age(s.sh.requests[i].MergedAt, promisedRequest))
+	}
+	return k
+}
+
+// joinedLooks are what holds such a fence, or ends it, and else what a small world shows.
+func joinedLooks(s *state) []look {
+	all := countedLooks(s)
+	if s.st.Claim != nil {
+		return all
+	}
+	for _, dt := range []time.Duration{countedWaits(s)[0], walkFor + time.Second} {
+		at := s.now.Add(dt)
+		with := func(change func(*Seen)) {
+			x := usual(s, at, "Unknown", false, "a")
+			change(&x)
+			all = append(all, look{dt: dt, seen: x})
+		}
+		with(func(*Seen) {})
+		with(func(x *Seen) {
+			x.Brakes = Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.ExcludedHold, Message: "it is excluded"}
+		})
+		with(func(x *Seen) { x.Node.UID = "uid-2" })
+		with(func(x *Seen) { x.Node.Taint, x.Node.Cordoned = false, false })
+		with(func(x *Seen) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
+	}
+	return append(all, look{dt: 0, seen: usual(s, s.now, "Unknown", false, "a"), abort: true})
+}
+
+// tells: what has joined was told of, unless another's call was left alone.
+func (sh *shadow) tells(s *state, a *api.NodeFenceStatus, act Action) {
+	if !s.isJoined() || reflect.DeepEqual(a, &s.st) {
+		return
+	}
+	sh.told = len(sh.requests)
+	if s.st.Phase == api.Releasing && (a.Phase == api.PoweringOn || a.Phase == api.Fenced) {
+		sh.worked = true // also where nothing was left to be released
+	}
+	access := a.Claim != nil && a.Claim.Isolation > 0
+	sh.worked = sh.worked || act == Release || act == Off && !access
+}
+
+func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	if !s.isJoined() {
+		return
+	}
+	b := &s.st
+	aborted := f.Spec.Requests.Abort != nil || b.Outcome == api.AbortedByPerson
+	if why := w.gate.ends(f, f.Spec.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
+		ends := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished
+		say(ends, "S18: a fence of which a request was told that it ends does end")
+	}
+	told := 0
+	for _, h := range a.History {
+		if h.Reason == api.RequestMerged {
+			told++
+		}
+	}
+	if !reflect.DeepEqual(a, b) {
+		say(told == len(sh.requests)-sh.told, "S28: the history tells once of a request that joins")
+	}
+	if len(sh.requests) == 0 {
+		return
+	}
+	if act == Off && !sh.cut {
+		say(sh.sickDue(now) || sh.freshJoin(now), "S17: a request is carried out within a quarter of an hour or never")
+	}
+	if ended := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished; ended && a.Phase != b.Phase && sh.freshJoin(now) {
+		say(a.Outcome != api.Healed && a.Outcome != api.RequestExpired, "S7: a request that joined is not lost while it counts")
+	}
+	w.checkAlike(s, sh, f, seen, a, act, now, say)
+	if a.Phase == api.Finished && b.Phase != api.Finished {
+		w.checkUsedUp(sh, f, seen, a, now, say)
+	}
+}
+
+// checkAlike compares with the same fence to which nobody's request came.
+func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+	g := *f
+	g.Spec.Trigger.Request, g.Spec.Trigger.Merged = nil, nil
+	alone, same := w.decide(&g, *seen, now)
+	if sh.afterCut {
+		say(act == same && a.Phase == alone.Phase && a.Reason == alone.Reason && a.Outcome == alone.Outcome && a.NextCheck.Equal(alone.NextCheck),
+			"S25: a request that comes once power was cut changes nothing of the fence")
+	}
+	ends := func(st *api.NodeFenceStatus) bool {
+		return st.Phase != s.st.Phase && (st.Phase == api.Recovering || st.Phase == api.Restoring || st.Phase == api.Finished)
+	}
+	say(!ends(a) || ends(&alone), "S18: a request ends no fence")
+}
+
+// checkUsedUp: the next fence of this node remembers what has joined this one.
+func (w *walker) checkUsedUp(sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
+	g := *f
+	g.Spec.Generation++
+	g.Spec.Trigger, g.Status = walkSpec().Trigger, *a
+	g.Status, _ = w.decide(&g, *seen, now)
+	for i := range sh.requests {
+		say(g.Served(&sh.requests[i]), "S7: a request that joined is used up, also when the next fence opens")
+	}
+}
+
+func joinedWalker(d decider, g joiner) *walker {
+	w := newWalker(d)
+	w.levels, w.gate = false, g
+	return w
+}
+
+func TestJoinsWalk(t *testing.T) {
+	t.Parallel()
+	w := joinedWalker(Decide, joiner{Ends, Join})
+	w.run(joinedSpec(), joinedFabricSpec())
+	fmt.Printf("walk of requests that join: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
+	for promise, where := range w.broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+}
