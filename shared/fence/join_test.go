@@ -200,3 +200,19 @@ func TestEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWasCarriedOutDoesNotExpire: the request of a fence that is back at the gate after
+// its cut is not said to be one that was never begun (S28).
+func TestWhatWasCarriedOutDoesNotExpire(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.Healed} {
+		f, s := waiting(now, func(f *api.NodeFence, s *Seen) {
+			Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
+			f.Status.RequestServed = served
+			s.Node.Conditions[0].Status = "True"
+		})
+		if st, _ := Decide(f, s, now); st.Outcome != want {
+			t.Errorf("carried out %v: %s (%s), want %s", served, st.Outcome, st.Message, want)
+		}
+	}
+}

@@ -78,6 +78,11 @@ var brokenJoins = map[string]twin{
 			f.Spec.Trigger.Request = &q
 		}
 	})},
+	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+		if st.Outcome == api.Healed && st.Request != "" {
+			st.Outcome = api.RequestExpired
+		}
+	})},
 	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		g := *f
 		if f.Spec.Trigger.Request != nil {

@@ -179,6 +179,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 	if ended := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished; ended && a.Phase != b.Phase && sh.freshJoin(now) {
 		say(a.Outcome != api.Healed && a.Outcome != api.RequestExpired, "S7: a request that joined is not lost while it counts")
 	}
+	say(a.Outcome != api.RequestExpired || b.Outcome == api.RequestExpired || !sh.worked, "S28: of what was carried out nobody says that it was not begun")
 	w.checkAlike(s, sh, f, seen, a, act, now, say)
 	if a.Phase == api.Finished && b.Phase != api.Finished {
 		w.checkUsedUp(sh, f, seen, a, now, say)
