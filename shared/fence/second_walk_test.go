@@ -263,9 +263,20 @@ func TestSecondWalk(t *testing.T) {
 	for promise, where := range w.broken {
 		t.Errorf("%s: %s", promise, where)
 	}
-	for _, p := range []api.Phase{api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Recovering, api.Fenced, api.Failed} {
-		if !w.visited(p) {
-			t.Errorf("the second walk never came to %s", p)
+	for what, edge := range map[string]string{
+		"tries used up before the power was cut":           "Fencing --> Failed: CallLost",
+		"tries used up by a machine that stays on":         "Fencing --> Failed: PowerOffNotSeen",
+		"tries used up, and the device waited for":         "Pending --> Fencing: WaitingForDevice",
+		"a flow that begins again at the gate":             "Fencing --> Pending: FlowRestarted",
+		"a flow that begins again after a boot that fails": "Recovering --> Pending: FlowRestarted",
+		"a boot that failed for the last time":             "Recovering --> Failed: BootTimedOut",
+		"a machine left off for its number of cuts":        "Releasing --> Fenced: StaysOff",
+		"that machine wanted back":                         "Fenced --> PoweringOn: RetryAsked",
+		"a fence that opens again and may not cut":         "Finished --> Pending: NodeFencedTooOften",
+		"a fence that opens again and may":                 "Finished --> Isolating: Admitted",
+	} {
+		if !w.edges[edge] {
+			t.Errorf("the second walk never came to %s (%s)", what, edge)
 		}
 	}
 }
