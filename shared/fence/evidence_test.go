@@ -39,7 +39,8 @@ type witnesses struct {
 	failedAt time.Time
 	// alive is when the node was first seen alive, and not found dead since.
 	alive time.Time
-	// since is when the round before ended: a Lease that moved after it lives.
+	// since is when the round before ended, or the fence was opened: a Lease that moved
+	// after it lives.
 	since time.Time
 	// down: the storage was last said to be unreachable, at downAt.
 	down   bool
@@ -54,6 +55,9 @@ type witnesses struct {
 // heard counts a round whose last answer has just come, or whose time is over, by
 // what it showed.
 func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesses {
+	if w.since.IsZero() {
+		w.since = now
+	}
 	c := seen.Checked
 	over := func(r *api.CheckRound, storage bool) (said map[api.Answer]bool) {
 		if r == nil || r.StartedAt == nil {
@@ -86,9 +90,6 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 	said := over(&s.st.Activity.CheckRound, false)
 	if said == nil {
 		return w
-	}
-	if w.since.IsZero() {
-		w.since = walkStart
 	}
 	still := seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal
 	switch {
@@ -213,12 +214,8 @@ func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string 
 	if a.StartedAt == nil {
 		return k + age(a.EndedAt, p.Interval.Duration, p.Recheck.Duration)
 	}
-	since := x.since
-	if since.IsZero() {
-		since = walkStart
-	}
 	if l := s.st.Lease.StillSince; l != nil {
-		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(since))
+		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(x.since))
 	}
 	return k + age(a.StartedAt, p.Timeout.Duration+checkGrace) + answers(&a.CheckRound) + s.witnessKey()
 }

@@ -90,7 +90,7 @@ func bases(s *state, now time.Time) []Seen {
 	}
 	if climbed(s) {
 		x := usual(s, now, "Unknown", false, "a")
-		x.Brakes = Brakes{Looked: true, Storm: true}
+		x.Brakes = Brakes{Looked: true, Counted: true, Storm: true}
 		return append(all, x)
 	}
 	for _, uid := range []string{"uid-2", ""} {
@@ -98,7 +98,7 @@ func bases(s *state, now time.Time) []Seen {
 		x.Node.UID, x.Node.Exists = "uid-2", uid != ""
 		all = append(append(all, x), wentLooks(s, now, x)...)
 	}
-	for _, brake := range []Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+	for _, brake := range []Brakes{{}, {Looked: true, Counted: true, Stopped: true}, {Looked: true, Counted: true, Paused: true}, {Looked: true, Counted: true, Storm: true}} {
 		x := usual(s, now, "Unknown", false, "a")
 		x.Brakes = brake
 		all = append(all, x)
@@ -110,10 +110,7 @@ func bases(s *state, now time.Time) []Seen {
 func usual(s *state, now time.Time, ready string, moved bool, boot string) Seen {
 	renewed := s.sh.renewed
 	if moved {
-		renewed += "'"
-		if len(renewed) > 6 {
-			renewed = "r0"
-		}
+		renewed = renewedAgain(renewed, s.st.Lease.Renewed)
 	}
 	n := Node{
 		Exists: true, UID: "uid-1", BootID: boot,
@@ -129,6 +126,17 @@ func usual(s *state, now time.Time, ready string, moved bool, boot string) Seen 
 		Lease:  Lease{Exists: true, Renewed: renewed, Renewal: walkRenewal},
 		Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now, Resolved: true,
 	}
+}
+
+// renewedAgain is a mark that neither the node nor the record has seen: a few suffice, and
+// one that comes again would be a Lease that stood still all the time.
+func renewedAgain(seen, recorded string) string {
+	for _, mark := range []string{"r0", "r1"} {
+		if mark != seen && mark != recorded {
+			return mark
+		}
+	}
+	return "r2"
 }
 
 // vary adds what only some phases look at.

@@ -369,7 +369,7 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
-	if seen.Lease.Renewed != sh.renewed {
+	if seen.Lease.Exists && seen.Lease.Renewed != sh.renewed {
 		sh.renewed, sh.moved = seen.Lease.Renewed, now
 	}
 	c := seen.Call
