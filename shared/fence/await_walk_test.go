@@ -28,6 +28,9 @@ func (sh *shadow) readsOn(s *state, after *api.NodeFenceStatus) bool {
 // awaitedKey is what tells apart two fences that wait for their device.
 func (s *state) awaitedKey() []any {
 	a, l := s.st.Awaited, s.st.Lease.StillSince
+	if a == nil && s.st.Phase == api.Fencing && s.sh.cut && s.sh.decided == nil {
+		return []any{"no yes"}
+	}
 	if a == nil || s.st.Phase != api.Fencing && s.st.Phase != api.Releasing {
 		return nil
 	}
@@ -43,7 +46,7 @@ func (s *state) pastAwaited() bool {
 
 func checkAwaited(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, say func(bool, string)) {
 	after := api.NodeFence{Spec: f.Spec, Status: *a}
-	say(s.st.Awaited == nil || act != Off, "S25: no further Off once the tries are used up, unless the gate says yes again")
+	say(act != Off || sh.decided != nil || s.isRestored(), "S25: no further Off once the tries are used up, unless the gate says yes again")
 	say(a.Awaited == nil || !after.HoldsSlot(), "S14: a fence that waits for its device holds no slot")
 	say(a.Phase != api.Failed || !a.Power.CutByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Spec.Binding == nil, "S25: a machine that we cut is not given up")
 }

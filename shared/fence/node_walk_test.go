@@ -19,7 +19,7 @@ func releasedBy(s state, kind api.ProofKind) state {
 	at := stampOf(walkStart)
 	off := api.Read{Power: "Off", At: stampOf(walkStart.Add(-Settle))}
 	last := api.Read{Power: "Off", At: at}
-	s.sh.moved = walkStart.Add(-time.Minute)
+	s.sh.moved, s.sh.decided = walkStart.Add(-time.Minute), &at
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
 	still := stampOf(s.sh.moved)
 	s.st = api.NodeFenceStatus{

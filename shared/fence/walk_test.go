@@ -143,8 +143,7 @@ type walker struct {
 	decisions, visits int
 	edges             map[string]bool
 	broken            map[string]string // promise → where
-	stopAtFirst       bool
-	// wants is the promise whose breaking ends the walk; empty: stopAtFirst says.
+	// wants is the promise whose breaking ends the walk.
 	wants string
 	// hunts: it takes one look in so many, and every other time goes on from where it
 	// came last, so that it is soon deep in a fence; 0: the walk itself.
@@ -190,14 +189,25 @@ func starts() []api.NodeFenceSpec {
 }
 
 func (w *walker) run(from ...api.NodeFenceSpec) {
-	for _, spec := range from {
-		for _, s := range origins(spec) {
-			w.push(&s)
-		}
+	w.begin(beginnings(from...)...)
+	w.walk()
+}
+
+// beginnings are where the walk of such fences begins.
+func beginnings(specs ...api.NodeFenceSpec) (all []state) {
+	for _, spec := range specs {
+		all = append(all, origins(spec)...)
 	}
-	for _, s := range restoringAfter(from) {
+	return append(all, restoringAfter(specs)...)
+}
+
+func (w *walker) begin(from ...state) {
+	for _, s := range from {
 		w.push(&s)
 	}
+}
+
+func (w *walker) walk() {
 	levels := levelsSpec()
 	for len(w.queue) > 0 && !w.found() && (w.most == 0 || w.visits < w.most) {
 		s := w.take()
@@ -234,12 +244,7 @@ func (w *walker) run(from ...api.NodeFenceSpec) {
 }
 
 // found: what is looked for is broken.
-func (w *walker) found() bool {
-	if w.wants != "" {
-		return w.broken[w.wants] != ""
-	}
-	return w.stopAtFirst && len(w.broken) > 0
-}
+func (w *walker) found() bool { return w.wants != "" && w.broken[w.wants] != "" }
 
 // take is the state to be visited next: the one that was found first, or last.
 func (w *walker) take() *state {
