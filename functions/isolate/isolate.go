@@ -50,8 +50,8 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 }
 
 // Look sees the node; while something may be cut the brakes and a dump under way; and
-// the Lease where that may speak for the fence, for a dump, or for giving access back, which no
-// brake stops (S27).
+// the Lease where that may speak for the fence, for a dump, for the end of a wait, or for
+// giving access back, which no brake stops (S27).
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = i.Self != "" && i.Self == f.Spec.Node
 	cuts := fence.AsksCut(f)
@@ -65,7 +65,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 		return err
 	}
 	dump := fence.AsksDump(f)
-	if dump || fence.Early(f.Spec.Policy) != nil {
+	if dump || f.Status.Awaited != nil || fence.Early(f.Spec.Policy) != nil {
 		if err := i.Client.LookLease(ctx, f, seen); err != nil {
 			return err
 		}

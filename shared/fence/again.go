@@ -108,12 +108,9 @@ func (d *decision) slowly(why api.Reason, msg string) Action {
 
 // slower counts a try, and is how long after it the next one comes.
 func (d *decision) slower() time.Duration {
-	wait := d.interval()
-	for i := int32(0); i < d.st.Retries && wait < SlowRetry; i++ {
-		wait *= 2
-	}
+	wait := d.pause(d.st.Retries)
 	d.st.Retries++
-	return min(wait, SlowRetry)
+	return wait
 }
 
 func (d *decision) perStep() int32 {

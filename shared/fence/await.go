@@ -75,7 +75,11 @@ func (d *decision) clearFirst(why api.Reason, msg string) Action {
 // awaits is what such a fence waits for, in words.
 func (d *decision) awaits(msg string) string {
 	begun := "power was cut"
-	if !d.st.Power.CutByUs {
+	switch {
+	case d.st.Power.CutByUs:
+	case d.st.Phase == api.Isolating:
+		begun = "access was cut"
+	default:
 		begun = "a release was begun"
 	}
 	if msg != "" {

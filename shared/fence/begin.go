@@ -125,8 +125,11 @@ func (d *decision) readAnew() { d.st.Power.LastRead, d.st.Power.FirstOff = nil, 
 func (d *decision) isolating() Action {
 	// A release that was begun goes on to its end, whatever the age of its yes (S25): a
 	// proof by storage alone is made anew here while its pods go one by one.
-	if d.ended() || d.calledOff() || d.st.Release.StartedAt == nil && d.outdated() {
+	if d.ended() || d.calledOff() || d.st.Release.StartedAt == nil && d.st.Awaited == nil && d.outdated() {
 		return None
+	}
+	if act, ends := d.endsAwaited(); ends {
+		return act
 	}
 	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {
 		return d.cutOff("there is no Node object on which work could be placed")

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -231,36 +230,6 @@ func (d *decision) stillThere(i int) bool {
 	return d.cutFailed(i, api.OffNotSeen, taken(b)+" was cut, and still reads as there after "+d.powerOff().String())
 }
 
-// cutFailed counts a failed try. What must be cut is tried as often as a whole flow
-// would, and then the fence fails; anything else is left, and said. Where the device
-// refuses the account, the next try comes long after, and the slot is given to others.
-func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
-	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
-	most := d.perStep()
-	if b.Must {
-		most *= 1 + d.flowRestarts()
-	}
-	_, locked := d.lockedOut(&b)
-	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {
-		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
-		if locked && !d.begun() {
-			d.st.DecidedAt = nil
-			d.to(api.Pending, d.st.Reason, d.st.Message)
-			return true
-		}
-		r.NotBefore = d.at(d.interval())
-		d.next(d.interval())
-		return true
-	}
-	if b.Must {
-		d.fail(api.CutFailed, msg+"; it must be cut before the fence goes on")
-		return true
-	}
-	r.GaveUp = true
-	d.tell(api.CutFailed, msg+"; going on without it")
-	return false
-}
-
 // sayCut chooses the next word with a device that is to be cut.
 func (d *decision) sayCut(i int) Action {
 	r := &d.st.Isolation[i]
@@ -271,7 +240,9 @@ func (d *decision) sayCut(i int) Action {
 		return None
 	}
 	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
-		d.awaken(nb.Time)
+		if d.awaken(nb.Time); d.st.Awaited != nil {
+			d.until(nb.Time) // a person, or the node's health, may end it sooner
+		}
 		return None
 	}
 	if until, locked := d.lockedOut(&d.spec.Isolation[i]); locked {
@@ -279,6 +250,9 @@ func (d *decision) sayCut(i int) Action {
 	}
 	if !d.reads(r.LastRead, "On") || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
+	}
+	if d.st.Awaited != nil {
+		return d.anew(api.ReadOn, taken(d.spec.Isolation[i])+" reads as there: what may be cut now is for the gate to say")
 	}
 	if d.seen.Self {
 		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut it off", Handover) // S13

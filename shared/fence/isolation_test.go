@@ -69,6 +69,16 @@ func TestCut(t *testing.T) {
 		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.NotForHost}, want: want{api.Isolating, api.NotForHost, None}},
 		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.CutFailed, None},
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
+		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.Tries, r.CutByUs, r.OffAt = 1, true, ago(now, time.Minute)
+			}},
+		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.CutByUs = true }},
+		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.CutFailed, None}, ours: true,
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+				r.Tries, r.CutByUs, r.OffAt = 1, true, ago(now, time.Minute)
+			}},
 		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) { f.Spec.Isolation[0].Must = false }},
 		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},

@@ -182,10 +182,7 @@ func (d *decision) judgeBack(i int) {
 // not keep a record alive that a person has ended (S27).
 func (d *decision) backFailed(i int, msg string) {
 	r := &d.st.Isolation[i]
-	wait := d.interval()
-	for n := int32(0); n < r.Tries && wait < SlowRetry; n++ {
-		wait *= 2
-	}
+	wait := d.pause(r.Tries)
 	r.Tries++
 	_, locked := d.lockedOut(&d.spec.Isolation[i])
 	if (r.Tries >= d.perStep() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
@@ -193,7 +190,7 @@ func (d *decision) backFailed(i int, msg string) {
 		return
 	}
 	d.tell(api.BackFailed, msg)
-	r.NotBefore = d.at(min(wait, SlowRetry))
+	r.NotBefore = d.at(wait)
 }
 
 // abandon leaves a device cut, and says so.

@@ -16,8 +16,9 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 	p = d.instead(p, why, msg)
 	if p != d.st.Phase {
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
-		if !p.HoldsSlot() && p != api.Failed {
+		if !p.HoldsSlot() && p != api.Failed && d.st.Awaited != nil {
 			d.st.Awaited = nil
+			d.restartIsolation() // its devices are not left alone under the next slot
 		}
 		d.st.Phase, d.st.PhaseSince = p, d.at(0)
 		d.st.Transitions++

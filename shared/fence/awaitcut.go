@@ -1,0 +1,78 @@
+package fence
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A device that was told to take storage or network from a machine, and is dead since, is
+// awaited like one that was told to cut its power (S25): whether the machine is cut off is
+// known to nobody, and a proof may rest on it. It is read for as long as it takes, in
+// Isolating and without a slot. What is seen cut goes on; what reads as there goes back to
+// the gate, which alone allows another cut. As nothing else was begun, a brake, the node's
+// health and a person end the wait as they end any fence before its first Off (S17).
+
+// cutFailed counts a failed try. What must be cut is tried as often as a whole flow
+// would, and then the fence fails, or awaits what it has cut; anything else is left, and
+// said. Where the device refuses the account, the next try comes long after, and the slot
+// is given to others.
+func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
+	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	if b.Must && d.st.Awaited != nil {
+		return d.awaitCut(i, msg)
+	}
+	most := d.perStep()
+	if b.Must {
+		most *= 1 + d.flowRestarts()
+	}
+	_, locked := d.lockedOut(&b)
+	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {
+		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
+		if locked && !d.begun() {
+			d.st.DecidedAt = nil
+			d.to(api.Pending, d.st.Reason, d.st.Message)
+			return true
+		}
+		r.NotBefore = d.at(d.interval())
+		d.next(d.interval())
+		return true
+	}
+	switch {
+	case b.Must && r.CutByUs && why != api.OffNotSeen:
+		return d.awaitCut(i, msg)
+	case b.Must:
+		d.fail(api.CutFailed, msg+"; it must be cut before the fence goes on")
+		return true
+	}
+	r.GaveUp = true
+	d.tell(api.CutFailed, msg+"; going on without it")
+	return false
+}
+
+// awaitCut goes on reading a device that must cut, more and more slowly.
+func (d *decision) awaitCut(i int, msg string) bool {
+	r := &d.st.Isolation[i]
+	if d.st.Awaited == nil {
+		d.giveBack()
+		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: api.CutFailed, Message: msg}
+		d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+		r.Tries = 0
+	}
+	wait := d.pause(r.Tries)
+	r.Tries++
+	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(wait)
+	d.tell(api.DeviceAwaited, d.awaits(msg))
+	d.until(r.NotBefore.Time)
+	return true
+}
+
+// pause comes after so many tries that did nothing, where tries never end.
+func (d *decision) pause(tries int32) time.Duration {
+	wait := d.interval()
+	for i := int32(0); i < tries && wait < SlowRetry; i++ {
+		wait *= 2
+	}
+	return min(wait, SlowRetry)
+}
