@@ -48,6 +48,12 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S24: deletions a minute are counted over a minute":                                   {deletionWindow, time.Minute},
 		"S27: a Machine that replaces a failed one waits ten minutes":                         {machineWait, 10 * time.Minute},
 		"S27: and two hours at most":                                                          {machineWaits, 2 * time.Hour},
+		"S5: a device that declares no lead may read off for five seconds before it is":       {DefaultLead, 5 * time.Second},
+		"S5: and so may one whose binding does not say":                                       {lead(&api.Binding{}), 5 * time.Second},
+		"S7: a device call takes twenty seconds at most, unless the policy says otherwise":    {callLimit(api.ResolvedPolicy{}), 20 * time.Second},
+		"S15: a Lease is believed to be renewed each 25 seconds at least":                     {slowestRenewal, 25 * time.Second},
+		"S25: a step is tried again after five seconds, unless the policy says otherwise":     {(&decision{spec: &api.NodeFenceSpec{}}).interval(), 5 * time.Second},
+		"a device that refuses the account three times is asked again after five minutes":     {deniedPause, 5 * time.Minute},
 		"S30: two processes' clocks lie two seconds apart at most":                            {clockSlack, 2 * time.Second},
 		"S9: a machine of which only its Lease speaks is read every three seconds":            {PeekPoll, 3 * time.Second},
 		"a Machine shows within a resync and a quarter of a minute whether it was remediated": {machineShows, 45 * time.Second},
@@ -60,9 +66,13 @@ func TestConstantsAreThePromises(t *testing.T) {
 		}
 	}
 	for promise, c := range map[string]struct{ is, want int }{
-		"S26: the last ten fences are remembered":                     {maxPast, 10},
-		"S28: the last 64 sentences of the history are kept":          {maxHistory, 64},
-		"S14: as many fences as any rate allows in a day are counted": {maxAdmitted, 2048},
+		"S26: the last ten fences are remembered":                                        {maxPast, 10},
+		"S25: a step is tried three times, unless the policy says otherwise":             {int((&decision{spec: &api.NodeFenceSpec{}}).perStep()), 3},
+		"S26: a flow begins anew twice, unless the policy says otherwise":                {int((&decision{spec: &api.NodeFenceSpec{}}).flowRestarts()), 2},
+		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((&decision{spec: &api.NodeFenceSpec{}}).nodeLimit()), 3},
+		"a device that refuses the account is asked three times before it is left alone": {deniedTries, 3},
+		"S28: the last 64 sentences of the history are kept":                             {maxHistory, 64},
+		"S14: as many fences as any rate allows in a day are counted":                    {maxAdmitted, 2048},
 	} {
 		if c.is != c.want {
 			t.Errorf("%s: it is %d, and %d was promised", promise, c.is, c.want)
