@@ -101,6 +101,7 @@ func (d *decision) reserve() Action {
 		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
 			return d.toPeek()
 		}
+		d.cutAnew()
 		return d.to(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
 	}
 	if v := d.seen.Verdict; v != nil {
@@ -163,13 +164,13 @@ func (d *decision) holdUnmarked(why api.Reason, msg string) Action {
 		d.st.Outcome = api.SentBack
 		return d.to(api.Recovering, why, msg)
 	}
-	return d.hold(why, msg, Resync)
+	return d.hold(why, msg+d.stillCut(), Resync)
 }
 
-// marked: something of ours is on the node, or cut off from it.
+// marked: something of ours is on the node, or is to be given back to it now.
 func (d *decision) marked() bool {
 	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
-	return mine && d.seen.Node.Taint || d.owesBack()
+	return mine && d.seen.Node.Taint || d.owesBackNow()
 }
 
 // goes: something is about to delete the node, and nothing is to be done to its machine

@@ -54,7 +54,11 @@ func (d *decision) lostCall() {
 		d.st.Power.OnAt = nil
 	}
 	d.st.Retries++
-	d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
+	say := d.tell
+	if d.st.Phase == api.Recovering {
+		say = d.aside // why it is there stands: it may go back to the gate with that
+	}
+	say(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
 }
 
 // spoken: this invocation has made its one device call; the next one goes on (S7).

@@ -138,7 +138,7 @@ func (d *decision) braked() bool {
 	}
 	d.st.Proof = nil
 	d.giveBack()
-	if b.Stricter && b.Unmark && d.marked() {
+	if d.cutAnew(); b.Stricter && b.Unmark && d.marked() {
 		d.st.Outcome = api.SentBack // what we placed goes first
 		d.to(api.Recovering, why, msg)
 		return true

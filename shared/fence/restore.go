@@ -25,7 +25,10 @@ func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
 	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: msg}
 	for i := range d.st.Isolation {
 		r := &d.st.Isolation[i]
-		r.LastRead, r.FirstCut, r.OnAt, r.NotBefore, r.Tries = nil, nil, nil, nil, 0
+		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil
+		if d.st.Outcome != api.SentBack { // which may come again and again, and is to come less and less often
+			r.NotBefore, r.Tries = nil, 0
+		}
 	}
 	return api.Restoring
 }
@@ -63,6 +66,8 @@ func (d *decision) restoring() Action {
 		return d.sayBack(i)
 	}
 	switch {
+	case !due.IsZero() && d.st.Outcome == api.SentBack && d.st.Claim == nil && d.allDead():
+		return d.restored() // the rest of ours is taken off the node, and the gate goes on deciding
 	case !due.IsZero():
 		d.awaken(due)
 		return None

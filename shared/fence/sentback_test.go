@@ -1,0 +1,101 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestADeadDeviceKeepsNoFenceFromTheGate: the policy is in DryRun by now, and the switch
+// that we cut is dead. What else is ours comes off the node, the fence waits at the gate
+// and says what is still cut, the switch is asked less and less often, and a policy that
+// wants the node fenced again finds it there (S22, S25).
+func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
+	f, now := isolatedFence(fabricSpec(), api.Isolating)
+	f.Status.Isolation[0].CutByUs = true
+	f.Spec.Policy.Retries.PerStep = 3
+	dead, dryRun, reads := true, true, []time.Duration{}
+	taint := true
+	var phases []string
+	run := func(until time.Time) {
+		for i := 0; i < 600 && now.Before(until); i++ {
+			if n := f.Status.NextCheck; n != nil && n.After(now) {
+				now = n.Time
+			}
+			now = now.Add(time.Millisecond)
+			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
+			if f.Spec.Policy.Mode = api.Enforce; dryRun {
+				f.Spec.Policy.Mode = api.DryRun
+				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRunHold
+			}
+			st, act := Decide(f, seen, now)
+			f.Status = st
+			switch {
+			case act == Undo:
+				taint = false
+			case act == Isolate:
+				taint = true
+			case act.Device():
+				c := &CallResult{Call: api.Call(act), At: now}
+				if reads = append(reads, now.Sub(walkStart)); dead {
+					c.Err = "unreachable"
+				} else if c.Power = "On"; len(reads)%2 == 1 {
+					c.Power = "Off"
+				}
+				seen.Call = c
+				f.Status, _ = Decide(f, seen, now)
+			}
+			if p := string(f.Status.Phase); len(phases) == 0 || phases[len(phases)-1] != p {
+				phases = append(phases, p)
+			}
+		}
+	}
+	run(now.Add(time.Hour))
+	if d := cmp.Diff([]string{"Restoring", "Recovering", "Pending"}, phases[:min(len(phases), 3)]); d != "" || taint {
+		t.Fatalf("taint %v, %s", taint, d)
+	}
+	if n := len(reads); n < 8 || n > 30 {
+		t.Errorf("%d reads in an hour: %v", n, reads)
+	}
+	for i := 0; i < 40 && f.Status.Phase != api.Pending; i++ {
+		run(now.Add(time.Second))
+	}
+	if f.Status.Phase != api.Pending || f.Status.Reason != api.DryRunHold {
+		t.Fatalf("%s %s: %s", f.Status.Phase, f.Status.Reason, f.Status.Message)
+	}
+	told := slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.BackFailed })
+	if !told || !owed(f.Status.Isolation[0]) {
+		t.Errorf("told %v, %+v", told, f.Status.Isolation[0])
+	}
+	kept := *f.Status.DeepCopy()
+	dryRun, reads = false, nil
+	run(now.Add(40 * time.Second))
+	if f.Status.Phase != api.Isolating || len(reads) == 0 {
+		t.Errorf("the policy wants it fenced again: %s, %d reads: %s", f.Status.Phase, len(reads), f.Status.Message)
+	}
+	f.Status, dryRun, dead, reads = kept, true, false, nil
+	run(now.Add(15 * time.Minute))
+	if f.Status.Phase != api.Pending || owed(f.Status.Isolation[0]) {
+		t.Errorf("the switch answers again: %s, %+v", f.Status.Phase, f.Status.Isolation[0])
+	}
+}
+
+// TestALostCallIsNotWhyAFenceIsSentBack: what holds it stays its reason (S28).
+func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.ExcludedHold, "by a label"
+		f.Status.Claim = &api.Claim{Holder: "another", Call: api.CallRead, At: stampOf(walkStart), NotAfter: stampOf(walkStart)}
+		s.Node.Taint = false
+	})
+	st, _ := Decide(f, s, now)
+	if st.Phase != api.Pending || st.Reason != api.ExcludedHold || st.Message != "by a label" || st.Claim != nil {
+		t.Errorf("%s %s: %s", st.Phase, st.Reason, st.Message)
+	}
+}
