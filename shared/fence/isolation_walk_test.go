@@ -160,7 +160,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 	if act == On {
 		say(mayWrite(s, sh, f, seen), "S1: access is not given back to a machine on which what was released may still write")
 	}
-	if left := a.Phase != b.Phase && (a.Phase == api.Recovering || a.Phase == api.Finished) && b.Phase != api.Recovering; left && sh.cut {
+	if left := a.Phase != b.Phase && (a.Phase == api.Recovering && a.Outcome != api.SentBack || a.Phase == api.Finished) && b.Phase != api.Recovering; left && sh.cut { // who is sent back owes it still
 		ended := seen.Deleting || f.Spec.Requests.Abort != nil
 		say(ended && a.Isolation[0].Abandoned || len(sh.reads) > 0 && last.Power == "On" && !sh.wrong, "S25: no recovery before what we cut off was seen given back")
 	}
