@@ -149,6 +149,8 @@ func (d *decision) machineGoes() Action {
 		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.spec.Trigger.Machine.Name, r.Tries))
 	case d.stale():
 		return None
+	case !d.seen.Brakes.Counted:
+		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S15)
 	}
 	tries := int32(1)
 	if r != nil {

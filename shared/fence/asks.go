@@ -16,9 +16,13 @@ func AsksBrakes(f *api.NodeFence) bool {
 	return f.CurrentPhase() != api.PoweringOn && !(begun && (st.Power.OffAt != nil || st.Awaited != nil))
 }
 
-// AsksAnew tells whether what power decides next may be an Off: the node is then
-// looked at for that very decision, whatever was seen of it a moment ago (S17).
+// AsksAnew tells whether what power decides next may be an Off, or the deletion of a
+// Machine: the node is then looked at for that very decision, whatever was seen of it a
+// moment ago (S17).
 func AsksAnew(f *api.NodeFence) bool {
+	if f.Spec.Trigger.OnlyMachine() {
+		return f.CurrentPhase() == api.Fencing
+	}
 	r := f.Status.Power.LastRead
 	return f.CurrentPhase() == api.Fencing && f.Status.Power.OffAt == nil && r != nil && r.Power == "On"
 }
