@@ -16,11 +16,15 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 		power, ready string
 		want         api.Phase
 		why          api.Reason
+		// missing: ours had no Node object when it was cut.
+		missing bool
 	}{
-		"it is healthy, and ours reads off":     {"Off", "True", api.Recovering, api.NodeReplaced},
-		"it is healthy, and ours is not heard":  {"", "True", api.Recovering, api.NodeReplaced},
-		"it is healthy, and ours reads on":      {"On", "True", api.Recovering, api.SeenOn},
-		"it is not healthy, and ours reads off": {"Off", "Unknown", api.PoweringOn, api.NodeReplaced},
+		"it is healthy, and ours, which had no Node, reads off": {"Off", "True", api.Recovering, api.NodeReplaced, true},
+		"it is healthy, and ours, which had no Node, reads on":  {"On", "True", api.Recovering, api.SeenOn, true},
+		"it is healthy, and ours reads off":                     {"Off", "True", api.Recovering, api.NodeReplaced, false},
+		"it is healthy, and ours is not heard":                  {"", "True", api.Recovering, api.NodeReplaced, false},
+		"it is healthy, and ours reads on":                      {"On", "True", api.Recovering, api.SeenOn, false},
+		"it is not healthy, and ours reads off":                 {"Off", "Unknown", api.PoweringOn, api.NodeReplaced, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
@@ -29,6 +33,9 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
 				read(f, s, now, c.power)
+				if c.missing {
+					f.Spec.NodeUID, f.Spec.Trigger = "", api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+				}
 			})
 			st, act := Decide(f, s, now)
 			if st.Phase != c.want || st.Reason != c.why || act == On {

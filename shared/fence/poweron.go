@@ -105,9 +105,11 @@ func (d *decision) cameBack() bool {
 	return d.healthy() && !d.renamed() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
 }
 
-// renamed: the Node object is another one than that of the machine that we cut. It may be
-// the same machine, which has registered anew: its device tells.
-func (d *decision) renamed() bool { return d.spec.NodeUID != "" && d.seen.Node.UID != d.spec.NodeUID }
+// renamed: the Node object is another one than that of the machine that we cut, which may
+// have had none. It may be the same machine, which has registered anew: its device tells.
+func (d *decision) renamed() bool {
+	return d.seen.Node.Exists && d.seen.Node.UID != d.spec.NodeUID
+}
 
 // anotherLives: a kubelet works under the name of the machine that we cut, which reads
 // off, or is not heard of.
