@@ -497,6 +497,9 @@ func key(s *state) string {
 	if e := evidenceKey(s, age) + s.kdumpKey(age) + s.cutKey(age); e != "" {
 		k = append(k, e)
 	}
+	if r := p.LastRead; s.sh.wrong && r != nil && r.Power != "" {
+		k = append(k, "another machine's") // which no Decide takes for the node's own but a broken one
+	}
 	switch st.Phase {
 	case api.Restoring:
 		k = append(k, p.OffAt != nil, s.sh.late)
