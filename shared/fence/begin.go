@@ -271,6 +271,9 @@ func (d *decision) noteWords() {
 	}
 	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.CutByUs) {
 		st.RetryHandled = r.At.DeepCopy()
+		if st.Phase == api.Pending {
+			d.dropYes()
+		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
 	d.noteLift()

@@ -195,6 +195,16 @@ func (d *decision) back() {
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
 }
 
+// dropYes gives back a slot that was reserved a moment ago: it was for the devices as they
+// were bound then, and a person has mended something since (S11, S17). Who looks at a fence
+// that has failed does not see the ledger; one whose flow began anew has forgotten its yes.
+func (d *decision) dropYes() {
+	d.giveBack()
+	if r := d.seen.Reserved; r != nil {
+		d.st.GivenBack, d.seen.Reserved = d.stamp(*r), nil
+	}
+}
+
 func (d *decision) retryAsked() bool {
 	r := d.spec.Requests.Retry
 	return r != nil && !d.st.RetryHandled.Equal(&r.At)
@@ -205,6 +215,7 @@ func (d *decision) anew(why api.Reason, msg string) Action {
 	if d.st.Release.DoneAt != nil {
 		d.st.Release = api.ReleaseRecord{}
 	}
+	d.dropYes()
 	d.restart()
 	d.st.Restarts = 0
 	d.st.Power.Denied = nil // the Secret may have been mended
