@@ -80,7 +80,7 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	must(t, w.Lab.Restore(backup))
 	w.wentBack()
 	w.held(victim, api.WentBackHold)
-	w.phase(victim, api.Fencing)
+	w.phase(victim, api.Pending) // it reads on: what may be sent to it now is for the gate to say
 	w.words(victim, "off on")
 	w.confirmRestore()
 	w.phase(victim, api.Finished)
