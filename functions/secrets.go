@@ -59,7 +59,7 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 func (v *vault) missing(out map[string]string) error {
 	for _, p := range v.kind.Params {
 		if _, given := out[p.Name]; p.Required && !p.Machine && p.Default == "" && !given && len(v.read) > 0 {
-			return fmt.Errorf("Secret %s/%s has no key %s, which no ConfigMap gives either; %s",
+			return fmt.Errorf("the Secret %s/%s has no key %s, which no ConfigMap gives either; %s",
 				v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), p.Name, v.add(p.Name))
 		}
 	}

@@ -45,7 +45,7 @@ func TestKeysOfASecret(t *testing.T) {
 		"what is required is not there": {at, map[string]string{"community": "x"}, nil, "Secret s, key password: secret devices/s has no such key; add password there"},
 		"a key that is misspelt":        {at, map[string]string{"pasword": "x"}, nil, "Secret s, key password: secret devices/s has no such key; rename its key pasword to password"},
 		"what may be the secret itself is not shown (S29)": {at, map[string]string{"hunter-2": "x"}, nil, "Secret s, key password: secret devices/s has no such key; add password there"},
-		"the user, misspelt": {at, map[string]string{"password": "x", "usrname": "u"}, nil, "Secret devices/s has no key username, which no ConfigMap gives either; rename its key usrname to username"},
+		"the user, misspelt": {at, map[string]string{"password": "x", "usrname": "u"}, nil, "the Secret devices/s has no key username, which no ConfigMap gives either; rename its key usrname to username"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
