@@ -138,7 +138,10 @@ func (d *decision) braked() bool {
 	}
 	d.st.Proof = nil
 	d.giveBack()
-	if d.cutAnew(); b.Stricter && b.Unmark && d.marked() {
+	if d.st.Phase != api.Pending {
+		d.cutAnew() // in Pending the devices were asked since, and rarely from there
+	}
+	if b.Stricter && b.Unmark && d.marked() {
 		d.st.Outcome = api.SentBack // what we placed goes first
 		d.to(api.Recovering, why, msg)
 		return true

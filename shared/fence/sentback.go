@@ -19,9 +19,12 @@ func (d *decision) allDead() bool {
 
 // owesBackNow: something that we cut is still cut, and its device may be asked again.
 func (d *decision) owesBackNow() bool {
-	return slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool {
-		return owed(r) && (r.NotBefore == nil || !d.now.Before(r.NotBefore.Time))
-	})
+	for i, r := range d.st.Isolation {
+		if owed(r) && i < len(d.spec.Isolation) && !d.now.Before(d.backAt(i)) {
+			return true
+		}
+	}
+	return false
 }
 
 // stillCut names what a fence that was sent back has not given back yet; empty of any other.

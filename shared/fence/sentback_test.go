@@ -86,6 +86,56 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	}
 }
 
+// TestADeadDeviceMakesNoCircle: however its device fails, and whatever else holds the fence,
+// it is not sent from the gate to the device and back again and again.
+func TestADeadDeviceMakesNoCircle(t *testing.T) {
+	for name, c := range map[string]struct {
+		call   CallResult
+		brakes Brakes
+	}{
+		"it does not answer":             {CallResult{Err: "unreachable"}, Brakes{}},
+		"it refuses the account":         {CallResult{Err: "wrong password", Denied: true}, Brakes{}},
+		"everything is paused besides":   {CallResult{Err: "unreachable"}, Brakes{Paused: true}},
+		"everything is stopped besides":  {CallResult{Err: "unreachable"}, Brakes{Stopped: true}},
+		"it refuses, and that is paused": {CallResult{Err: "wrong password", Denied: true}, Brakes{Paused: true}},
+		"it answers for a wrong machine": {CallResult{Err: "another machine", Wrong: true}, Brakes{}},
+		"a storm holds it besides":       {CallResult{Err: "unreachable"}, Brakes{Storm: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			f.Status.Isolation[0].CutByUs = true
+			f.Spec.Policy.Retries.PerStep, f.Spec.Policy.Mode = 3, api.DryRun
+			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
+			for i := 0; now.Before(end) && moves < 1000; i++ {
+				if n := f.Status.NextCheck; n != nil && n.After(now) {
+					now = n.Time
+				}
+				now = now.Add(20 * time.Millisecond)
+				seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
+				b := &seen.Brakes
+				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRunHold, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm
+				was := f.Status.Phase
+				st, act := Decide(f, seen, now)
+				f.Status = st
+				taint = act == Isolate || taint && act != Undo
+				if act.Device() {
+					reads++
+					call := c.call
+					call.Call, call.At, seen.Call = api.Call(act), now, &call
+					f.Status, _ = Decide(f, seen, now)
+				}
+				if f.Status.Phase != was {
+					moves++
+				}
+			}
+			if moves > 40 || reads > 20 || reads < 4 {
+				t.Errorf("%d changes of phase and %d calls in 20 minutes; %s %s: %s", moves, reads, f.Status.Phase, f.Status.Reason, f.Status.Message)
+			}
+		})
+	}
+}
+
 // TestALostCallIsNotWhyAFenceIsSentBack: what holds it stays its reason (S28).
 func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
 	now := walkStart.Add(time.Hour)
