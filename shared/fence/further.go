@@ -30,9 +30,17 @@ func (d *decision) heldOff() Action {
 	if !b.Looked || d.mayBeLate() {
 		return d.hold(why, msg, Handover)
 	}
-	if !d.readsOn() {
-		return None
+	if others := d.otherCuts(); len(others) > 0 {
+		// Another device was told to cut the power, and has not shown what it did. What
+		// people have stopped goes on here once they let it. What was counted may wait for
+		// the very slot that this fence holds: so that device is read without one.
+		if !b.Storm || b.Stopped || b.Paused || b.Stricter {
+			return d.hold(why, msg, Handover)
+		}
+		d.st.Power.Cut = others
+		return d.await(why, fmt.Sprintf("level %d reads on; %s", d.st.Power.Level+1, msg))
 	}
+	d.readsOn()
 	d.giveBack()
 	return d.anew(why, msg)
 }
@@ -42,8 +50,7 @@ func (d *decision) heldOff() Action {
 // next.
 func (d *decision) readsOn() bool {
 	p := &d.st.Power
-	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
-	if len(p.Cut) > 0 {
+	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
 		d.tell(api.ReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
 		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
 		d.next(0)
@@ -52,4 +59,10 @@ func (d *decision) readsOn() bool {
 	p.Cut = nil
 	d.another()
 	return true
+}
+
+// otherCuts are the levels besides this one that were told to cut the power.
+func (d *decision) otherCuts() []int32 {
+	p := d.st.Power
+	return slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
 }

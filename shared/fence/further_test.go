@@ -65,7 +65,12 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
 			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
-		}, end{api.Fencing, 0, true, api.ReadOn}},
+		}, end{api.Fencing, 0, true, api.DeviceAwaited}},
+		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
+			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
+			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
+		}, end{api.Fencing, 1, true, api.PausedHold}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
@@ -77,6 +82,9 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 			st, act := Decide(f, s, now)
 			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.CutByUs, st.Reason}); d != "" || act != None {
 				t.Errorf("%s%s (%s)", d, act, st.Message)
+			}
+			if counted := st.Reason == api.DeviceAwaited; counted && (&api.NodeFence{Spec: f.Spec, Status: st}).HoldsSlot() {
+				t.Error("it holds the slot that another one of its set waits for (S14)")
 			}
 		})
 	}
