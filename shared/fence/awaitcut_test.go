@@ -37,7 +37,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		"it is dead once more":                 {spec: fabricSpec(), call: dead, want: waits},
 		"nothing is due yet, and the yes old":  {spec: fabricSpec(), want: waits, change: func(f *api.NodeFence, _ *Seen) { f.Status.DecidedAt = nil }},
 		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, None, true}},
-		"it reads cut, which is the proof": {spec: cutSpec(), call: read("Off"), want: end{api.Releasing, api.SeenCut, None, true},
+		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCut, None, false},
 			change: func(f *api.NodeFence, s *Seen) {
 				f.Status.Isolation[0].FirstCut = &api.Read{Power: "Off", At: stampOf(s.Call.At.Add(-2 * time.Second))}
 			}},

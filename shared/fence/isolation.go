@@ -107,7 +107,10 @@ func (d *decision) cutOff(msg string) Action {
 	if act, holds := d.nextCut(); holds {
 		return act
 	}
-	if d.cutOnly() {
+	switch {
+	case d.cutOnly() && d.st.Awaited != nil && !d.begun():
+		return d.anew(api.SeenCut, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
+	case d.cutOnly():
 		return d.provenByCut()
 	}
 	return d.to(api.Fencing, api.Isolated, msg+d.notCut())
