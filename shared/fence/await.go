@@ -124,7 +124,7 @@ func (d *decision) endsAwaited() (act Action, ends bool) {
 	}
 	if r := d.spec.Requests.Retry; d.retryAsked() {
 		d.st.RetryHandled = r.At.DeepCopy()
-		return d.anew(api.RetryAsked, "retry asked by "+r.By), true
+		return d.askedAnew("retry asked by " + r.By), true
 	}
 	if c := d.told; c != nil && c.Wrong {
 		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound()), true

@@ -138,7 +138,7 @@ func (d *decision) fenced() Action {
 		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
 	}
 	if d.st.Reason == api.IsolatedOnly && d.confirmAsked() {
-		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
+		return d.askedAnew(d.spec.Requests.ConfirmOff.By + " says that the machine is off")
 	}
 	if d.healthy() {
 		why := "somebody switched the machine on"
@@ -164,7 +164,7 @@ func (d *decision) failed() Action {
 	}
 	if r := d.spec.Requests.Retry; d.retryAsked() {
 		d.st.RetryHandled = r.At.DeepCopy()
-		return d.anew(api.RetryAsked, "retry asked by "+r.By)
+		return d.askedAnew("retry asked by " + r.By)
 	}
 	switch {
 	case d.mustAwait() || d.st.Awaited != nil:
@@ -173,7 +173,7 @@ func (d *decision) failed() Action {
 		return d.to(api.Pending, d.st.Reason, d.st.Message) // where it is resolved
 	}
 	if d.confirmAsked() {
-		return d.anew(api.RetryAsked, d.spec.Requests.ConfirmOff.By+" says that the machine is off")
+		return d.askedAnew(d.spec.Requests.ConfirmOff.By + " says that the machine is off")
 	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
 }
@@ -218,8 +218,13 @@ func (d *decision) anew(why api.Reason, msg string) Action {
 	d.dropYes()
 	d.restart()
 	d.st.Restarts = 0
-	d.st.Power.Denied = nil // the Secret may have been mended
 	return d.to(api.Pending, why, msg)
+}
+
+// askedAnew is a pass that a person has asked for, who may have mended the Secret.
+func (d *decision) askedAnew(msg string) Action {
+	d.st.Power.Denied = nil
+	return d.anew(api.RetryAsked, msg)
 }
 
 // endAsked: a person ends a record that is given up or stays off (S27).
