@@ -112,8 +112,11 @@ func (d *decision) renamed() bool {
 }
 
 // anotherLives: a kubelet works under the name of the machine that we cut, which reads
-// off, or is not heard of.
-func (d *decision) anotherLives() bool { return d.renamed() && d.healthy() }
+// off, or is not heard of. Where that machine had no Node it may be its own, which has
+// just registered: then it must read off.
+func (d *decision) anotherLives() bool {
+	return d.renamed() && d.healthy() && (d.spec.NodeUID != "" || d.freshlyRead("Off"))
+}
 
 // mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two
 // renewals; whether it lives, its next renewal tells.
