@@ -120,8 +120,8 @@ func TestOpenAnAgent(t *testing.T) {
 	}{
 		"one of two keys": {secret: map[string][]byte{"community": []byte("hunter-2")}},
 		"none of them": {secret: map[string][]byte{"comunity": []byte("hunter-2")},
-			err: "Secret devices/pdu has none of the keys community, password; rename its key comunity to community"},
-		"nothing like them": {secret: map[string][]byte{"note": []byte("mine")}, err: "Secret devices/pdu has none of the keys community, password; add community or password there"},
+			err: "the Secret devices/pdu has none of the keys community, password; rename its key comunity to community"},
+		"nothing like them": {secret: map[string][]byte{"note": []byte("mine")}, err: "the Secret devices/pdu has none of the keys community, password; add community or password there"},
 		"no Secret":         {err: "Secret pdu, key community: secret devices/pdu does not exist; create it there, with key community"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 	}
 	if len(bound.Secrets) > 0 && len(out) == len(bound.Params) {
 		keys := slices.Sorted(maps.Keys(bound.Secrets))
-		return nil, fmt.Errorf("Secret %s/%s has none of the keys %s; %s", v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), strings.Join(keys, ", "), v.add(keys...))
+		return nil, fmt.Errorf("the Secret %s/%s has none of the keys %s; %s", v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), strings.Join(keys, ", "), v.add(keys...))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.read)) {
 		if err := v.others(name, bound, out); err != nil {
