@@ -27,7 +27,9 @@ type edgeWorld struct {
 	off    [2]bool
 	ledger *api.FenceLedger
 	wrote  int
-	cut    [2]bool
+	// cut are those whose power was cut under a slot. One whose calls were all lost awaits
+	// its device, and has given its slot back.
+	cut [2]bool
 	// kept and late are how the gate under test drops reservations.
 	kept time.Duration
 	late bool
@@ -142,7 +144,7 @@ func (w *edgeWorld) save(p *edgeProc) {
 	f := *p.f
 	f.Status = p.st
 	w.fences[i], w.saved[i] = &f, w.saved[i]+1
-	w.cut[i] = w.cut[i] || p.st.Power.CutByUs
+	w.cut[i] = (w.cut[i] || p.st.Power.CutByUs) && p.st.Awaited == nil
 	p.call = nil
 	switch {
 	case p.spoke || p.act == None || p.act == Release:
