@@ -165,7 +165,7 @@ func TestNoDeviceHoldsUpAnotherNode(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"nodefence-gate": "ordered", "nodefence-isolate": "", "nodefence-power": "", "nodefence-cleanup": "ordered", "nodefence-recover": "ordered",
+		"nodefence-gate": "ordered", "nodefence-unknown": "", "nodefence-isolate": "", "nodefence-power": "", "nodefence-cleanup": "ordered", "nodefence-recover": "ordered",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
