@@ -21,6 +21,7 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 	}{
 		"it is healthy, and ours, which had no Node, reads off": {"Off", "True", api.Recovering, api.NodeReplaced, true},
 		"it is healthy, and ours, which had no Node, reads on":  {"On", "True", api.Recovering, api.SeenOn, true},
+		"it is healthy, and may be ours, which is not heard":    {"", "True", api.PoweringOn, api.DeviceFailed, true},
 		"it is healthy, and ours reads off":                     {"Off", "True", api.Recovering, api.NodeReplaced, false},
 		"it is healthy, and ours is not heard":                  {"", "True", api.Recovering, api.NodeReplaced, false},
 		"it is healthy, and ours reads on":                      {"On", "True", api.Recovering, api.SeenOn, false},

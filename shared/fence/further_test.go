@@ -89,3 +89,18 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		})
 	}
 }
+
+// TestAHeldFurtherOffForgetsNoRefusal: a switch that has refused the account three times is
+// left alone in the next pass too; only a person may have mended the Secret.
+func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		at := stampOf(now)
+		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at},
+			Denied: []api.Denied{{Device: "fabric s1", Count: deniedTries, At: at}}}
+		s.Brakes.Storm = true
+	})
+	if st, _ := Decide(f, s, now); st.Phase != api.Pending || len(st.Power.Denied) != 1 {
+		t.Errorf("%s, refusals %v", st.Phase, st.Power.Denied)
+	}
+}
