@@ -66,9 +66,9 @@ type ConditionChange struct {
 // event, another due time another one.
 func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	p := f.CurrentPhase()
-	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Spec.Generation, p, f.Status.Transitions, due.UnixMicro())
-	e := s.event(id, OfPhase(p), f.Spec.Node, now, Payload{
-		Node: f.Spec.Node, NodeUID: string(f.Spec.NodeUID), Fence: string(f.UID), Generation: f.Spec.Generation,
+	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Spec.FenceNumber, p, f.Status.Transitions, due.UnixMicro())
+	e := s.event(id, OfPhase(p), f.Spec.NodeName, now, Payload{
+		Node: f.Spec.NodeName, NodeUID: string(f.Spec.Decision.NodeUID), Fence: string(f.UID), Generation: f.Spec.FenceNumber,
 		Phase: string(p), Reason: string(f.Status.Reason), Message: f.Status.Message,
 		Due: due.UTC().Format(time.RFC3339Nano),
 	})

@@ -456,7 +456,7 @@ func (b *beside) open() {
 }
 
 func (b *beside) record() *api.NodeFence {
-	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{Node: "a", NodeUID: "uid-a", Generation: 1}}
+	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "uid-a"}, FenceNumber: 1}}
 }
 
 // held: it asks for its slot, and is told to wait for the check.
@@ -480,7 +480,7 @@ func TestAFenceWithoutATurnAsksNothingMore(t *testing.T) {
 		}
 	}
 	var seen fence.Seen
-	if err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}}, fence.Reserve, &seen); err != nil {
+	if err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}, fence.Reserve, &seen); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"time"
-	_ "time/tzdata" // for the policies' maintenance windows: an image has no time zones
+	_ "time/tzdata" // for the policies' pause windows: an image has no time zones
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"

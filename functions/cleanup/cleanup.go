@@ -61,7 +61,7 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	p := f.Status.Proof
-	if begun := f.Status.Release.StartedAt != nil || f.Status.Power.CutByUs; !begun || p != nil && !p.Kind.Ages() {
+	if begun := f.Status.Release.StartedAt != nil || f.Status.Power.SwitchedByUs; !begun || p != nil && !p.Type.Ages() {
 		if err := c.Client.LookBrakes(ctx, f, seen); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 
 // Act is one batch of the release, or a mark around it.
 func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
-	node, uid := f.Spec.Node, f.Spec.NodeUID
+	node, uid := f.Spec.NodeName, f.Spec.Decision.NodeUID
 	switch a {
 	case fence.MarkNotReady:
 		return c.Client.MarkNotReady(ctx, node, uid, seen.Node.Version)
@@ -99,7 +99,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
-			return c.Client.PlaceOutOfService(ctx, f.Spec.Node, f.Spec.NodeUID, seen.Node.Version, f.OutOfServiceAs())
+			return c.Client.PlaceOutOfService(ctx, f.Spec.NodeName, f.Spec.Decision.NodeUID, seen.Node.Version, f.OutOfServiceAs())
 		})
 	}
 	all = append(all, c.deletions(f, left)...)

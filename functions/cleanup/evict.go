@@ -44,7 +44,7 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 		c.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", short)
 		return nil
 	}
-	words := got.Words(want, body.Component, policy.Name)
+	words := got.Words(want, body.Component, policy.Policy.Name)
 	m := mover{Cleaner: c, cause: e, node: n, want: want, late: want.Evict.DeleteAfter != nil && now.Sub(got.First) >= want.Evict.DeleteAfter.Duration, words: words}
 	if m.left, err = c.allowance(ctx, n, want); err != nil {
 		return err
@@ -67,24 +67,24 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return nil, policy, want, "", err
 	}
 	policy, ok := fence.ResolvePolicy(policies, node, n.Labels)
-	want, named := problem.Named(policies, policy.Name, api.AboutPod, body.Reason, body.Component)
+	want, named := problem.Named(policies, policy.Policy.Name, api.AboutPod, body.Reason, body.Component)
 	switch seen := kube.NodeSeen(n, ""); {
 	case !ok || !named || want.Action != api.ProblemEvict:
 		return n, policy, want, "NotInPolicies", nil
-	case policy.Conflict != "" || policy.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
+	case policy.Settings.Conflict != "" || policy.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
 		return n, policy, want, string(api.ExcludedHold), nil
 	case f != nil && f.Open():
 		return n, policy, want, string(api.RequestMerged), nil // what runs there is that fence's business
 	case !seen.Ready():
 		return n, policy, want, "NotReady", nil // nobody would end them
-	case policy.Mode != api.Enforce:
+	case policy.Settings.Mode != api.Enforce:
 		return n, policy, want, string(api.DryRunHold), nil
 	}
 	if want.Evict == nil {
 		want.Evict = &api.Eviction{AtMost: 3}
 	}
 	look := fence.Seen{Node: kube.NodeSeen(n, "")}
-	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{Node: node, Policy: policy}}, &look); err != nil {
+	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node, Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {
 		return n, policy, want, "", err
 	}
 	return n, policy, want, look.Brakes.Hold(c.Client.Clock().Now()), nil

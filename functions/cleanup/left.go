@@ -18,11 +18,11 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 	if how.Strategy == api.CleanupNone {
 		return &fence.Left{}, nil
 	}
-	pods, err := c.Client.PodsOn(ctx, f.Spec.Node)
+	pods, err := c.Client.PodsOn(ctx, f.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.Node)
+	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func TestDetachedFirst(t *testing.T) {
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
 			c.policy.Strategy = api.CleanupResourceDeletion
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "n", Policy: api.ResolvedPolicy{Action: api.ActionReboot, Cleanup: c.policy}, Isolation: c.cut}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Cleanup: c.policy}}, Isolation: c.cut}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 	now := time.Now()
 	ago := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	record := func(status string) string {
-		return `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"node":"a","nodeUID":"1","generation":1},"status":{"generation":1,` + status + `}}`
+		return `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"nodeName":"a","fenceNumber":1,"decision":{"nodeUID":"1"}},"status":{"fenceNumber":1,` + status + `}}`
 	}
 	for name, c := range map[string]struct {
 		action api.ProblemAction

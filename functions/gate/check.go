@@ -27,9 +27,9 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
 	var err error
 	if s := f.Status.Storage; s != nil && s.StartedAt != nil {
-		r.round, r.storage, r.timeout = s, true, f.Spec.Policy.StorageHold.Timeout.Duration
+		r.round, r.storage, r.timeout = s, true, f.Spec.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
-		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Policy.SecondEvidence.Timeout.Duration
+		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Decision.Settings.ActivityChecks.Timeout.Duration
 		if r.target, r.others, err = g.targets(ctx, f); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (g *Gate) targets(ctx context.Context, f *api.NodeFence) (node corev1.Node,
 	for i := range nodes {
 		n := &nodes[i]
 		switch {
-		case n.Name == f.Spec.Node:
+		case n.Name == f.Spec.NodeName:
 			node = *n
 		case n.Name != g.Self && len(healthy) < others && kube.NodeSeen(n, "").Ready():
 			healthy = append(healthy, *n)
@@ -79,9 +79,9 @@ type rounding struct {
 
 func (r *rounding) ask(ctx context.Context) error {
 	if r.storage {
-		return r.askStorage(ctx, r.fence.Spec.Policy.StorageHold)
+		return r.askStorage(ctx, r.fence.Spec.Decision.Settings.StorageCheck)
 	}
-	checks := r.fence.Spec.Policy.SecondEvidence.Checks
+	checks := r.fence.Spec.Decision.Settings.ActivityChecks.Checks
 	for i, c := range checks {
 		var err error
 		switch name := strconv.Itoa(i + 1); {
@@ -106,7 +106,7 @@ func (r *rounding) ask(ctx context.Context) error {
 	return nil
 }
 
-func (r *rounding) askStorage(ctx context.Context, p *api.StorageHold) error {
+func (r *rounding) askStorage(ctx context.Context, p *api.StorageCheck) error {
 	if p.Job != nil {
 		return r.job(ctx, "job "+p.Job.PodTemplate, "s", p.Job)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
-const basePolicy = `{"priority":10,"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown","for":"0s"}]},"action":"Reboot","mode":"Enforce","controlPlane":"Never",
-	"approveWithin":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"perNodePerDay":3,"stormCoolDown":"1m"},"retries":{"perStep":3,"interval":"5s","flow":2},
+const basePolicy = `{"precedence":10,"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown","duration":"0s"}]},"action":"Reboot","mode":"Enforce","controlPlane":"Never",
+	"approvalTimeout":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"perNodePerDay":3,"stormCoolDown":"1m"},"retries":{"perStep":3,"interval":"5s","flow":2},
 	"timeouts":{"deviceCall":"20s","powerOff":"60s","release":"5m","boot":"15m","healthyFor":"30s"}}`
 
 const (
@@ -19,29 +19,29 @@ const (
 	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
 	evicting    = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","component":"","count":3,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Volume","deleteAfter":"4m","atMost":3}}]}}`
 	trustedOne  = `{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
-	second      = `{"secondEvidence":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
-	byNeighbour = `{"secondEvidence":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
-	byJob       = `{"secondEvidence":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
+	second      = `{"activityChecks":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
+	byNeighbour = `{"activityChecks":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
+	byJob       = `{"activityChecks":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
 	kdump       = `{"kdump":{"firstMessage":"0s","quiet":"30s","longest":"15m"}}`
-	storage     = `{"storageHold":{"timeout":"60s","interval":"30s"}}`
-	early       = `{"earlyEvidence":{"leaseStillFor":"12s"}}`
+	storage     = `{"storageCheck":{"timeout":"60s","interval":"30s"}}`
+	early       = `{"earlyProbe":{"leaseStillDuration":"12s"}}`
 	podByPod    = `{"cleanup":{"strategy":"ResourceDeletion"}}`
 	tenth       = `{"limits":{"maxUnhealthy":null}}`
 )
 
 var policyRows = map[string]row{
-	"priority": {from: `10`, to: `90`, ask: decides(func(w *world) {
-		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Priority: 50, Mode: api.DryRun, Action: api.ActionReboot}}
+	"precedence": {from: `10`, to: `90`, ask: decides(func(w *world) {
+		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Precedence: 50, Mode: api.DryRun, Action: api.ActionReboot}}
 		dry.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 		w.others = append(w.others, dry)
 	})},
-	"selector":         {to: `{"matchLabels":{"name":"n5"}}`, ask: decides()},
-	"exclude.nodes":    {to: `["n0"]`, ask: decides()},
-	"exclude.selector": {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
+	"selector":          {to: `{"matchLabels":{"name":"n5"}}`, ask: decides()},
+	"exclude.nodeNames": {to: `["n0"]`, ask: decides()},
+	"exclude.selector":  {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
 
 	"unhealthy.conditions.type":            {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
 	"unhealthy.conditions.status":          {from: `"Unknown"`, to: `"False"`, ask: decides()},
-	"unhealthy.conditions.for":             {from: `"0s"`, to: `"5m"`, ask: decides()},
+	"unhealthy.conditions.duration":        {from: `"0s"`, to: `"5m"`, ask: decides()},
 	"unhealthy.startupTimeout":             {from: `"10m"`, to: `"1h"`, ask: started},
 	"unhealthy.problems.about":             {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
 	"unhealthy.problems.reason":            {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
@@ -60,8 +60,8 @@ var policyRows = map[string]row{
 	"expected.deleteMachines":  {with: `{"expected":{"missingFor":"10m","machineSelector":{}},"action":"Reboot"}`, from: `false`, to: `true`, ask: alone},
 	"expected.missingFor":      {with: `{"expected":{"nodes":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 
-	"earlyEvidence.leaseStillFor": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
-		w.fence.Spec.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+	"earlyProbe.leaseStillDuration": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
+		w.fence.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
 		w.ledger.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
@@ -72,41 +72,41 @@ var policyRows = map[string]row{
 	"requests.trusted.count":  {with: trustedOne, from: `2`, to: `3`, ask: asked()},
 	"requests.trusted.within": {with: trustedOne, from: `"10m"`, to: `"1m"`, ask: asked()},
 
-	"secondEvidence.checks.kubeletPort.port":       {with: second, from: `1`, to: `2`, ask: checks(false)},
-	"secondEvidence.checks.neighbours.count":       {with: byNeighbour, from: `1`, to: `2`, ask: checks(false)},
-	"secondEvidence.checks.neighbours.topologyKey": {with: byNeighbour, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
-	"secondEvidence.checks.neighbours.image":       {with: byNeighbour, from: `"nodefence"`, to: `"registry.example/nodefence"`, ask: checks(false)},
-	"secondEvidence.checks.neighbours.port":        {with: byNeighbour, from: `10250`, to: `9100`, ask: checks(false)},
-	"secondEvidence.checks.job.podTemplate":        {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
-	"secondEvidence.required": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.checks.kubeletPort.port":       {with: second, from: `1`, to: `2`, ask: checks(false)},
+	"activityChecks.checks.neighbours.count":       {with: byNeighbour, from: `1`, to: `2`, ask: checks(false)},
+	"activityChecks.checks.neighbours.topologyKey": {with: byNeighbour, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
+	"activityChecks.checks.neighbours.image":       {with: byNeighbour, from: `"nodefence"`, to: `"registry.example/nodefence"`, ask: checks(false)},
+	"activityChecks.checks.neighbours.port":        {with: byNeighbour, from: `10250`, to: `9100`, ask: checks(false)},
+	"activityChecks.checks.job.podTemplate":        {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
+	"activityChecks.required": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 3, 3, w.ago(time.Second)
 	}))},
-	"secondEvidence.ratioPercent": {with: second, from: `60`, to: `70`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.ratioPercent": {with: second, from: `60`, to: `70`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 7, 7, w.ago(time.Second)
 	}))},
-	"secondEvidence.interval": {with: second, from: `"60s"`, to: `"10s"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.interval": {with: second, from: `"60s"`, to: `"10s"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.EndedAt = w.ago(30 * time.Second)
 	}))},
-	"secondEvidence.timeout": {with: second, from: `"10s"`, to: `"5m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.timeout": {with: second, from: `"10s"`, to: `"5m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.StartedAt = w.ago(time.Minute)
 	}))},
-	"secondEvidence.recheck": {with: second, from: `"5m"`, to: `"1m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.recheck": {with: second, from: `"5m"`, to: `"1m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 8, 8, w.ago(2*time.Minute)
 	}))},
-	"secondEvidence.maxDegraded": {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
-	"secondEvidence.then":        {with: `{"secondEvidence":{"checks":[],"recheck":"5m","maxDegraded":"10m"}}`, from: `"Approve"`, to: `"Fence"`, ask: decides(degraded)},
+	"activityChecks.maxDegraded": {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
+	"activityChecks.then":        {with: `{"activityChecks":{"checks":[],"recheck":"5m","maxDegraded":"10m"}}`, from: `"Approve"`, to: `"Fence"`, ask: decides(degraded)},
 
 	"kdump.firstMessage": {with: kdump, from: `"5m"`, to: `"60s"`, ask: decides()},
 	"kdump.quiet":        {with: kdump, from: `"30s"`, to: `"10s"`, ask: decides(dumping)},
 	"kdump.longest":      {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
 	"kdump.proof":        {with: kdump, from: `false`, to: `true`, ask: decides(dumping)},
 
-	"storageHold.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
-	"storageHold.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},
-	"storageHold.timeout": {with: storage, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
+	"storageCheck.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
+	"storageCheck.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},
+	"storageCheck.timeout": {with: storage, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
 		w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
 	})},
-	"storageHold.interval": {with: storage, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
+	"storageCheck.interval": {with: storage, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
 		w.fence.Status.Storage = &api.CheckRound{Number: 1, EndedAt: w.ago(30 * time.Second), Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerNone}}}
 	})},
 
@@ -131,7 +131,7 @@ var policyRows = map[string]row{
 	"etcd":   {with: `{"controlPlane":"Quorum"}`, to: `["n0","n1","n2"]`, ask: members},
 	"action": {from: `"Reboot"`, to: `"None"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
-		w.fence.Status.Power.CutByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
+		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},
 	"return": {from: `"Auto"`, to: `"Manual"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
 		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.RequestServed = w.ago(time.Minute), w.ago(time.Second), true
@@ -158,17 +158,17 @@ var policyRows = map[string]row{
 	"retries.interval": {from: `"5s"`, to: `"9s"`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
 	"retries.flow":     {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) { w.fence.Status.Restarts, w.fence.Status.Retries = 1, 2 })},
 
-	"mode":          {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
-	"approveWithin": {with: `{"mode":"Approve"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
-	"paused":        {from: `false`, to: `true`, ask: braked},
-	"pauseRequests": {to: `["upgrade"]`, ask: braked},
+	"mode":            {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
+	"approvalTimeout": {with: `{"mode":"Approve"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
+	"paused":          {from: `false`, to: `true`, ask: braked},
+	"pauseRequests":   {to: `["upgrade"]`, ask: braked},
 
 	// It is noon in UTC, on a Thursday in January.
-	"maintenanceWindows.days":     {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `["Thursday"]`, to: `["Friday"]`, ask: braked},
-	"maintenanceWindows.start":    {with: `{"maintenanceWindows":[{"duration":"1h"}]}`, from: `"11:30"`, to: `"10:30"`, ask: braked},
-	"maintenanceWindows.duration": {with: `{"maintenanceWindows":[{"start":"11:30"}]}`, from: `"1h"`, to: `"15m"`, ask: braked},
-	"maintenanceWindows.timeZone": {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"UTC"`, to: `"Europe/Berlin"`, ask: braked},
-	"maintenanceWindows.reason":   {with: `{"maintenanceWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"switches"`, to: `"firmware"`, ask: worded},
+	"pauseWindows.days":     {with: `{"pauseWindows":[{"start":"11:30","duration":"1h"}]}`, from: `["Thursday"]`, to: `["Friday"]`, ask: braked},
+	"pauseWindows.start":    {with: `{"pauseWindows":[{"duration":"1h"}]}`, from: `"11:30"`, to: `"10:30"`, ask: braked},
+	"pauseWindows.duration": {with: `{"pauseWindows":[{"start":"11:30"}]}`, from: `"1h"`, to: `"15m"`, ask: braked},
+	"pauseWindows.timeZone": {with: `{"pauseWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"UTC"`, to: `"Europe/Berlin"`, ask: braked},
+	"pauseWindows.reason":   {with: `{"pauseWindows":[{"start":"11:30","duration":"1h"}]}`, from: `"switches"`, to: `"firmware"`, ask: worded},
 }
 
 var budgetRows = map[string]row{
@@ -183,18 +183,18 @@ func degraded(w *world) {
 
 // offSent is half a minute after our Off.
 func offSent(w *world) {
-	w.fence.Status.Power.CutByUs, w.fence.Status.Power.OffAt = true, w.ago(30*time.Second)
+	w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.OffAt = true, w.ago(30*time.Second)
 }
 
 func askedFor(w *world) {
 	ready(w)
-	w.fence.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	w.fence.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 }
 
 // provenOff is a machine that was seen off, with three pods, of which a disruption
 // budget lets none go.
 func provenOff(w *world) {
 	pod := fence.Pod{Namespace: "d", Name: "p", UID: "u", Ready: true, Budgets: []string{"d/b"}}
-	w.fence.Status.Power.CutByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{pod, pod, pod}, Budgets: map[string]fence.Disruption{"d/b": {}}}
-	w.fence.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, FenceUID: "f0", Generation: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
+	w.fence.Status.Power.SwitchedByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{pod, pod, pod}, Budgets: map[string]fence.Disruption{"d/b": {}}}
+	w.fence.Status.Proof = &api.Proof{Type: api.ProofSeenOff, FenceUID: "f0", FenceNumber: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
 }

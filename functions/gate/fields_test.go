@@ -156,7 +156,7 @@ func understood(t *testing.T, kind any, text []byte) {
 
 func TestFieldsOf(t *testing.T) {
 	type inner struct {
-		For   metav1.Duration `json:"for"`
+		Time  metav1.Duration `json:"duration"`
 		Plain string          `json:"plain,omitempty"`
 	}
 	type outer struct {
@@ -165,7 +165,7 @@ func TestFieldsOf(t *testing.T) {
 		Names []string              `json:"names"`
 		Some  *metav1.LabelSelector `json:"some"`
 	}
-	want := "for plain list.for list.plain names some"
+	want := "duration plain list.duration list.plain names some"
 	if got := strings.Join(fieldsOf("", reflect.TypeOf(outer{})), " "); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -63,7 +63,7 @@ func (w *world) look(t *testing.T, spec []byte) {
 		policyPath: `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`,
 		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
-	w.fence.Spec.Policy.Name, w.fence.Spec.Policy.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
+	w.fence.Spec.Decision.Policy.Name, w.fence.Spec.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
 	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func members(t *testing.T, spec []byte) string {
 	}
 	p := read[api.FencePolicySpec](t, spec)
 	w.cluster.Nodes[0].ControlPlane = true
-	w.fence.Spec.Policy = api.ResolvedPolicy{ControlPlane: p.ControlPlane, Etcd: p.Etcd}
+	w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ControlPlane: p.ControlPlane, Etcd: p.Etcd}}
 	var err error
 	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func checks(storage bool) question {
 	return func(t *testing.T, spec []byte) string {
 		w := newWorld()
 		p := read[api.FencePolicySpec](t, spec)
-		w.fence.Spec.Policy = api.ResolvedPolicy{SecondEvidence: p.SecondEvidence, StorageHold: p.StorageHold}
+		w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: p.ActivityChecks, StorageCheck: p.StorageCheck}}
 		template := `{"template":{"spec":{"containers":[{"name":"c","image":"%s"}]}}}`
 		g, written := server(t, map[string]string{
 			"/api/v1/nodes": `{"items":[{"metadata":{"name":"n0","labels":{"` + zoneKey + `":"a","rack":"7"}},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}}]}`,
@@ -235,7 +235,7 @@ func attached() question {
 		w := newWorld()
 		phase(api.Releasing)(w)
 		provenOff(w)
-		w.fence.Spec.Policy.Cleanup = read[api.FencePolicySpec](t, spec).Cleanup
+		w.fence.Spec.Decision.Settings.Cleanup = read[api.FencePolicySpec](t, spec).Cleanup
 		looks := w.fence
 		looks.Status.Release.StartedAt = stamp(w.now) // then Look asks for no brakes
 		g, _ := server(t, map[string]string{

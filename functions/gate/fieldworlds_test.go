@@ -33,12 +33,13 @@ func newWorld() *world {
 	w.fence = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
 		Spec: api.NodeFenceSpec{
-			Node: "n0", NodeUID: "u0", Generation: 1, Trigger: api.Trigger{Condition: "Ready", Status: "Unknown"},
-			Binding:      &api.Binding{Driver: "mem", Address: "n0"},
-			NextBindings: []api.Binding{{Driver: "mem", Address: "m0"}},
+			NodeName: "n0", FenceNumber: 1, Decision: api.Decision{NodeUID: "u0", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown"},
+				Binding:      &api.Binding{Driver: "mem", Address: "n0"},
+				NextBindings: []api.Binding{{Driver: "mem", Address: "m0"}},
+			},
 		},
 		Status: api.NodeFenceStatus{
-			Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: w.ago(2 * time.Minute), PhaseSince: w.ago(2 * time.Minute),
+			Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: w.ago(2 * time.Minute), PhaseSince: w.ago(2 * time.Minute),
 			Lease: api.LeaseRecord{Renewed: "r", StillSince: w.ago(3 * time.Minute)},
 		},
 	}
@@ -73,15 +74,15 @@ func decides(change ...func(*world)) question {
 func (w *world) decide(spec api.FencePolicySpec) string {
 	f := &w.fence
 	policies := append([]api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: spec}}, w.others...)
-	policy, ok := fence.ResolvePolicy(policies, f.Spec.Node, w.cluster.Nodes[0].Labels)
+	policy, ok := fence.ResolvePolicy(policies, f.Spec.NodeName, w.cluster.Nodes[0].Labels)
 	if !ok {
 		return "no policy"
 	}
-	f.Spec.Policy = policy
+	f.Spec.Decision.ResolvedPolicy = policy
 	w.seen.Node.ControlPlane = w.cluster.Nodes[0].ControlPlane
 	st, act := fence.Decide(f, w.seen, w.now)
 	said := fmt.Sprintf("%s %s, action %q", st.Phase, st.Reason, act)
-	said += after("next look", st.NextCheck, w.now) + after("release until", st.Release.Deadline, w.now) + after("not before", st.Power.NotBefore, w.now)
+	said += after("next look", st.NextLook, w.now) + after("release until", st.Release.Deadline, w.now) + after("not before", st.Power.NotBefore, w.now)
 	if act == fence.Release {
 		said += fmt.Sprintf(", %d pods, taint %v %s", st.Release.Batch, st.Placed.OutOfService, st.Placed.OutOfServiceAs)
 	}
@@ -153,7 +154,7 @@ func fenced(i int) func(*world) {
 	return func(w *world) {
 		name := fmt.Sprintf("n%d", i)
 		w.cluster.Fences = append(w.cluster.Fences, api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("f" + name)},
-			Spec: api.NodeFenceSpec{Node: name, Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: api.Fencing}})
+			Spec: api.NodeFenceSpec{NodeName: name, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Fencing}})
 	}
 }
 

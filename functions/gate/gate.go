@@ -139,9 +139,9 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *eve
 	}
 	g.resolved(ctx, n, spec)
 	err = g.write(ctx, f, *spec)
-	if err == nil && spec.Trigger.OfMachine() {
+	if err == nil && spec.Decision.Trigger.OfMachine() {
 		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
-			Message: spec.Trigger.Reason + "; expected by policy " + spec.Policy.Name}, string(api.MachineFailed))
+			Message: spec.Decision.Trigger.Reason + "; expected by policy " + spec.Decision.Policy.Name}, string(api.MachineFailed))
 	}
 	if errors.Is(err, kube.ErrConflict) {
 		return nil, true, nil
@@ -150,9 +150,9 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *eve
 }
 
 // fresh: the record was opened a moment ago, and whoever did is at work on it.
-// If that gate has died, the source finds the record by its missing nextCheck.
+// If that gate has died, the source finds the record by its missing nextLook.
 func (g *Gate) fresh(f *api.NodeFence) bool {
-	if f.Status.Generation < f.Spec.Generation || f.Status.OpenedAt == nil {
+	if f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.OpenedAt == nil {
 		return true
 	}
 	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
@@ -178,7 +178,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	default:
 		trigger = *early.trigger
 	}
-	spec := &api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: trigger, Policy: policy}
+	spec := &api.NodeFenceSpec{NodeName: n.Name, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}}
 	if last == nil {
 		return spec, ""
 	}
@@ -186,13 +186,13 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.AbortedByPerson)
 	}
-	spec.Generation = last.Spec.Generation + 1
+	spec.FenceNumber = last.Spec.FenceNumber + 1
 	return spec, ""
 }
 
 func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
 	for _, e := range last.Status.Evidence {
-		if last.Spec.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
+		if last.Spec.Decision.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
 			return true
 		}
 	}
@@ -202,7 +202,7 @@ func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
 func (g *Gate) write(ctx context.Context, last *api.NodeFence, spec api.NodeFenceSpec) error {
 	if last == nil {
 		made, err := g.Client.CreateFence(ctx, &api.NodeFence{
-			ObjectMeta: metav1.ObjectMeta{Name: spec.Node, Finalizers: []string{api.Finalizer}},
+			ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, Finalizers: []string{api.Finalizer}},
 			Spec:       spec,
 		})
 		g.Loop.Keep(made)

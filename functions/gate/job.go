@@ -96,7 +96,7 @@ func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck)
 		if s := r.round.Since; s != nil {
 			since = s.UTC().Format(time.RFC3339)
 		}
-		spec.Containers[0].Env = append(spec.Containers[0].Env, corev1.EnvVar{Name: "NODEFENCE_NODE", Value: r.fence.Spec.Node},
+		spec.Containers[0].Env = append(spec.Containers[0].Env, corev1.EnvVar{Name: "NODEFENCE_NODE", Value: r.fence.Spec.NodeName},
 			corev1.EnvVar{Name: "NODEFENCE_ADDRESS", Value: address}, corev1.EnvVar{Name: "NODEFENCE_SINCE", Value: since})
 		return spec, nil
 	})
@@ -114,7 +114,7 @@ func (r *rounding) run(ctx context.Context, check, name string, spec func() (*co
 	if r.storage {
 		kind = "s"
 	}
-	name = fmt.Sprintf("%s-%d-%s%d-%s", r.fence.UID, r.fence.Spec.Generation, kind, r.round.Number, name)
+	name = fmt.Sprintf("%s-%d-%s%d-%s", r.fence.UID, r.fence.Spec.FenceNumber, kind, r.round.Number, name)
 	j, err := r.Client.Job(ctx, r.Checks, name)
 	if err != nil {
 		return err
@@ -150,12 +150,12 @@ func (r *rounding) run(ctx context.Context, check, name string, spec func() (*co
 // alone fails the Job by the rule below, while a pod that was evicted, or could
 // not start, fails it for another reason.
 func (r *rounding) made(name string, spec *corev1.PodSpec) *batchv1.Job {
-	harden(spec, r.fence.Spec.Node)
+	harden(spec, r.fence.Spec.NodeName)
 	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.timeout.Seconds())), false
 	labels := map[string]string{"app.kubernetes.io/part-of": "nodefence", checksOf: string(r.fence.UID)}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: r.Checks, Labels: labels, Annotations: map[string]string{"nodefence.io/node": r.fence.Spec.Node},
+			Name: name, Namespace: r.Checks, Labels: labels, Annotations: map[string]string{"nodefence.io/node": r.fence.Spec.NodeName},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: api.GroupVersion.String(), Kind: "NodeFence", Name: r.fence.Name, UID: r.fence.UID, BlockOwnerDeletion: &no,
 			}},

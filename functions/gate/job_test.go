@@ -75,7 +75,7 @@ func TestHarden(t *testing.T) {
 		}}},
 	}
 	r := &rounding{Gate: &Gate{Checks: "checks"}, timeout: 90 * time.Second, fence: &api.NodeFence{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{Node: "n"},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{NodeName: "n"},
 	}}
 	j := r.made("name", spec)
 	got := j.Spec.Template.Spec

@@ -24,8 +24,8 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 	const waits = `"trigger":{"condition":"Ready","status":"Unknown"}`
 	const asked = `"trigger":{"request":{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1"}}`
 	record := func(trigger, status string) string {
-		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"node":"a","nodeUID":"1","generation":3,` + trigger + `},` +
-			`"status":{"generation":3,"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
+		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a","fenceNumber":3,"decision":{"nodeUID":"1",` + trigger + `}},` +
+			`"status":{"fenceNumber":3,"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
 	}
 	hung := corev1.EventList{Items: []corev1.Event{{
 		ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
@@ -55,20 +55,20 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		want  string // the trigger that is written
 	}{
 		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
-		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"generation":3`, `"status":{"generation":2`, 1), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"fenceNumber":3`, `"status":{"fenceNumber":2`, 1), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
 		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (smoke)"},
-		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"cutByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
+		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
 		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
 		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
 		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
 		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
 		"from a source that nobody trusts":           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
 		"made an hour ago":                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
-		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
-		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
+		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (smoke)"},
 		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; policy p takes 1 within 10m0s)"},
 		"that problem over again":                    {record(`"trigger":{"condition":"Ready","status":"Unknown","request":{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","by":"node problem TaskHung","mergedAt":"`+at(time.Minute)+`"}}`, `"phase":"Pending"`), problem, ""},
-		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"generation":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
+		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -86,10 +86,10 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 				if err := json.Unmarshal([]byte(body), &f); err != nil || what != fencePath {
 					t.Fatal(w, err)
 				}
-				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Spec.Generation != 3 {
+				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Spec.FenceNumber != 3 {
 					t.Errorf("the record became %+v", f)
 				}
-				got += triggerOf(f.Spec.Trigger, c.event)
+				got += triggerOf(f.Spec.Decision.Trigger, c.event)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)

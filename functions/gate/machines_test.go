@@ -26,8 +26,8 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 		return `{"name":"m/x","uid":"x","node":"a","nodeUID":"` + uid + `","status":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
 	}
 	past := func(outcome, since string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"1","generation":4,"trigger":{"condition":"Machine","status":"Failed"}},` +
-			`"status":{"generation":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","status":"Failed","mark":"` + since + `"}]}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"condition":"Machine","status":"Failed"}}},` +
+			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","status":"Failed","mark":"` + since + `"}]}}`
 	}
 	for name, c := range map[string]struct {
 		failed, other, fence string
@@ -49,7 +49,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			policy := `{"metadata":{"name":%q},"spec":{"priority":%d,"expected":{"machineSelector":{},"missingFor":"10m"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[%s]}}`
+			policy := `{"metadata":{"name":%q},"spec":{"precedence":%d,"expected":{"machineSelector":{},"missingFor":"10m"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[%s]}}`
 			answers[policyPath] = `{"items":[` + fmt.Sprintf(policy, "p", 1, c.failed) + `,` + fmt.Sprintf(policy, "q", 2, c.other) + `]}`
 			client, written := apiOf(t, answers)
 			w := &told{}
@@ -92,8 +92,8 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 	since := now.Add(-time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z")
 	listed := `{"name":"m/a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
 	past := func(uid string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"","generation":4,"trigger":{"condition":"Node","status":"Missing","machine":{"name":"m/a","uid":"` + uid + `"}}},` +
-			`"status":{"generation":4,"phase":"Finished","outcome":"Aborted"}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"name":"m/a","uid":"` + uid + `"}}}},` +
+			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"Aborted"}}`
 	}
 	for name, c := range map[string]struct {
 		failed, expected, fence string

@@ -30,32 +30,32 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		g.ignored(e, node, string(api.NoSuchNode))
 		return false, nil
 	}
-	spec := api.NodeFenceSpec{Node: node, Generation: 1, Trigger: trigger, Policy: policy}
+	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{Trigger: trigger, ResolvedPolicy: policy}}
 	if last != nil {
-		was := last.Spec.Trigger.Machine
+		was := last.Spec.Decision.Trigger.Machine
 		same := sameSpell(last, "", trigger) || trigger.Machine != nil && was != nil && was.UID == trigger.Machine.UID
 		if last.Status.Outcome == api.AbortedByPerson && same {
 			g.ignored(e, node, string(api.AbortedByPerson))
 			return false, nil
 		}
-		spec.Generation = last.Spec.Generation + 1
+		spec.FenceNumber = last.Spec.FenceNumber + 1
 	}
 	why := api.NodeMissingTold
 	if trigger.OnlyMachine() {
 		why = api.MachineFailed
 	}
 	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
-		Message: trigger.Reason + "; expected by policy " + policy.Name}, string(why))
+		Message: trigger.Reason + "; expected by policy " + policy.Policy.Name}, string(why))
 	return true, g.write(ctx, last, spec)
 }
 
 // lookExcluded: a node that is missing is left alone if its Node object had it left alone
 // when it was last seen, as the source keeps it with the enrolment.
 func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if !f.Spec.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
+	if !f.Spec.Decision.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
 		return nil
 	}
-	cm, err := g.Client.Enrolled(ctx, g.Namespace, f.Spec.Node)
+	cm, err := g.Client.Enrolled(ctx, g.Namespace, f.Spec.NodeName)
 	if err != nil || cm == nil {
 		return err
 	}
@@ -63,19 +63,19 @@ func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.S
 		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen: %s; to end that, take %s out of ConfigMap %s", why, kube.Excluded, cm.Name)
 		return nil
 	}
-	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Spec.Policy.Name) {
+	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Spec.Decision.Policy.Name) {
 		return nil
 	}
 	policies, err := g.Client.PoliciesSeen(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Spec.Policy.Name })
+	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Spec.Decision.Policy.Name })
 	if i < 0 {
 		return nil
 	}
 	if p := policies[i]; p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
-		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Spec.Policy.Name, kube.ExcludedBy, cm.Name)
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Spec.Decision.Policy.Name, kube.ExcludedBy, cm.Name)
 	}
 	return nil
 }

@@ -49,8 +49,8 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	since := at(11 * time.Minute)
 	past := func(outcome, mark string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"","generation":4,"trigger":{"condition":"Node","status":"Missing"}},` +
-			`"status":{"generation":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing"}}},` +
+			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
 	}
 	said := []string{"NodeMissing a: no Node object; expected by policy p"}
 	for name, c := range map[string]struct {

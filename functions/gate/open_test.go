@@ -24,7 +24,7 @@ import (
 func TestARecordOpensWithItsDevice(t *testing.T) {
 	now := time.Now()
 	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
-	bound := &Bound{Binding: api.Binding{Driver: "mem"}, Over: func(p *api.ResolvedPolicy) { p.Name += ", and the ConfigMaps" }}
+	bound := &Bound{Binding: api.Binding{Driver: "mem"}, Over: func(p *api.ResolvedPolicy) { p.Policy.Name += ", and the ConfigMaps" }}
 	for name, c := range map[string]struct {
 		bound  *Bound
 		err    error
@@ -32,10 +32,10 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		want   *api.NodeFenceSpec
 		asked  int
 	}{
-		"a device": {bound, nil, `"earlyEvidence":{"leaseStillFor":"12s"},"action":"Reboot",`,
-			&api.NodeFenceSpec{Binding: &bound.Binding, Policy: api.ResolvedPolicy{Name: "p, and the ConfigMaps"}}, 7},
-		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyEvidence":{"leaseStillFor":"12s"},"action":"Reboot",`,
-			&api.NodeFenceSpec{Policy: api.ResolvedPolicy{Name: "p"}}, 7},
+		"a device": {bound, nil, `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
+			&api.NodeFenceSpec{Decision: api.Decision{Binding: &bound.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}}, 7},
+		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
+			&api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}}, 7},
 		"a still Lease that no policy asks for": {nil, nil, "", nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 			}
 			var got *api.NodeFenceSpec
 			if made != nil {
-				got = &api.NodeFenceSpec{Binding: made.Spec.Binding, Policy: api.ResolvedPolicy{Name: made.Spec.Policy.Name}}
+				got = &api.NodeFenceSpec{Decision: api.Decision{Binding: made.Spec.Decision.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: made.Spec.Decision.Policy.Name}}}}
 			}
 			if d := cmp.Diff(c.want, got); d != "" || asked != c.asked {
 				t.Error(asked, d)

@@ -43,7 +43,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if body.Pod != "" {
 		about = api.AboutPod
 	}
-	want, ok := problem.Named(policies, policy.Name, about, reason, component)
+	want, ok := problem.Named(policies, policy.Policy.Name, about, reason, component)
 	if !ok {
 		g.ignored(e, node, "NotInPolicies")
 		return nil, nil
@@ -62,7 +62,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, why)
 		return nil, nil
 	}
-	words := got.Words(want, component, policy.Name)
+	words := got.Words(want, component, policy.Policy.Name)
 	if want.Action == api.ProblemEvict {
 		reply := g.Loop.Source.Failing(e, node, g.Client.Clock().Now())
 		return &reply, nil
@@ -81,9 +81,9 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	case f.Open():
 		return nil, g.join(ctx, e, n, f, &trigger)
 	}
-	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Policy: policy, Trigger: trigger}
+	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, ResolvedPolicy: policy, Trigger: trigger}}
 	if f != nil {
-		spec.Generation = f.Spec.Generation + 1
+		spec.FenceNumber = f.Spec.FenceNumber + 1
 	}
 	return nil, g.write(ctx, f, spec)
 }
@@ -92,7 +92,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 // again, and each report is an event of its own.
 func (g *Gate) known(f *api.NodeFence, r *api.FenceRequest) bool {
 	same := func(was api.FenceRequest) bool { return was.By == r.By && was.Type == r.Type }
-	t := f.Spec.Trigger
+	t := f.Spec.Decision.Trigger
 	if !slices.ContainsFunc(t.Merged, same) && (t.Request == nil || !same(*t.Request)) {
 		return false
 	}

@@ -120,7 +120,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	}
 	now := time.Now()
 	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "f"}}
-	f.Spec = api.NodeFenceSpec{Node: node, Generation: 1, Policy: api.ResolvedPolicy{Name: "p", ControlPlane: rule}}
+	f.Spec = api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{ControlPlane: rule}}}}
 	at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
 	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
 	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
@@ -129,7 +129,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	p.Spec.Limits.MaxUnhealthy = &all
 	before := p
 	before.Spec.Etcd = nil
-	f.Spec.Policy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
+	f.Spec.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),
 		policyPath:                               text(api.FencePolicyList{Items: append(others, p)}),

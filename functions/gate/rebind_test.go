@@ -18,9 +18,9 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 	mended, again := old, old
 	mended.Address, again.Params = "192.0.2.1:623", map[string]string{"username": "b"}
 	wrong := &Refused{errors.New("ConfigMap x: no address")}
-	cut := func(f *api.NodeFence) { f.Status.Power.CutByUs = true }
+	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	stored := func(f *api.NodeFence) {
-		f.Status.Isolation = []api.IsolationRecord{{CutByUs: true}}
+		f.Status.Isolation = []api.IsolationRecord{{SwitchedByUs: true}}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence)
@@ -35,12 +35,12 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 		"its user is another, and we have cut it":        {cut, again, nil, &again, ""},
 		"it is wrong by now, and we have cut it":         {cut, api.Binding{}, wrong, &old, ""},
 		"its address is another, and its storage is cut": {stored, mended, nil, &old, ""},
-		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Spec.Policy.Action = api.ActionIsolate }, mended, nil, &old, ""},
+		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Spec.Decision.Settings.Action = api.ActionIsolate }, mended, nil, &old, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bound := old
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Generation: 1, Binding: &bound, Policy: api.ResolvedPolicy{Name: "p", Action: api.ActionReboot}}}
-			f.Status.Generation = 1
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1, Decision: api.Decision{Binding: &bound, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}}}}}
+			f.Status.FenceNumber = 1
 			if c.change != nil {
 				c.change(f)
 			}
@@ -50,8 +50,8 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 			if err := g.rebind(t.Context(), &corev1.Node{}, f); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, f.Spec.Binding); d != "" || f.Spec.BindingError != c.says {
-				t.Errorf("%q %s", f.Spec.BindingError, d)
+			if d := cmp.Diff(c.want, f.Spec.Decision.Binding); d != "" || f.Spec.Decision.BindingError != c.says {
+				t.Errorf("%q %s", f.Spec.Decision.BindingError, d)
 			}
 		})
 	}

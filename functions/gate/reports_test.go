@@ -45,10 +45,10 @@ func TestReportsOfPods(t *testing.T) {
 	}
 	enough := []corev1.Event{told("web-0", 3), told("web-1", 2)}
 	other := func(phase, more string) string {
-		return `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":1},"status":{"generation":1,"phase":"` + phase + `"` + more + `}}]}`
+		return `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b","fenceNumber":1},"status":{"fenceNumber":1,"phase":"` + phase + `"` + more + `}}]}`
 	}
 	waits := func(node, more string) string {
-		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"node":"` + node + `","generation":1},"status":{"generation":1,"phase":"Pending"` + more + `}}]}`
+		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"nodeName":"` + node + `","fenceNumber":1},"status":{"fenceNumber":1,"phase":"Pending"` + more + `}}]}`
 	}
 	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	fence := []string{"POST 1 ="}
@@ -76,8 +76,8 @@ func TestReportsOfPods(t *testing.T) {
 		"while another node's fence waits, of a node that is gone":       {enough, "", waits("gone", ""), nil},
 		"while a fence of a node that runs on waits":                     {enough, "", waits("well", ""), fence},
 		"while a fence of a node that is back since just now waits":      {enough, "", waits("back", ""), nil},
-		"while a fence of a node that runs on waits anew, after a cut":   {enough, "", waits("well", `,"power":{"cutByUs":true}`), nil},
-		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"node":"b","generation":2},"status":{"generation":1,"phase":"Finished"}}]}`, nil},
+		"while a fence of a node that runs on waits anew, after a cut":   {enough, "", waits("well", `,"power":{"switchedByUs":true}`), nil},
+		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b","fenceNumber":2},"status":{"fenceNumber":1,"phase":"Finished"}}]}`, nil},
 		"when it was released just now":                                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
 		"when it was released before":                                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
 		"when another node's fence is long over":                         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},

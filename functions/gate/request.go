@@ -48,9 +48,9 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		return g.join(ctx, e, n, f, trigger)
 	}
 	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	spec := api.NodeFenceSpec{Node: node, NodeUID: n.UID, Generation: 1, Trigger: *trigger, Policy: policy}
+	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: policy}}
 	if f != nil {
-		spec.Generation = f.Spec.Generation + 1
+		spec.FenceNumber = f.Spec.FenceNumber + 1
 	}
 	return g.write(ctx, f, spec)
 }

@@ -40,7 +40,7 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 // is waited for.
 func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
 	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	return fence.MachineTrigger(policies, policy.Name, n.Name, n.UID, g.Client.Clock().Now())
+	return fence.MachineTrigger(policies, policy.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
 }
 
 // startup looks whether the node was ever Ready: the source enrols each Node object
@@ -52,7 +52,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 	}
 	for i := range policies {
 		timeout := policies[i].Spec.Unhealthy.StartupTimeout
-		if policies[i].Name != policy.Name || timeout == nil {
+		if policies[i].Name != policy.Policy.Name || timeout == nil {
 			continue
 		}
 		cm, err := g.Client.Enrolled(ctx, g.Namespace, n.Name)

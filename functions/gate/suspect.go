@@ -38,7 +38,7 @@ func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyEvidence != nil }) {
+		if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyProbe != nil }) {
 			return false, nil
 		}
 		g.unasked.since(g.Client.Clock().Now())
@@ -102,18 +102,18 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 	}
 	s.trigger = &api.Trigger{
 		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(since.UTC()),
-		For: policy.EarlyEvidence.LeaseStillFor,
+		Duration: policy.Settings.EarlyProbe.LeaseStillDuration,
 	}
 	return s, nil
 }
 
 // abortedEarly: a person ended a fence that was opened for a still Lease.
 func abortedEarly(last *api.NodeFence) bool {
-	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Spec.Trigger.Suspicion()
+	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Spec.Decision.Trigger.Suspicion()
 }
 
 // ended: the Lease still stands where it stood when a person ended the fence that
 // was opened for it: it is the same failure.
 func (s suspicion) ended(last *api.NodeFence, uid types.UID) bool {
-	return abortedEarly(last) && last.Spec.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
+	return abortedEarly(last) && last.Spec.Decision.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
 }

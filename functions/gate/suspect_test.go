@@ -26,8 +26,8 @@ func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []stri
 	c := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
 		var f api.NodeFence
 		_ = json.NewDecoder(r.Body).Decode(&f)
-		tr := f.Spec.Trigger
-		written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Spec.Generation, tr.Condition, tr.Status))
+		tr := f.Spec.Decision.Trigger
+		written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Spec.FenceNumber, tr.Condition, tr.Status))
 		kubetest.Answer(w, f)
 	}))
 	return c, func() []string { return written }
@@ -47,7 +47,7 @@ func cluster(now time.Time) map[string]string {
 	ts := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	return map[string]string{
 		"/api/v1/nodes/a": `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
-		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyEvidence":{"leaseStillFor":"12s"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`,
+		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`,
 		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
 		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
 			`","renewal":"10s","total":9,"still":[{"node":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,
@@ -66,8 +66,8 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 	}
 	past := func(outcome, trigger, renewed string) func(map[string]string) {
 		return func(m map[string]string) {
-			m[fencePath] = `{"metadata":{"name":"a","uid":"f"},"spec":{"node":"a","nodeUID":"1","generation":4,"trigger":{` + trigger + `}},` +
-				`"status":{"generation":4,"phase":"Finished","outcome":"` + outcome + `","lease":{"renewed":"` + renewed + `"}}}`
+			m[fencePath] = `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"1","trigger":{` + trigger + `}}},` +
+				`"status":{"fenceNumber":4,"phase":"Finished","outcome":"` + outcome + `","lease":{"renewed":"` + renewed + `"}}}`
 		}
 	}
 	lease := `"condition":"Lease","status":"Still"`
@@ -80,7 +80,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		want   []string
 	}{
 		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 Lease=Still"}},
-		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyEvidence":{"leaseStillFor":"12s"},`, "")}, nil},
+		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyProbe":{"leaseStillDuration":"12s"},`, "")}, nil},
 		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"mode":"DryRun",`)}, nil},
 		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
 		"a Lease that is gone":                         {suspect, []func(map[string]string){func(m map[string]string) { delete(m, leasePath) }}, nil},

@@ -18,7 +18,7 @@ import (
 
 // Look sees the node, the ledger's slot, and the brakes.
 func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	seen.Self = g.Self != "" && g.Self == f.Spec.Node
+	seen.Self = g.Self != "" && g.Self == f.Spec.NodeName
 	if err := g.Client.LookNode(ctx, f, seen); err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
 // no device is bound, into the spec, where it says something else.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	n, err := g.Client.Node(ctx, f.Spec.Node)
+	n, err := g.Client.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
 	}
-	if n == nil && f.Spec.Trigger.Missing() {
-		n = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.Node}}
+	if n == nil && f.Spec.Decision.Trigger.Missing() {
+		n = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.NodeName}}
 	}
 	if n == nil {
 		return nil
@@ -105,17 +105,17 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 // rebind writes the devices that are configured now into a record. Of those by which
 // something was switched off only how they are spoken with is renewed.
 func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) error {
-	if p := f.Spec.Policy; !p.Action.Reads() || p.Conflict != "" || f.Spec.Trigger.OnlyMachine() {
+	if p := f.Spec.Decision.ResolvedPolicy; !p.Settings.Action.Reads() || p.Settings.Conflict != "" || f.Spec.Decision.Trigger.OnlyMachine() {
 		return nil
 	}
 	b, err := g.Bind(ctx, n)
 	var refused *Refused
-	stay, bound := fence.DevicesStay(f), f.Spec.Binding != nil || len(f.Spec.Isolation) > 0
+	stay, bound := fence.DevicesStay(f), f.Spec.Decision.Binding != nil || len(f.Spec.Decision.Isolation) > 0
 	switch {
 	case errors.As(err, &refused) && stay && bound:
 		return nil
 	case errors.As(err, &refused):
-		f.Spec.BindingError = refused.Error()
+		f.Spec.Decision.BindingError = refused.Error()
 		(&Bound{}).into(&f.Spec)
 		return nil
 	case err != nil:
@@ -123,9 +123,9 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 	case stay && bound && !b.same(&f.Spec):
 		return nil
 	}
-	f.Spec.BindingError = ""
+	f.Spec.Decision.BindingError = ""
 	if !stay {
-		b.Over(&f.Spec.Policy)
+		b.Over(&f.Spec.Decision.ResolvedPolicy)
 	}
 	b.into(&f.Spec)
 	return nil
@@ -134,12 +134,12 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 // resolved writes the binding into a record that is about to be opened. Where that
 // fails, the open record is resolved, and says why it can't be.
 func (g *Gate) resolved(ctx context.Context, n *corev1.Node, spec *api.NodeFenceSpec) {
-	if g.Bind == nil || !spec.Policy.Action.Reads() || spec.Policy.Conflict != "" {
+	if g.Bind == nil || !spec.Decision.Settings.Action.Reads() || spec.Decision.Settings.Conflict != "" {
 		return
 	}
 	if b, err := g.Bind(ctx, n); err == nil {
 		b.into(spec)
-		b.Over(&spec.Policy)
+		b.Over(&spec.Decision.ResolvedPolicy)
 	}
 }
 
@@ -157,20 +157,20 @@ type Bound struct {
 
 // into writes the devices into a spec.
 func (b *Bound) into(spec *api.NodeFenceSpec) {
-	spec.Binding, spec.NextBindings, spec.Isolation = nil, b.Next, b.Isolation
+	spec.Decision.Binding, spec.Decision.NextBindings, spec.Decision.Isolation = nil, b.Next, b.Isolation
 	if b.Binding.Driver != "" {
-		spec.Binding = &b.Binding
+		spec.Decision.Binding = &b.Binding
 	}
 }
 
 // same tells whether these are the devices that a spec has, however they are spoken with.
 func (b *Bound) same(spec *api.NodeFenceSpec) bool {
 	one := func(x, y api.Binding) bool { return x.Driver == y.Driver && x.Address == y.Address }
-	bound := spec.Binding
+	bound := spec.Decision.Binding
 	if bound == nil {
 		bound = &api.Binding{}
 	}
-	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, spec.NextBindings, one) && slices.EqualFunc(b.Isolation, spec.Isolation, one)
+	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, spec.Decision.NextBindings, one) && slices.EqualFunc(b.Isolation, spec.Decision.Isolation, one)
 }
 
 // Refused is a configuration that names no one machine for certain (S11). Any
@@ -192,7 +192,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
-	if seen.Verdict, err = g.reading(ctx, f.Spec.Node, led); err != nil || seen.Verdict != nil {
+	if seen.Verdict, err = g.reading(ctx, f.Spec.NodeName, led); err != nil || seen.Verdict != nil {
 		return err
 	}
 	lists, err := ReadLists(ctx, g.Client)

@@ -36,8 +36,8 @@ func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
 				}
 				kubetest.Table(answers, nil)(w, r)
 			}))
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}, Status: api.NodeFenceStatus{Phase: c.phase}}
-			f.Status.Power.CutByUs = c.begun
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Phase: c.phase}}
+			f.Status.Power.SwitchedByUs = c.begun
 			var seen fence.Seen
 			if err := (&Power{Client: client}).Look(t.Context(), f, &seen); err != nil {
 				t.Fatal(err)

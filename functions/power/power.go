@@ -53,7 +53,7 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 // looked at by an action of its own, since only one invocation at a time may speak
 // with it (S7).
 func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	seen.Self = p.Self != "" && p.Self == f.Spec.Node
+	seen.Self = p.Self != "" && p.Self == f.Spec.NodeName
 	if fence.AsksAnew(f) {
 		p.Client.Forget(ctx)
 	}
@@ -80,10 +80,10 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 // then.
 func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 	m, now := f.Status.Machine, p.Client.Clock().Now()
-	if m == nil || f.Spec.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
-		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.Node, kube.ErrConflict)
+	if m == nil || f.Spec.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
+		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.NodeName, kube.ErrConflict)
 	}
-	return p.Client.DeleteMachine(ctx, f.Spec.Trigger.Machine.UID, fence.MayDelete)
+	return p.Client.DeleteMachine(ctx, f.Spec.Decision.Trigger.Machine.UID, fence.MayDelete)
 }
 
 // Act makes one call. However it ends, its end is an observation.

@@ -41,7 +41,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 				return ec2.Kind().Open(b.Params)
 			}}
 			f := asked(client.Clock().Now())
-			f.Spec.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
+			f.Spec.Decision.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease
 			seen := fence.Seen{
 				Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
@@ -66,17 +66,18 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 func asked(now time.Time) *api.NodeFence {
 	at, long := metav1.NewMicroTime(now.Add(-time.Second)), metav1.NewMicroTime(now.Add(-time.Minute))
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{
-		Node: "n", NodeUID: "uid", Generation: 1, Binding: &api.Binding{Driver: "ec2"},
-		Policy: api.ResolvedPolicy{
-			Name: "p", Action: api.ActionReboot, Mode: api.Enforce, Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-			SecondEvidence: &api.SecondEvidence{
-				Checks: []api.ActivityCheck{{Device: &api.DeviceCheck{}}}, Required: 3, RatioPercent: 50,
-				Interval: metav1.Duration{Duration: time.Second}, Timeout: metav1.Duration{Duration: time.Minute},
+		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Binding: &api.Binding{Driver: "ec2"},
+			ResolvedPolicy: api.ResolvedPolicy{
+				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+					ActivityChecks: &api.ActivityChecks{
+						Checks: []api.ActivityCheck{{Device: &api.DeviceCheck{}}}, Required: 3, RatioPercent: 50,
+						Interval: metav1.Duration{Duration: time.Second}, Timeout: metav1.Duration{Duration: time.Minute},
+					}},
 			},
 		},
 	}}
 	f.Status = api.NodeFenceStatus{
-		SchemaVersion: api.Schema, Generation: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
+		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
 		Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
 		Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{

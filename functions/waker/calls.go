@@ -138,7 +138,7 @@ func (w *Waker) end(about string, err error) {
 func (w *Waker) prune(fences []api.NodeFence) {
 	open := map[string]bool{}
 	for i := range fences {
-		open[fenceOf(fences[i].Spec.Node)] = fences[i].Open()
+		open[fenceOf(fences[i].Spec.NodeName)] = fences[i].Open()
 	}
 	now := w.Now()
 	w.mu.Lock()

@@ -70,7 +70,7 @@ func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.
 }
 
 func open(fences []api.NodeFence, node string) bool {
-	return slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.Node == node && f.Open() })
+	return slices.ContainsFunc(fences, func(f api.NodeFence) bool { return f.Spec.NodeName == node && f.Open() })
 }
 
 func (r *round) tell(c events.ConditionChange, now time.Time, what string) {

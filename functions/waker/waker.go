@@ -111,20 +111,20 @@ func (r *round) look(all bool) error {
 	return errors.Join(r.show(ctx, fences, now), r.calm(ctx))
 }
 
-// wake calls a fence's owner if it is overdue; a missing nextCheck means now (S19).
+// wake calls a fence's owner if it is overdue; a missing nextLook means now (S19).
 func (r *round) wake(f *api.NodeFence, now time.Time) {
 	late := patience
-	if f.Status.NextCheck != nil {
-		late = now.Sub(f.Status.NextCheck.Time)
+	if f.Status.NextLook != nil {
+		late = now.Sub(f.Status.NextLook.Time)
 	}
 	// The slot makes it another event than the last tick's, and the same one as
 	// that of a waker that ticks beside this one.
 	e := r.Source.Phase(f, now.Truncate(Tick), now)
-	r.send(fenceOf(f.Spec.Node), late, now, e, func(err error) error {
+	r.send(fenceOf(f.Spec.NodeName), late, now, e, func(err error) error {
 		if err != nil {
-			return fmt.Errorf("wake the fence of %s: %w", f.Spec.Node, err)
+			return fmt.Errorf("wake the fence of %s: %w", f.Spec.NodeName, err)
 		}
-		r.Log.Info("overdue, owner called", "function", Name, "node", f.Spec.Node, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
+		r.Log.Info("overdue, owner called", "function", Name, "node", f.Spec.NodeName, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
 		return nil
 	})
 }

@@ -53,12 +53,12 @@ func (b *broker) Send(_ context.Context, e event.Event) error {
 func record(node string, p api.Phase, ago time.Duration) api.NodeFence {
 	f := api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID("uid-" + node)},
-		Spec:       api.NodeFenceSpec{Node: node, Generation: 1},
-		Status:     api.NodeFenceStatus{Generation: 1, Phase: p},
+		Spec:       api.NodeFenceSpec{NodeName: node, FenceNumber: 1},
+		Status:     api.NodeFenceStatus{FenceNumber: 1, Phase: p},
 	}
 	if ago != never {
 		at := metav1.NewMicroTime(now.Add(-ago))
-		f.Status.NextCheck = &at
+		f.Status.NextLook = &at
 	}
 	return f
 }

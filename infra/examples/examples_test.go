@@ -17,7 +17,7 @@ import (
 // watcher is the example's PodTemplate.
 func watcher(t *testing.T) corev1.PodTemplate {
 	t.Helper()
-	text, err := os.ReadFile("second-evidence.yaml")
+	text, err := os.ReadFile("activity-checks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

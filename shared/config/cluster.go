@@ -139,11 +139,11 @@ func number(lines map[string]entry, name string, least, most int32) (int32, erro
 
 // Over lays this over a policy as resolved: a limit is added, never loosened.
 func (c Cluster) Over(p *api.ResolvedPolicy) {
-	for i := range p.Conditions {
-		p.Conditions[i].For.Duration = max(p.Conditions[i].For.Duration, c.Grace)
+	for i := range p.Settings.UnhealthyConditions {
+		p.Settings.UnhealthyConditions[i].Duration.Duration = max(p.Settings.UnhealthyConditions[i].Duration.Duration, c.Grace)
 	}
 	if c.Retries > 0 {
-		p.Retries.PerStep = c.Retries
+		p.Settings.Retries.PerStep = c.Retries
 	}
 	p.Limits = slices.DeleteFunc(p.Limits, func(l api.ScopedLimits) bool { return l.SkipFrom > 0 })
 	if c.SkipFrom > 0 {

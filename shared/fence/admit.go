@@ -83,7 +83,7 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 	if v := usCutOff(l.Status.Leases); v != nil {
 		return v
 	}
-	for _, lim := range f.Spec.Policy.Limits {
+	for _, lim := range f.Spec.Decision.Limits {
 		if slices.Contains(c.Uncounted, lim.Policy) {
 			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
 		}
@@ -115,11 +115,11 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 		r, found := reservationOf(old, f)
 		forgetGivenBack(l, f)
 		switch {
-		case f.HoldsSlot() && f.Status.Generation == f.Spec.Generation:
+		case f.HoldsSlot() && f.Status.FenceNumber == f.Spec.FenceNumber:
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now)}
+				r = api.Reservation{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(now)}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -136,7 +136,7 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 
 func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
 	for _, r := range all {
-		if r.Node == f.Spec.Node && r.FenceUID == f.UID && r.Generation == f.Spec.Generation {
+		if r.Node == f.Spec.NodeName && r.FenceUID == f.UID && r.Generation == f.Spec.FenceNumber {
 			return r, true
 		}
 	}
@@ -187,8 +187,8 @@ func CutOff(l *api.FenceLedger) *Verdict { return usCutOff(l.Status.Leases) }
 // a policy, and to a domain where the policy counts by domains; whoever counts
 // there begins and ends it.
 func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	for _, lim := range f.Spec.Policy.Limits {
-		domain := c.domain(lim, f.Spec.Node)
+	for _, lim := range f.Spec.Decision.Limits {
+		domain := c.domain(lim, f.Spec.NodeName)
 		unhealthy, total := count(lim, domain, c, l)
 		no, numbers := begins(lim, unhealthy, total)
 		where := named(lim.Policy, lim.Generation) + in(lim, domain) + ": "
@@ -262,7 +262,7 @@ func storm(l *api.FenceLedger, policy, domain string) *api.Storm {
 // Storming is the storm under way over any policy of this fence, in words;
 // empty if there is none. A storm in another domain is not this node's.
 func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
-	for _, lim := range f.Spec.Policy.Limits {
+	for _, lim := range f.Spec.Decision.Limits {
 		domain := ""
 		if lim.TopologyKey != "" {
 			domain = labels[lim.TopologyKey]
@@ -283,7 +283,7 @@ func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
 	}
 	for i := range c.Fences {
 		if f := &c.Fences[i]; f.Open() {
-			bad[f.Spec.Node] = true
+			bad[f.Spec.NodeName] = true
 		}
 	}
 	return bad

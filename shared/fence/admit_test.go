@@ -43,9 +43,9 @@ func TestMayBegin(t *testing.T) {
 func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f := &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
-		Spec: api.NodeFenceSpec{Node: "n0", Generation: 1, Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{
-			Policy: "p", Limits: api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}},
-		Status: api.NodeFenceStatus{Generation: 1, Phase: api.Pending},
+		Spec: api.NodeFenceSpec{NodeName: "n0", FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{
+			Policy: "p", Limits: api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}}},
+		Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Pending},
 	}
 	c := Cluster{Fences: []api.NodeFence{*f}}
 	for i := range 10 {
@@ -59,7 +59,7 @@ func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 
 func running(node string, uid types.UID, p api.Phase) api.NodeFence {
 	return api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: uid},
-		Spec: api.NodeFenceSpec{Node: node, Generation: 1}, Status: api.NodeFenceStatus{Generation: 1, Phase: p}}
+		Spec: api.NodeFenceSpec{NodeName: node, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
 }
 
 // restored is a restore that was seen so long before walkStart.
@@ -146,7 +146,7 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 // is decided on it (S14).
 func TestALostLedgerIsRebuilt(t *testing.T) {
 	f, c, l := admitWorld(walkStart)
-	f.Spec.Policy.Limits[0].MaxConcurrent = 5
+	f.Spec.Decision.Limits[0].MaxConcurrent = 5
 	c.Fences = append(c.Fences, running("n1", "f1", api.Isolating), running("n2", "f2", api.Releasing), running("n3", "f3", api.Finished))
 	if v := Admit(f, c, l, walkStart); v != nil {
 		t.Fatalf("%+v", v)
@@ -161,8 +161,8 @@ func TestALostLedgerIsRebuilt(t *testing.T) {
 }
 
 func TestResolvePolicy(t *testing.T) {
-	policy := func(name string, priority int32, labels map[string]string) api.FencePolicy {
-		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Priority: priority}}
+	policy := func(name string, precedence int32, labels map[string]string) api.FencePolicy {
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Precedence: precedence}}
 		if labels != nil {
 			p.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 		}
@@ -176,12 +176,12 @@ func TestResolvePolicy(t *testing.T) {
 	}{
 		"none selects the node":           {[]api.FencePolicy{policy("x", 1, map[string]string{"role": "b"})}, "", "", 0},
 		"one without a selector does":     {[]api.FencePolicy{policy("x", 1, nil)}, "x", "", 1},
-		"the lowest priority decides":     {[]api.FencePolicy{policy("x", 2, nil), policy("y", 1, a)}, "y", "", 2},
+		"the lowest precedence decides":   {[]api.FencePolicy{policy("x", 2, nil), policy("y", 1, a)}, "y", "", 2},
 		"a tie is a conflict":             {[]api.FencePolicy{policy("x", 1, nil), policy("y", 1, a)}, "x", "y", 2},
 		"a tie below the decider is none": {[]api.FencePolicy{policy("x", 2, nil), policy("y", 2, a), policy("z", 1, a)}, "z", "", 3},
 	} {
 		r, _ := ResolvePolicy(c.policies, "n", a)
-		if r.Name != c.want || r.Conflict != c.conflict || len(r.Limits) != c.limits {
+		if r.Policy.Name != c.want || r.Settings.Conflict != c.conflict || len(r.Limits) != c.limits {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -75,7 +75,7 @@ func (d *decision) countCut() {
 // lastCut: this machine was switched on again as often as the policy allows; it
 // stays off from here (CloudStack's recovery attempts, exceeded).
 func (d *decision) lastCut() bool {
-	most := d.spec.Policy.Recoveries
+	most := d.spec.Decision.Settings.Recoveries
 	return most != nil && d.recentCuts() > *most
 }
 
@@ -117,14 +117,14 @@ func (d *decision) perStep() int32 {
 	if l := d.level(); l.PerStep != nil {
 		return *l.PerStep
 	}
-	if n := d.spec.Policy.Retries.PerStep; n > 0 {
+	if n := d.spec.Decision.Settings.Retries.PerStep; n > 0 {
 		return n
 	}
 	return 3
 }
 
 func (d *decision) interval() time.Duration {
-	if i := d.spec.Policy.Retries.Interval.Duration; i > 0 {
+	if i := d.spec.Decision.Settings.Retries.Interval.Duration; i > 0 {
 		return i
 	}
 	return 5 * time.Second

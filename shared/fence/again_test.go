@@ -24,14 +24,14 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 			s.Lease.Renewed = f.Status.Lease.Renewed
 		}, api.Fencing, Off},
 		"asked for": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
+			f.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
 		}, api.Fencing, Off},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				at := stampOf(now.Add(-time.Minute))
 				f.Status.PhaseSince = &at
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
 				f.Status.RequestServed = true
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
@@ -58,7 +58,7 @@ func TestAnOffInRecovery(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				sent, since, until := stampOf(now.Add(-5*time.Minute)), stampOf(now.Add(-4*time.Minute)), stampOf(now.Add(c.until))
 				f.Status.Phase, f.Status.PhaseSince = api.Failed, &since
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &sent, EffectUntil: &until, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &sent, EffectUntil: &until, Cut: []int32{0}}
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
 			f.Status, _ = Decide(f, s, now)
@@ -80,7 +80,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		cut, on, since := stampOf(now.Add(-9*time.Minute)), stampOf(now.Add(-8*time.Minute)), stampOf(now.Add(-7*time.Minute))
-		f.Spec.Policy.Return = api.ReturnManual
+		f.Spec.Decision.Settings.Return = api.ReturnManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.RequestServed = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
 		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
@@ -91,7 +91,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 		t.Fatalf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 	s.Node.Conditions[0].Status = "Unknown"
-	if st, act := Decide(f, s, now.Add(3*time.Hour)); st.Phase == api.PoweringOn || st.Power.CutByUs || act.Device() {
+	if st, act := Decide(f, s, now.Add(3*time.Hour)); st.Phase == api.PoweringOn || st.Power.SwitchedByUs || act.Device() {
 		t.Errorf("%s, %s: %s", st.Phase, act, st.Message)
 	}
 }
@@ -104,12 +104,12 @@ func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
 		f.Status.Phase, f.Status.Power = api.Finished, api.PowerRecord{Cuts: 3, CutAt: &at}
 	})
 	for range 2 * maxPast {
-		f.Spec.Generation++
+		f.Spec.FenceNumber++
 		f.Status, _ = Decide(f, s, now)
 		at := stampOf(now)
 		f.Status.Phase, f.Status.PhaseSince = api.Finished, &at
 	}
-	f.Spec.Generation++
+	f.Spec.FenceNumber++
 	st, _ := Decide(f, s, now)
 	if st.Reason != api.NodeLimitHold || len(st.Past) != maxPast {
 		t.Errorf("%s: %s; %d kept", st.Reason, st.Message, len(st.Past))
@@ -128,7 +128,7 @@ func TestARefusedOffIsNotWaitedFor(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				at := stampOf(now)
 				f.Status.Reason = api.PowerOffSent
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallOff, At: at, NotAfter: stampOf(now.Add(time.Minute))}
 				s.Call = &CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
 			})
@@ -148,8 +148,8 @@ func TestWhatIsOfTheFutureIsOld(t *testing.T) {
 	for ahead, want := range map[time.Duration]api.Phase{time.Second: api.Releasing, 10 * time.Minute: api.Fencing} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase = api.Releasing
-			f.Status.Power.CutByUs = true
-			f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: stampOf(now.Add(ahead)), BootIDBefore: "a"}
+			f.Status.Power.SwitchedByUs = true
+			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: stampOf(now.Add(ahead)), BootIDBefore: "a"}
 			s.Left = &Left{Delete: []Pod{{Namespace: "x", Name: "y"}}}
 		})
 		if st, act := Decide(f, s, now); st.Phase != want || (act == Release) != (want == api.Releasing) {
@@ -181,9 +181,9 @@ func TestBatchesKeepAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Phase = api.Releasing
-				f.Spec.Policy.Timeouts.Release.Duration = 5 * time.Minute
-				f.Status.Power.CutByUs = true
-				f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: stampOf(now), BootIDBefore: "a"}
+				f.Spec.Decision.Settings.Timeouts.Release.Duration = 5 * time.Minute
+				f.Status.Power.SwitchedByUs = true
+				f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: stampOf(now), BootIDBefore: "a"}
 				s.Left, s.Node.OutOfServiceForeign = &c.left, c.foreign
 			})
 			releases := 0
@@ -218,7 +218,7 @@ func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 	for deleted, want := range map[bool]api.Phase{false: api.Releasing, true: api.Fenced} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Release = api.Releasing, begunAt(now, false)
-			f.Status.Proof = &api.Proof{Kind: api.ProofConfirmed, At: stampOf(now), BootIDBefore: "a"}
+			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: stampOf(now), BootIDBefore: "a"}
 			s.Deleting = deleted
 			s.Left = &Left{Attachments: 1, Names: []string{"volume v"}}
 			s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "the API server went back"}
@@ -236,7 +236,7 @@ func TestLostCallsAreTries(t *testing.T) {
 		now, offs := walkStart.Add(time.Hour), 0
 		flow := int32(2)
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Retries.PerStep, f.Spec.Policy.Retries.Flow, f.Spec.Policy.Limits[0].PerNodePerDay = 3, &flow, 1
+			f.Spec.Decision.Settings.Retries.PerStep, f.Spec.Decision.Settings.Retries.Flow, f.Spec.Decision.Limits[0].PerNodePerDay = 3, &flow, 1
 		})
 		for range 200 {
 			st, act := Decide(f, s, now)
@@ -247,8 +247,8 @@ func TestLostCallsAreTries(t *testing.T) {
 			if act == Read && lost == api.CallOff {
 				s.Call = &CallResult{Call: api.CallRead, Power: "On", At: now}
 			}
-			if s.Call == nil && st.NextCheck != nil && st.NextCheck.After(now) {
-				now = st.NextCheck.Time
+			if s.Call == nil && st.NextLook != nil && st.NextLook.After(now) {
+				now = st.NextLook.Time
 			}
 			now = now.Add(time.Millisecond)
 			s.Reserved = &now
@@ -269,9 +269,9 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 		at := stampOf(now.Add(-time.Minute))
-		f.Spec.Policy.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Retries.PerStep = 3
 		f.Status.Retries = 2
-		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
 		f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
 	})
 	s.Call = &CallResult{Call: api.CallRead, Power: "Off", At: now}

@@ -18,7 +18,7 @@ import (
 
 // Live is what the policies as they stand make of a fence's node; false if none selects it.
 func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
-	node, t := f.Spec.Node, f.Spec.Trigger
+	node, t := f.Spec.NodeName, f.Spec.Decision.Trigger
 	switch {
 	case t.OnlyMachine():
 		r, _, selected = ResolveAlone(policies, node, now)
@@ -33,7 +33,7 @@ func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (
 	// What is missing may not be listed just now: the policy under which it was opened
 	// speaks for it as long as it expects such nodes.
 	for _, p := range policies {
-		if x := p.Spec.Expected; p.Name == f.Spec.Policy.Name && x != nil && (x.MachineSelector != nil || slices.Contains(x.Nodes, node)) {
+		if x := p.Spec.Expected; p.Name == f.Spec.Decision.Policy.Name && x != nil && (x.MachineSelector != nil || slices.Contains(x.Nodes, node)) {
 			selector := p.Spec.Selector
 			p.Spec.Selector = nil
 			if r, selected = ResolvePolicy([]api.FencePolicy{p}, node, nil); selected {
@@ -52,7 +52,7 @@ func named(policy string, generation int64) string {
 	return fmt.Sprintf("policy %s (generation %d)", policy, generation)
 }
 
-func policyOf(p api.ResolvedPolicy) string { return named(p.Name, p.Generation) }
+func policyOf(p api.ResolvedPolicy) string { return named(p.Policy.Name, p.Policy.Generation) }
 
 // stricter says in which way what the policies make of a node now allows less than what
 // a fence was admitted under; empty if in none. How many may be fenced, and when, is
@@ -60,18 +60,18 @@ func policyOf(p api.ResolvedPolicy) string { return named(p.Name, p.Generation) 
 func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 	modes, by := []api.Mode{api.Enforce, api.Approve, api.DryRun}, policyOf(is)
 	switch {
-	case is.Conflict != "":
+	case is.Settings.Conflict != "":
 		return api.PolicyConflictHold, conflict(is)
-	case is.Excluded != "":
-		return api.ExcludedHold, is.Excluded + generationOf(is)
-	case is.Name != was.Name:
+	case is.Settings.Excluded != "":
+		return api.ExcludedHold, is.Settings.Excluded + generationOf(is)
+	case is.Policy.Name != was.Policy.Name:
 		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + policyOf(was)
-	case slices.Index(modes, is.Mode) > slices.Index(modes, was.Mode):
-		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.Approve: api.ApprovalHold}[is.Mode], api.PolicyChanged),
-			by + " is in mode " + string(is.Mode) + " now"
-	case reach(is.Action) < reach(was.Action):
-		return api.PolicyChanged, by + " has action " + string(is.Action) + " now"
-	case is.ControlPlane != api.Quorum && was.ControlPlane == api.Quorum:
+	case slices.Index(modes, is.Settings.Mode) > slices.Index(modes, was.Settings.Mode):
+		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.Approve: api.ApprovalHold}[is.Settings.Mode], api.PolicyChanged),
+			by + " is in mode " + string(is.Settings.Mode) + " now"
+	case reach(is.Settings.Action) < reach(was.Settings.Action):
+		return api.PolicyChanged, by + " has action " + string(is.Settings.Action) + " now"
+	case is.Settings.ControlPlane != api.Quorum && was.Settings.ControlPlane == api.Quorum:
 		return api.ControlPlaneHold, by + " never fences control-plane nodes now (controlPlane: Never)"
 	}
 	if what := asksMore(was, is); what != "" {
@@ -81,10 +81,10 @@ func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 }
 
 func generationOf(p api.ResolvedPolicy) string {
-	if p.Generation == 0 {
+	if p.Policy.Generation == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (generation %d)", p.Generation)
+	return fmt.Sprintf(" (generation %d)", p.Policy.Generation)
 }
 
 // reach is how far an action goes.
@@ -100,21 +100,21 @@ func reach(a api.FenceAction) int {
 
 // asksMore is what must be seen or waited for now and had not to be before.
 func asksMore(was, is api.ResolvedPolicy) string {
-	if is.SecondEvidence != nil && was.SecondEvidence == nil {
-		return "secondEvidence"
+	if is.Settings.ActivityChecks != nil && was.Settings.ActivityChecks == nil {
+		return "activityChecks"
 	}
-	if is.StorageHold != nil && was.StorageHold == nil {
-		return "storageHold"
+	if is.Settings.StorageCheck != nil && was.Settings.StorageCheck == nil {
+		return "storageCheck"
 	}
-	if is.Kdump != nil && was.Kdump == nil {
+	if is.Settings.Kdump != nil && was.Settings.Kdump == nil {
 		return "kdump"
 	}
-	if e := is.EarlyEvidence; was.EarlyEvidence != nil && (e == nil || e.LeaseStillFor.Duration > was.EarlyEvidence.LeaseStillFor.Duration) {
-		return "earlyEvidence"
+	if e := is.Settings.EarlyProbe; was.Settings.EarlyProbe != nil && (e == nil || e.LeaseStillDuration.Duration > was.Settings.EarlyProbe.LeaseStillDuration.Duration) {
+		return "earlyProbe"
 	}
-	for _, c := range was.Conditions {
-		i := slices.IndexFunc(is.Conditions, func(o api.UnhealthyCondition) bool { return o.Type == c.Type && o.Status == c.Status })
-		if i < 0 || is.Conditions[i].For.Duration > c.For.Duration {
+	for _, c := range was.Settings.UnhealthyConditions {
+		i := slices.IndexFunc(is.Settings.UnhealthyConditions, func(o api.UnhealthyCondition) bool { return o.Type == c.Type && o.Status == c.Status })
+		if i < 0 || is.Settings.UnhealthyConditions[i].Duration.Duration > c.Duration.Duration {
 			return "unhealthy.conditions"
 		}
 	}
@@ -131,27 +131,27 @@ func changed(was, is api.ResolvedPolicy) bool {
 		}
 		return all
 	}
-	return was.Name != is.Name || was.Generation != is.Generation || was.Conflict != is.Conflict || was.Excluded != is.Excluded ||
+	return was.Policy.Name != is.Policy.Name || was.Policy.Generation != is.Policy.Generation || was.Settings.Conflict != is.Settings.Conflict || was.Settings.Excluded != is.Settings.Excluded ||
 		!slices.Equal(limits(was), limits(is))
 }
 
 // limitsNow are the limits by which a fence counts now: the policies' as they stand, and
 // what the ConfigMaps laid over them.
 func limitsNow(f *api.NodeFence, is api.ResolvedPolicy) []api.ScopedLimits {
-	return slices.Concat(is.Limits, slices.DeleteFunc(slices.Clone(f.Spec.Policy.Limits), func(l api.ScopedLimits) bool { return l.SkipFrom == 0 }))
+	return slices.Concat(is.Limits, slices.DeleteFunc(slices.Clone(f.Spec.Decision.Limits), func(l api.ScopedLimits) bool { return l.SkipFrom == 0 }))
 }
 
 // underLive is a fence with what is counted by the policies as they stand.
 func underLive(f *api.NodeFence, is api.ResolvedPolicy) *api.NodeFence {
 	g := *f
-	g.Spec.Policy.Limits = limitsNow(f, is)
-	g.Spec.Policy.Name, g.Spec.Policy.ControlPlane, g.Spec.Policy.Etcd = is.Name, is.ControlPlane, is.Etcd
+	g.Spec.Decision.Limits = limitsNow(f, is)
+	g.Spec.Decision.Policy.Name, g.Spec.Decision.Settings.ControlPlane, g.Spec.Decision.Settings.Etcd = is.Policy.Name, is.Settings.ControlPlane, is.Settings.Etcd
 	return &g
 }
 
 // begunOf: power was cut for this fence, or work released.
 func begunOf(f *api.NodeFence) bool {
-	return f.Status.Generation == f.Spec.Generation && (f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil)
+	return f.Status.FenceNumber == f.Spec.FenceNumber && (f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil)
 }
 
 // Against says what stands against a fence in the policies and the ledger as they are.
@@ -159,8 +159,8 @@ func begunOf(f *api.NodeFence) bool {
 func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.FenceLedger, now time.Time) Brakes {
 	b := Brakes{Looked: true}
 	is, selected := Live(policies, f, n, now)
-	if unknown := !n.Exists && !f.Spec.Trigger.Missing(); unknown || !selected {
-		is = f.Spec.Policy
+	if unknown := !n.Exists && !f.Spec.Decision.Trigger.Missing(); unknown || !selected {
+		is = f.Spec.Decision.ResolvedPolicy
 		if !unknown {
 			b.none(f)
 		}
@@ -178,7 +178,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 // none: no policy selects the node any more. What was begun runs to its end, without a
 // further Off; anything else ends.
 func (b *Brakes) none(f *api.NodeFence) {
-	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Spec.Policy)
+	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Spec.Decision.ResolvedPolicy)
 	if b.Gone = !begunOf(f); !b.Gone {
 		b.Stopped = true
 		b.Message += ": no further power is cut until one does"
@@ -186,26 +186,26 @@ func (b *Brakes) none(f *api.NodeFence) {
 }
 
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
-	was := f.Spec.Policy
+	was := f.Spec.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
-	if is.Mode == api.Approve && approved(f.Spec.Requests, f.Status) {
-		is.Mode = was.Mode // a person's yes stands for this cut, and for nothing else
+	if is.Settings.Mode == api.Approve && approved(f.Spec.Requests, f.Status) {
+		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
 	why, msg := stricter(was, is)
 	switch {
 	case why == "" && n.Excluded != "":
 		why, msg = api.ExcludedHold, n.Excluded
-	case why == "" && n.ControlPlane && is.ControlPlane != api.Quorum:
+	case why == "" && n.ControlPlane && is.Settings.ControlPlane != api.Quorum:
 		why, msg = api.ControlPlaneHold, policyOf(is)+" never fences control-plane nodes (controlPlane: Never)"
 	}
 	if why == "" {
 		return
 	}
 	b.Stricter, b.Why, b.Message = true, why, msg
-	b.Unmark = why == api.ExcludedHold || is.Mode == api.DryRun || is.Action == api.ActionNone
+	b.Unmark = why == api.ExcludedHold || is.Settings.Mode == api.DryRun || is.Settings.Action == api.ActionNone
 }
 
-// limited notes the pauses and the maintenance windows of the policies whose limits hold.
+// limited notes the pauses and the pause windows of the policies whose limits hold.
 func (b *Brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) {
 	for _, lim := range limits {
 		for i := range policies {
@@ -213,8 +213,8 @@ func (b *Brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) 
 			if p.Name != lim.Policy || lim.SkipFrom > 0 {
 				continue
 			}
-			if len(p.Spec.MaintenanceWindows) > 0 {
-				b.Windows = append(b.Windows, Windows{Policy: p.Name, Windows: p.Spec.MaintenanceWindows})
+			if len(p.Spec.PauseWindows) > 0 {
+				b.Windows = append(b.Windows, Windows{Policy: p.Name, Windows: p.Spec.PauseWindows})
 			}
 			switch {
 			case b.Paused || b.Stopped:
@@ -266,14 +266,14 @@ func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Cluster, led *api.FenceL
 func Renew(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) {
 	if is, selected := Live(policies, f, n, now); selected && !begunOf(f) {
 		is.Limits = limitsNow(f, is)
-		f.Spec.Policy = is
+		f.Spec.Decision.ResolvedPolicy = is
 	}
 }
 
 // Outdated: the policies under which a slot is asked for are not those that stand.
 func Outdated(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) *Verdict {
 	is, selected := Live(policies, f, n, now)
-	if begunOf(f) || selected && !changed(f.Spec.Policy, is) {
+	if begunOf(f) || selected && !changed(f.Spec.Decision.ResolvedPolicy, is) {
 		return nil
 	}
 	return &Verdict{api.PolicyChanged, "the policies have just changed: asking again", Poll}

@@ -14,10 +14,10 @@ import (
 // livePolicy is the one that underPolicy's fence was admitted under, as it stands.
 func livePolicy() api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
-	p.Spec.Priority, p.Spec.Action, p.Spec.Mode = 100, api.ActionReboot, api.Enforce
+	p.Spec.Precedence, p.Spec.Action, p.Spec.Mode = 100, api.ActionReboot, api.Enforce
 	p.Spec.ControlPlane = api.Quorum
 	p.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
-	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Policy.Timeouts, walkSpec().Policy.Retries
+	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Decision.Settings.Timeouts, walkSpec().Decision.Settings.Retries
 	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 9, PerNodePerDay: 100}
 	return p
 }
@@ -26,16 +26,16 @@ func livePolicy() api.FencePolicy {
 // was read on.
 func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 	f := &api.NodeFence{Spec: walkSpec()}
-	f.Name, f.UID, f.Spec.Node = "n0", "fence-1", "n0"
+	f.Name, f.UID, f.Spec.NodeName = "n0", "fence-1", "n0"
 	frozen, _ := ResolvePolicy(policies, "n0", nil)
-	f.Spec.Policy = *frozen.DeepCopy()
+	f.Spec.Decision.ResolvedPolicy = *frozen.DeepCopy()
 	at := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
 	if begun {
-		f.Status.Power.CutByUs, f.Status.Power.CutAt, f.Status.Power.Cut = true, &at, []int32{0}
+		f.Status.Power.SwitchedByUs, f.Status.Power.CutAt, f.Status.Power.Cut = true, &at, []int32{0}
 	}
 	return f
 }
@@ -45,7 +45,7 @@ func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c Cluster, l *a
 	s := &state{now: walkStart, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	for _, n := range c.Nodes {
-		if n.Name == f.Spec.Node {
+		if n.Name == f.Spec.NodeName {
 			seen.Node.Excluded, seen.Node.ControlPlane, seen.Node.Labels = n.Excluded, n.ControlPlane, n.Labels
 		}
 	}
@@ -92,14 +92,14 @@ func tightened() map[string]tighter {
 		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.DryRun, number(0) }), api.Recovering, api.DryRunHold},
 		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.Approve }), api.Pending, api.ApprovalHold},
 		"the node is excluded by the policy": {spec(func(p *api.FencePolicySpec) {
-			p.Exclude, p.Action = &api.ExcludedNodes{Nodes: []string{"n0"}}, api.ActionNone
+			p.Exclude, p.Action = &api.ExcludedNodes{NodeNames: []string{"n0"}}, api.ActionNone
 		}), api.Recovering, api.ExcludedHold},
 		"the node is excluded by a label": {func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) { c.Nodes[0].Excluded = "a label" }, api.Recovering, api.ExcludedHold},
 		"the action is None":              {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionNone }), api.Recovering, api.PolicyChanged},
 		"the action is Isolate":           {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
 		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.StormHold},
 		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.Paused = true }), api.Pending, api.PausedHold},
-		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.MaintenanceWindows = openNow[0].Windows }), api.Pending, api.WindowHold},
+		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.PauseWindows = openNow[0].Windows }), api.Pending, api.WindowHold},
 		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.StoppedHold},
 		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyGoneHold},
 		"the policy selects other nodes": {spec(func(p *api.FencePolicySpec) {
@@ -107,22 +107,22 @@ func tightened() map[string]tighter {
 		}), api.Recovering, api.PolicyGoneHold},
 		"another policy decides": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
-			other.Name, other.Spec.Priority = "q", 1
+			other.Name, other.Spec.Precedence = "q", 1
 			*ps = append(*ps, other)
 		}, api.Pending, api.PolicyChanged},
-		"another policy has the same priority": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+		"another policy has the same precedence": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
 			other.Name = "q"
 			*ps = append(*ps, other)
 		}, api.Pending, api.PolicyConflictHold},
 		"another policy's limits hold too": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
-			other.Name, other.Spec.Priority, other.Spec.Limits.MaxUnhealthy = "q", 200, number(0)
+			other.Name, other.Spec.Precedence, other.Spec.Limits.MaxUnhealthy = "q", 200, number(0)
 			*ps = append(*ps, other)
 		}, api.Pending, api.StormHold},
-		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].For.Duration = time.Hour }), api.Pending, api.PolicyChanged},
+		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].Duration.Duration = time.Hour }), api.Pending, api.PolicyChanged},
 		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
-		"second evidence is asked for":       {spec(func(p *api.FencePolicySpec) { p.SecondEvidence = &api.SecondEvidence{} }), api.Pending, api.PolicyChanged},
+		"second evidence is asked for":       {spec(func(p *api.FencePolicySpec) { p.ActivityChecks = &api.ActivityChecks{} }), api.Pending, api.PolicyChanged},
 		"a budget has no room": {func(_ *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
@@ -172,8 +172,8 @@ func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
 				if (act == Off) != goes {
 					t.Errorf("begun: %v: action %q, %s %s: %s", begun, act, st.Phase, st.Reason, st.Message)
 				}
-				if want := map[bool]api.Phase{true: api.Fencing, false: api.Pending}[goes]; begun && (st.Phase != want || st.Power.CutByUs != goes) {
-					t.Errorf("what was begun went to %s, cut by us %v: %s (S14, S25)", st.Phase, st.Power.CutByUs, st.Message)
+				if want := map[bool]api.Phase{true: api.Fencing, false: api.Pending}[goes]; begun && (st.Phase != want || st.Power.SwitchedByUs != goes) {
+					t.Errorf("what was begun went to %s, cut by us %v: %s (S14, S25)", st.Phase, st.Power.SwitchedByUs, st.Message)
 				}
 				if got := []any{st.Phase, st.Reason}; !begun && !cmp.Equal(got, []any{c.back, c.why}) {
 					t.Errorf("it went to %v, want %s %s: %s", got, c.back, c.why, st.Message)
@@ -235,7 +235,7 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 			policies := []api.FencePolicy{livePolicy()}
 			f := underPolicy(policies, false)
 			at := stampOf(walkStart)
-			f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
+			f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
 			census, led := cluster(f)
 			c.change(&policies, &census, led)
 			var act Action
@@ -265,7 +265,7 @@ func TestWhatWasReadOfAnotherDevice(t *testing.T) {
 	policies := []api.FencePolicy{livePolicy()}
 	f := underPolicy(policies, false)
 	f.Status.Phase = api.Pending
-	f.Spec.Binding.Address = "mended"
+	f.Spec.Decision.Binding.Address = "mended"
 	c, l := cluster(f)
 	st, _ := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
 	if st.Phase != api.Isolating || st.Power.LastRead != nil {

@@ -34,11 +34,11 @@ func checkLive(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	if c := s.st.Claim; c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) || !b.Stricter && !b.Gone {
 		return
 	}
-	if sh.cut || s.st.Power.CutByUs || s.st.Release.StartedAt != nil || s.st.Phase == api.Recovering || s.st.Phase == api.Restoring || f.Spec.Requests.ConfirmOff != nil {
+	if sh.cut || s.st.Power.SwitchedByUs || s.st.Release.StartedAt != nil || s.st.Phase == api.Recovering || s.st.Phase == api.Restoring || f.Spec.Requests.ConfirmOff != nil {
 		return
 	}
 	say(act != Isolate && act != Release && act != MarkNotReady && act != Off, "S17: what the policies do not allow any more is not begun")
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
 	if b.Unmark && a.Phase == api.Pending && a.Reason == b.Why && mine && s.st.Phase != api.Pending {
 		say(!seen.Node.Taint, "S17, S22: no taint of ours stays on a node that is left alone now")
 	}

@@ -73,7 +73,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 			if ok {
 				s += ", due"
 			}
-			if ok && (!trigger.OnlyMachine() || r.Name != "p" || len(r.Limits) != 1 || AloneDue(&p, f.UID, now) == nil) {
+			if ok && (!trigger.OnlyMachine() || r.Policy.Name != "p" || len(r.Limits) != 1 || AloneDue(&p, f.UID, now) == nil) {
 				t.Errorf("%s: %+v %+v", name, r, trigger)
 			}
 			got = append(got, s)
@@ -89,7 +89,7 @@ func TestMachinesWithoutANodeAreCounted(t *testing.T) {
 	for n, want := range map[int]api.Reason{2: "", 6: api.StormHold} {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
-		p.Name, p.Spec.Expected.DeleteMachines = f.Spec.Policy.Limits[0].Policy, true
+		p.Name, p.Spec.Expected.DeleteMachines = f.Spec.Decision.Limits[0].Policy, true
 		for i := range n {
 			p.Status.Failed = append(p.Status.Failed, api.FailedMachine{MachineRef: api.MachineRef{Name: fmt.Sprintf("m/x%d", i)}})
 		}

@@ -11,18 +11,18 @@ import (
 
 func bareSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.NodeUID, s.Binding, s.Policy.Retries.PerStep = "", nil, 2
-	s.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/n", UID: "x", Owner: "pool"}}
+	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Retries.PerStep = "", nil, 2
+	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/n", UID: "x", Owner: "pool"}}
 	return s
 }
 
-func (s *state) isBare() bool { return s.spec.Trigger.OnlyMachine() }
+func (s *state) isBare() bool { return s.spec.Decision.Trigger.OnlyMachine() }
 
 func bareMachine(s *state, listed bool) *api.FailedMachine {
 	if !s.isBare() || !listed {
 		return nil
 	}
-	return &api.FailedMachine{MachineRef: *s.spec.Trigger.Machine, Status: api.MachineAlone, Since: stampOf(walkStart)}
+	return &api.FailedMachine{MachineRef: *s.spec.Decision.Trigger.Machine, Status: api.MachineAlone, Since: stampOf(walkStart)}
 }
 
 // bareFound is the record as somebody who had looked at the list has opened it.
@@ -30,7 +30,7 @@ func bareFound(s state) state {
 	at := stampOf(walkStart)
 	s.sh.machine = true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Pending, Generation: 1, SchemaVersion: api.SchemaPlain, OpenedAt: &at, PhaseSince: &at,
+		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &at, PhaseSince: &at,
 		Evidence: []api.Evidence{{Type: api.MachineCondition, Status: api.MachineAlone, Mark: at, Since: at}},
 	}
 	return s
@@ -88,7 +88,7 @@ func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	say(clear(seen.Brakes) && f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Machine is deleted while a brake is on, or after an abort")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no Machine is deleted on an old decision")
 	r := a.Machine
-	say(r != nil && r.AskedAt.Time.Equal(stampOf(now).Time) && sh.asked < s.spec.Policy.Retries.PerStep, "S8: each try is saved before it is made, and there are no more than are allowed")
+	say(r != nil && r.AskedAt.Time.Equal(stampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Retries.PerStep, "S8: each try is saved before it is made, and there are no more than are allowed")
 }
 
 // brokenBare are those that lack a guard of such a record.

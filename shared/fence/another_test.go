@@ -31,11 +31,11 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				cut, since := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Second))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, api.NodeReplaced
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
 				read(f, s, now, c.power)
 				if c.missing {
-					f.Spec.NodeUID, f.Spec.Trigger = "", api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+					f.Spec.Decision.NodeUID, f.Spec.Decision.Trigger = "", api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
 				}
 			})
 			st, act := Decide(f, s, now)
@@ -69,14 +69,14 @@ func TestAnotherMachineIsWaitedFor(t *testing.T) {
 				}
 				still := stampOf(now.Add(-c.still))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{Power: "Off", At: off}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{Power: "Off", At: off}}
 				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", "True", "r1"
 				s.Lease.StillSince = time.Time{}
 			})
 			st, act := Decide(f, s, now)
-			if act != c.act || st.Phase != api.PoweringOn || st.Reason != c.why || st.NextCheck == nil {
-				t.Errorf("%s, %s, action %q, next look %v (%s)", st.Phase, st.Reason, act, st.NextCheck, st.Message)
+			if act != c.act || st.Phase != api.PoweringOn || st.Reason != c.why || st.NextLook == nil {
+				t.Errorf("%s, %s, action %q, next look %v (%s)", st.Phase, st.Reason, act, st.NextLook, st.Message)
 			}
 		})
 	}

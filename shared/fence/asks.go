@@ -12,7 +12,7 @@ import (
 // at are on for every Off, so that a mistake here costs time and no machine.
 func AsksBrakes(f *api.NodeFence) bool {
 	st := f.Status
-	begun := st.Power.CutByUs || st.Release.StartedAt != nil
+	begun := st.Power.SwitchedByUs || st.Release.StartedAt != nil
 	return f.CurrentPhase() != api.PoweringOn && !(begun && (st.Power.OffAt != nil || st.Awaited != nil))
 }
 
@@ -20,7 +20,7 @@ func AsksBrakes(f *api.NodeFence) bool {
 // Machine: the node is then looked at for that very decision, whatever was seen of it a
 // moment ago (S17).
 func AsksAnew(f *api.NodeFence) bool {
-	if f.Spec.Trigger.OnlyMachine() {
+	if f.Spec.Decision.Trigger.OnlyMachine() {
 		return f.CurrentPhase() == api.Fencing
 	}
 	r := f.Status.Power.LastRead

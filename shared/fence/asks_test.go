@@ -24,20 +24,20 @@ func TestAsksBrakes(t *testing.T) {
 		"the first read":               {phase: api.Fencing, want: true},
 		"the first Off":                {phase: api.Fencing, power: api.PowerRecord{LastRead: read("On")}, want: true},
 		"a machine that was found off": {phase: api.Fencing, power: api.PowerRecord{FirstOff: read("Off")}, want: true},
-		"an Off is waited for":         {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Second)}},
-		"it was not seen in time":      {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Hour)}},
-		"its end was lost": {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(time.Minute), LastRead: read("On")}, change: func(st *api.NodeFenceStatus) {
+		"an Off is waited for":         {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Second)}},
+		"it was not seen in time":      {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Hour)}},
+		"its end was lost": {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Minute), LastRead: read("On")}, change: func(st *api.NodeFenceStatus) {
 			st.Claim = &api.Claim{Holder: "another", Call: api.CallOff, NotAfter: *at(30 * time.Second)}
 		}},
-		"half a proof":       {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, OffAt: at(10 * time.Second), FirstOff: read("Off")}},
-		"a further Off":      {phase: api.Fencing, power: api.PowerRecord{CutByUs: true, LastRead: read("On")}, want: true},
-		"power-on":           {phase: api.PoweringOn, power: api.PowerRecord{CutByUs: true}},
-		"power-on after off": {phase: api.PoweringOn, power: api.PowerRecord{CutByUs: true, LastRead: read("Off")}},
+		"half a proof":       {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(10 * time.Second), FirstOff: read("Off")}},
+		"a further Off":      {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, LastRead: read("On")}, want: true},
+		"power-on":           {phase: api.PoweringOn, power: api.PowerRecord{SwitchedByUs: true}},
+		"power-on after off": {phase: api.PoweringOn, power: api.PowerRecord{SwitchedByUs: true, LastRead: read("Off")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Spec: walkSpec()}
 			f.Status = api.NodeFenceStatus{
-				Phase: c.phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
+				Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
 				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Power: c.power,
 			}
 			if c.change != nil {

@@ -20,12 +20,12 @@ const awaitedCondition = "WaitingForDevice"
 func (d *decision) mustAwait() bool {
 	r, p := d.st.Release, d.st.Phase
 	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending)
-	return (d.st.Power.CutByUs || began) && d.spec.Binding != nil && d.spec.Policy.Action.Reads()
+	return (d.st.Power.SwitchedByUs || began) && d.spec.Decision.Binding != nil && d.spec.Decision.Settings.Action.Reads()
 }
 
 // lostBinding: we cut the power, and its device can't be resolved any more.
 func (d *decision) lostBinding() bool {
-	return d.st.Power.CutByUs && d.spec.Binding == nil && !d.confirmAsked()
+	return d.st.Power.SwitchedByUs && d.spec.Decision.Binding == nil && !d.confirmAsked()
 }
 
 // awaitBinding resolves it again and again, as slowly as a device is read.
@@ -33,7 +33,7 @@ func (d *decision) awaitBinding() Action {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
 	}
-	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.spec.BindingError, "no device is bound any more")))
+	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.spec.Decision.BindingError, "no device is bound any more")))
 	return d.until(d.now.Add(d.slower()))
 }
 
@@ -48,7 +48,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 	d.restart()
 	d.st.Restarts-- // it goes on where it stands
 	d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: msg, Disobeyed: disobeyed}
-	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	d.st.Power.Level = d.highestCut()
 	if disobeyed && on {
 		return d.onAfterAll()
@@ -68,7 +68,7 @@ func (d *decision) clearFirst(why api.Reason, msg string) Action {
 	if d.st.Awaited == nil {
 		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: msg}
 	}
-	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	return d.to(api.Failed, why, msg)
 }
 
@@ -76,7 +76,7 @@ func (d *decision) clearFirst(why api.Reason, msg string) Action {
 func (d *decision) awaits(msg string) string {
 	begun := "power was cut"
 	switch {
-	case d.st.Power.CutByUs:
+	case d.st.Power.SwitchedByUs:
 	case d.st.Phase == api.Isolating:
 		begun = "access was cut"
 	default:

@@ -16,7 +16,7 @@ func awaited(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence,
 	return under(now, func(f *api.NodeFence, s *Seen) {
 		cut, since := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Second))
 		f.Status.DecidedAt, f.Status.RequestServed = nil, true
-		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
 		f.Status.Awaited = &api.AwaitedRecord{Since: since, Reason: api.DeviceFailed, Message: "device unreachable"}
 		change(f, s)
 	})
@@ -37,7 +37,7 @@ func read(f *api.NodeFence, s *Seen, now time.Time, power string) {
 func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	none := int32(0)
-	last := func(f *api.NodeFence) { f.Spec.Policy.Retries = api.Retries{PerStep: 1, Flow: &none} }
+	last := func(f *api.NodeFence) { f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 1, Flow: &none} }
 	type end struct {
 		Phase   api.Phase
 		Reason  api.Reason
@@ -71,7 +71,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, None},
 		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Spec.Decision.NextBindings, f.Spec.Decision.Settings.Levels = levelsSpec().Decision.NextBindings, levelsSpec().Decision.Settings.Levels
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.ReadOn, true, true}, None},
@@ -81,11 +81,11 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		}, goesOn, None},
 		"its binding fails": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
-			f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
+			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
 		}, end{api.Pending, api.DeviceAwaited, false, true}, None},
 		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.DeviceAwaited
-			f.Spec.Binding = nil
+			f.Spec.Decision.Binding = nil
 		}, end{api.Pending, api.DeviceAwaited, false, true}, Resolve},
 		"the node is healthy": {func(_ *api.NodeFence, s *Seen) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
@@ -101,7 +101,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := awaited(now, c.change)
 			st, act := Decide(f, s, now)
-			got := end{st.Phase, st.Reason, st.Awaited != nil, st.Power.CutByUs}
+			got := end{st.Phase, st.Reason, st.Awaited != nil, st.Power.SwitchedByUs}
 			if d := cmp.Diff(c.want, got); d != "" || act != c.act {
 				t.Errorf("%s(%s), action %q", d, st.Message, act)
 			}
@@ -120,7 +120,7 @@ func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 	none := int32(0)
 	f, s := awaited(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now.Add(-10 * time.Second))
-		f.Spec.Policy.Retries = api.Retries{PerStep: 1, Flow: &none}
+		f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 1, Flow: &none}
 		f.Status.Awaited, f.Status.DecidedAt = nil, &at
 		read(f, s, now, "")
 	})

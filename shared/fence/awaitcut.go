@@ -19,7 +19,7 @@ import (
 // said. Where the device refuses the account, the next try comes long after, and the slot
 // is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
-	b, r := d.spec.Isolation[i], &d.st.Isolation[i]
+	b, r := d.spec.Decision.Isolation[i], &d.st.Isolation[i]
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
 	}
@@ -40,7 +40,7 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 		return true
 	}
 	switch {
-	case b.Must && r.CutByUs && why != api.OffNotSeen:
+	case b.Must && r.SwitchedByUs && why != api.OffNotSeen:
 		return d.awaitCut(i, msg)
 	case b.Must:
 		d.fail(api.CutFailed, msg+"; it must be cut before the fence goes on")
@@ -57,7 +57,7 @@ func (d *decision) awaitCut(i int, msg string) bool {
 	if d.st.Awaited == nil {
 		d.giveBack()
 		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: api.CutFailed, Message: msg}
-		d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 		r.Tries = 0
 	}
 	wait := d.pause(r.Tries)

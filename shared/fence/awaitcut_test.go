@@ -64,7 +64,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
 			r, soon := &f.Status.Isolation[0], stampOf(now.Add(time.Minute))
-			r.CutByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
+			r.SwitchedByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
 			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.CutFailed}, api.DeviceAwaited
 			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {

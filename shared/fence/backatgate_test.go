@@ -49,11 +49,11 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Fencing)
 	at := stampOf(now)
-	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].CutByUs = &at, true
+	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].SwitchedByUs = &at, true
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "switch gone"})
 	f.Status.Power.LastRead = &api.Read{Power: "On", At: at}
 	st, act := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
-	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Spec.Isolation) {
+	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Spec.Decision.Isolation) {
 		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))
 	}
 }
@@ -65,7 +65,7 @@ func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
 		f, now := isolatedFence(cutSpec(), api.Isolating)
 		at := stampOf(now.Add(-2 * time.Minute))
 		f.Status.DecidedAt = &at
-		if f.Status.Isolation[0].CutByUs = true; begun {
+		if f.Status.Isolation[0].SwitchedByUs = true; begun {
 			f.Status.Release.StartedAt = &at
 		}
 		st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)

@@ -72,8 +72,8 @@ func TestStrategies(t *testing.T) { // S24
 func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	rate, pods := int32(7), 20
 	spec := walkSpec()
-	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
-	spec.Policy.Timeouts.Release.Duration = time.Hour
+	spec.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
+	spec.Decision.Settings.Timeouts.Release.Duration = time.Hour
 	f := releasing(spec)
 	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	var at []time.Time
@@ -82,7 +82,7 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 		if f.Status.Phase != api.Releasing && f.Status.Phase != api.Fencing {
 			break
 		}
-		if n := f.Status.NextCheck; n != nil && n.After(now) {
+		if n := f.Status.NextLook; n != nil && n.After(now) {
 			now = n.Time
 		}
 		if f.Status.Phase == api.Fencing {
@@ -116,8 +116,8 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	rate := int32(10)
 	spec := walkSpec()
-	spec.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
-	spec.Policy.Timeouts.Release.Duration = time.Hour
+	spec.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
+	spec.Decision.Settings.Timeouts.Release.Duration = time.Hour
 	f := releasing(spec)
 	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	at := func(after time.Duration, pods, detach int) (Action, int32) {
@@ -159,13 +159,13 @@ func releasing(spec api.NodeFenceSpec) *api.NodeFence {
 	f := &api.NodeFence{Spec: spec}
 	f.Name, f.UID = "n", "fence-1"
 	start := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
-		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{CutByUs: true, Cut: []int32{0}}}
+	f.Status = api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
+		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{SwitchedByUs: true, Cut: []int32{0}}}
 	return f
 }
 
 func proofOf(at time.Time) *api.Proof {
-	return &api.Proof{Kind: api.ProofSeenOff, FenceUID: "fence-1", Generation: 1, NodeUID: "uid-1", BootIDBefore: "a", At: stampOf(at)}
+	return &api.Proof{Type: api.ProofSeenOff, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: stampOf(at)}
 }
 
 // TestWaitsAreSaid: each way of waiting names its cause, and its end is stated.
@@ -197,7 +197,7 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 		"nothing is released": {api.Cleanup{Strategy: api.CleanupNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
 	} {
 		spec := walkSpec()
-		spec.Policy.Cleanup = c.how
+		spec.Decision.Settings.Cleanup = c.how
 		f := releasing(spec)
 		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Left = &c.left

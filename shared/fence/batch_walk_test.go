@@ -13,17 +13,19 @@ import (
 // gentle is such a policy.
 func gentle(s api.NodeFenceSpec) api.NodeFenceSpec {
 	one := int32(1)
-	s.Policy.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one, RespectDisruptionBudgets: true}
-	s.Policy.Timeouts.Release.Duration = 130 * time.Second
+	s.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one, RespectDisruptionBudgets: true}
+	s.Decision.Settings.Timeouts.Release.Duration = 130 * time.Second
 	return s
 }
 
-func (s *state) isGentle() bool { return s.spec.Policy.Cleanup.Strategy == api.CleanupResourceDeletion }
+func (s *state) isGentle() bool {
+	return s.spec.Decision.Settings.Cleanup.Strategy == api.CleanupResourceDeletion
+}
 
 // mayBeGentle: a release of it may as well begin under such a policy.
 func mayBeGentle(s *state) bool {
 	return s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isCounted() && !s.isJoined() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
-		!climbed(s) && s.spec.Trigger.Request == nil && s.spec.Policy.Action.Device() && s.spec.Policy.Kdump == nil && len(s.spec.Isolation) == 0 && s.st.Restarts == 0
+		!climbed(s) && s.spec.Decision.Trigger.Request == nil && s.spec.Decision.Settings.Action.Device() && s.spec.Decision.Settings.Kdump == nil && len(s.spec.Decision.Isolation) == 0 && s.st.Restarts == 0
 }
 
 // settled: a release that has ended is like any other.
@@ -31,7 +33,7 @@ func settled(s *state) {
 	begun := s.st.Release.StartedAt != nil && s.st.Release.DoneAt == nil
 	if s.isGentle() && s.st.Phase != api.Releasing && !(begun && s.st.Phase == api.Fencing) {
 		plain := walkSpec()
-		s.spec.Policy.Cleanup, s.spec.Policy.Timeouts.Release = plain.Policy.Cleanup, plain.Policy.Timeouts.Release
+		s.spec.Decision.Settings.Cleanup, s.spec.Decision.Settings.Timeouts.Release = plain.Decision.Settings.Cleanup, plain.Decision.Settings.Timeouts.Release
 		s.sh.deleted = time.Time{}
 		s.st.Release.AskedAt, s.st.Release.BatchAt, s.st.Release.InMinute = nil, nil, 0
 	}
@@ -88,7 +90,7 @@ func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act A
 
 // brokenGentle lack one guard of such a release each.
 var brokenGentle = map[string]decider{
-	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup = api.Cleanup{} }),
+	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Cleanup = api.Cleanup{} }),
 	"forgets when it deleted last":                   before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
 	"does not ask the budgets": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		if s.Left != nil {

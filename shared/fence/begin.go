@@ -24,13 +24,13 @@ func (d *decision) pending() Action {
 		return d.do(Resolve) // nothing of a policy is frozen here (S17)
 	}
 	due, n := d.dueAt(), d.seen.Node
-	switch p := d.spec.Policy; {
-	case p.Conflict != "":
+	switch p := d.spec.Decision.ResolvedPolicy; {
+	case p.Settings.Conflict != "":
 		return d.hold(api.PolicyConflictHold, conflict(p), Resync)
-	case n.ControlPlane && p.ControlPlane != api.Quorum:
+	case n.ControlPlane && p.Settings.ControlPlane != api.Quorum:
 		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
-	case p.Excluded != "" || n.Excluded != "":
-		return d.holdUnmarked(api.ExcludedHold, cmp.Or(p.Excluded, n.Excluded))
+	case p.Settings.Excluded != "" || n.Excluded != "":
+		return d.holdUnmarked(api.ExcludedHold, cmp.Or(p.Settings.Excluded, n.Excluded))
 	case d.goes():
 		return d.hold(api.DeletionHold, n.Deleting, Resync)
 	case d.seen.Self:
@@ -42,17 +42,17 @@ func (d *decision) pending() Action {
 			d.next(Resync) // another condition may be due sooner
 		}
 		return None
-	case p.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
+	case p.Settings.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.spec.Binding == nil && p.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
+	case d.spec.Decision.Binding == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()
 	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
 		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
 	case d.doubtful():
 		return d.checking()
-	case p.Mode == api.DryRun:
+	case p.Settings.Mode == api.DryRun:
 		return d.holdUnmarked(api.DryRunHold, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
-	case p.Mode == api.Approve && !d.approved() && !d.confirmAsked():
+	case p.Settings.Mode == api.Approve && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
 	if d.paced() || !d.confirmAsked() && d.holdRefused() {
@@ -75,9 +75,9 @@ func (d *decision) unbound() Action {
 		return d.do(Resolve)
 	}
 	if d.onlyLease() {
-		return d.hold(api.BindingInvalid, d.spec.BindingError, Resync) // the ordinary time runs
+		return d.hold(api.BindingInvalid, d.spec.Decision.BindingError, Resync) // the ordinary time runs
 	}
-	why := cmp.Or(d.spec.BindingError, "no device switches this machine's power")
+	why := cmp.Or(d.spec.Decision.BindingError, "no device switches this machine's power")
 	if d.begun() || d.st.RequestServed {
 		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
 		// it is resolved again and again (S25, S27).
@@ -95,7 +95,7 @@ func (d *decision) reserve() Action {
 		if e := d.seen.Brakes.Ended; d.st.Reason == api.CoolDownHold && e != "" {
 			waived = "; " + e
 		}
-		if Early(d.spec.Policy) != nil || d.onlyReads() {
+		if Early(d.spec.Decision.ResolvedPolicy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil
 		}
 		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
@@ -113,7 +113,7 @@ func (d *decision) reserve() Action {
 // askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
 // nothing of their configuration is frozen either.
 func (d *decision) askSlot() Action {
-	if !d.seen.Resolved && d.spec.Policy.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
+	if !d.seen.Resolved && d.spec.Decision.Settings.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
 		return d.do(Resolve)
 	}
 	return d.do(Reserve)
@@ -132,13 +132,13 @@ func (d *decision) isolating() Action {
 	if act, ends := d.endsAwaited(); ends {
 		return act
 	}
-	if d.missing() && (d.spec.Policy.Action.Device() || d.confirmAsked()) {
+	if d.missing() && (d.spec.Decision.Settings.Action.Device() || d.confirmAsked()) {
 		return d.cutOff("there is no Node object on which work could be placed")
 	}
 	if d.missing() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
-	if d.seen.Node.Taint && d.spec.Policy.Action == api.ActionIsolate && !d.confirmAsked() {
+	if d.seen.Node.Taint && d.spec.Decision.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
 	if d.seen.Node.Taint && d.dumpProves() {
@@ -169,7 +169,7 @@ func (d *decision) holdUnmarked(why api.Reason, msg string) Action {
 
 // marked: something of ours is on the node, or is to be given back to it now.
 func (d *decision) marked() bool {
-	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID
 	return mine && d.seen.Node.Taint || d.owesBackNow()
 }
 
@@ -187,7 +187,7 @@ func (d *decision) giveBack() {
 
 // begun: power was cut by us, or work was released: from here the flow runs to
 // its end (S25).
-func (d *decision) begun() bool { return d.st.Power.CutByUs || d.st.Release.StartedAt != nil }
+func (d *decision) begun() bool { return d.st.Power.SwitchedByUs || d.st.Release.StartedAt != nil }
 
 // unhealthy: some condition of the policy holds now.
 func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, d.counts) }
@@ -239,7 +239,7 @@ func (d *decision) recentCuts() int32 {
 // nodeLimit is the strictest of all policies that select the node.
 func (d *decision) nodeLimit() int32 {
 	most := int32(0)
-	for _, l := range d.spec.Policy.Limits {
+	for _, l := range d.spec.Decision.Limits {
 		if l.PerNodePerDay > 0 && (most == 0 || l.PerNodePerDay < most) {
 			most = l.PerNodePerDay
 		}
@@ -269,7 +269,7 @@ func (d *decision) noteWords() {
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.CutByUs) {
+	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		st.RetryHandled = r.At.DeepCopy()
 		if st.Phase == api.Pending {
 			d.dropYes()

@@ -14,14 +14,14 @@ import (
 func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	at := stampOf(now)
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec()}
-	f.Spec.Policy.Limits[0].PerNodePerDay = 3
+	f.Spec.Decision.Limits[0].PerNodePerDay = 3
 	opened := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{
-		SchemaVersion: api.Schema, Generation: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
 	s := Seen{
-		Me: "me", Node: Node{Exists: true, UID: f.Spec.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
+		Me: "me", Node: Node{Exists: true, UID: f.Spec.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
 		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
 	}
 	change(f, &s)
@@ -83,7 +83,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now)
-		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 		f.Spec.Requests.Abort = &api.Request{By: "ann"}
 		s.Deleting = true
 	})
@@ -91,7 +91,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 		if f.Status.Phase == api.Finished {
 			return
 		}
-		if c := f.Status.NextCheck; c != nil && c.After(now) {
+		if c := f.Status.NextLook; c != nil && c.After(now) {
 			now = c.Time
 		}
 		now = now.Add(time.Millisecond)
@@ -124,10 +124,10 @@ func TestWhatWasGivenUp(t *testing.T) {
 		phase  api.Phase
 		reason api.Reason
 	}{
-		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.CutByUs = true; abort(f, s) }, api.PoweringOn, api.AbortedByPerson},
+		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.AbortedByPerson},
 		"ended: nothing is cut":                         {abort, api.Recovering, api.AbortedByPerson},
 		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Phase, f.Status.Power.CutByUs = api.Pending, true
+			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Pending, true
 			abort(f, s)
 		}, api.PoweringOn, api.AbortedByPerson},
 		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *Seen) {
@@ -195,8 +195,8 @@ func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
 	for theirs, ours := range map[bool]bool{true: false, false: true} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			at := stampOf(now)
-			f.Status.Phase, f.Status.Power.CutByUs = api.Releasing, true
-			f.Status.Proof = &api.Proof{Kind: api.ProofSeenOff, At: at, BootIDBefore: "a"}
+			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
+			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
 			s.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
 			s.Node.OutOfService = theirs
 		})
@@ -213,8 +213,8 @@ func TestOurOwnMachineIsNotCut(t *testing.T) {
 		f.Status.Power.LastRead = &api.Read{Power: "On", At: stampOf(now)}
 		s.Self = true
 	})
-	if st, act := Decide(f, s, now); act != None || st.Power.CutByUs || st.Reason != api.OwnMachineHold {
-		t.Errorf("action %q, cut %v: %s", act, st.Power.CutByUs, st.Message)
+	if st, act := Decide(f, s, now); act != None || st.Power.SwitchedByUs || st.Reason != api.OwnMachineHold {
+		t.Errorf("action %q, cut %v: %s", act, st.Power.SwitchedByUs, st.Message)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 	for name, brakes := range map[string]Brakes{
 		"storm":  {Looked: true, Storm: true},
 		"pause":  {Looked: true, Paused: true},
-		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{opens("00:00", 24*time.Hour, "")}}}},
+		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("00:00", 24*time.Hour, "")}}}},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
 		given := *f.Status.DecidedAt
@@ -234,7 +234,7 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 			t.Errorf("%s: %s, given back %v", name, st.Phase, st.GivenBack)
 		}
 		l := &api.FenceLedger{}
-		l.Status.Reservations = []api.Reservation{{Node: f.Spec.Node, FenceUID: f.UID, Generation: 1, At: given}}
+		l.Status.Reservations = []api.Reservation{{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: 1, At: given}}
 		f.Status = st
 		if rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now.Add(time.Second)); ReservedAt(l, f) != nil {
 			t.Errorf("%s: it still has its slot", name)
@@ -248,7 +248,7 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 	now := walkStart.Add(90 * 24 * time.Hour)
 	ended := stampOf(walkStart.Add(time.Hour))
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Spec.Generation, f.Spec.Policy.Limits[0].PerNodePerDay = 2, 1
+		f.Spec.FenceNumber, f.Spec.Decision.Limits[0].PerNodePerDay = 2, 1
 		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = api.Finished, &ended, 1
 	})
 	st, _ := Decide(f, s, now)
@@ -266,8 +266,8 @@ func TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal(t *testing.T) {
 			f.Status.Phase = api.Recovering
 			s.Node.BootID, s.Node.Conditions[0].Status = "b", status
 		})
-		if st, _ := Decide(f, s, now); st.Phase != api.Recovering || st.NextCheck == nil || st.NextCheck.Sub(now) != want {
-			t.Errorf("Ready=%s: %s, looked at again at %v, want in %s", status, st.Phase, st.NextCheck, want)
+		if st, _ := Decide(f, s, now); st.Phase != api.Recovering || st.NextLook == nil || st.NextLook.Sub(now) != want {
+			t.Errorf("Ready=%s: %s, looked at again at %v, want in %s", status, st.Phase, st.NextLook, want)
 		}
 	}
 }

@@ -208,9 +208,9 @@ func cutJustNow() []state {
 			now: walkStart, spec: walkSpec(),
 			sh: shadow{cut: true, served: true, fresh: fresh, moved: still, renewed: "r0", sent: walkStart, until: effect, effect: [2]time.Time{effect}, off: [2]bool{true}, decided: &at},
 			st: api.NodeFenceStatus{
-				Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, RequestServed: true, BootIDBefore: "a",
+				Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, RequestServed: true, BootIDBefore: "a",
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since},
-				Power: api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, EffectUntil: &until, LeaseFresh: fresh, Cut: []int32{0}},
+				Power: api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, EffectUntil: &until, LeaseFresh: fresh, Cut: []int32{0}},
 			},
 		}
 	}

@@ -74,7 +74,7 @@ var broken = map[string]decider{
 		}
 	}),
 	"does not look at the node's UID": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
+		s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
 	}),
 	"believes a person against a moving Lease": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Spec.Requests.ConfirmOff != nil && f.Status.Phase == api.Fencing {
@@ -82,7 +82,7 @@ var broken = map[string]decider{
 		}
 	}),
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		at := f.Spec.Trigger.Since.Time
+		at := f.Spec.Decision.Trigger.Since.Time
 		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
@@ -102,7 +102,7 @@ var broken = map[string]decider{
 	"takes another machine's off for a proof": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { mistake(s, "Off") }),
 	"switches on what others switched off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Status.Power.CutByUs = true
+			f.Status.Power.SwitchedByUs = true
 		}
 	}),
 	"switches on while an Off may still take effect": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
@@ -120,7 +120,7 @@ var broken = map[string]decider{
 	}),
 	"does not see that the policies are stricter now": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Stricter, s.Brakes.Gone = false, false }),
 	"holds only what has not begun against the policies": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Brakes.Stricter = s.Brakes.Stricter && !f.Status.Power.CutByUs
+		s.Brakes.Stricter = s.Brakes.Stricter && !f.Status.Power.SwitchedByUs
 	}),
 	"does not ask storm and quorum again": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Counted = true }),
 	"keeps its taint on an excluded node": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Unmark = false }),
@@ -139,7 +139,7 @@ var broken = map[string]decider{
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),
 	"serves a request however old": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if f.Spec.Trigger.Request != nil {
+		if f.Spec.Decision.Trigger.Request != nil {
 			f.Status.OpenedAt = &api.Time{Time: now}
 		}
 	}),
@@ -166,8 +166,8 @@ var broken = map[string]decider{
 		s.Node.Taint = s.Node.Taint && f.Status.Phase != api.Recovering
 	}),
 	"closes with its finalizer on":      before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
-	"does not say when to look next":    after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextCheck = nil }),
-	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Action = api.ActionReboot }),
+	"does not say when to look next":    after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextLook = nil }),
+	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Action = api.ActionReboot }),
 	"takes what one level said for the next": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if l := f.Status.Power.Level; l > 0 && f.Status.Power.LastRead == nil && f.Status.Power.FirstOff == nil {
 			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Minute))}
@@ -210,10 +210,10 @@ func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Ac
 
 // noLead has a device read off only when the machine is off.
 func noLead(f *api.NodeFence) {
-	if f.Spec.Binding != nil {
-		b := *f.Spec.Binding
+	if f.Spec.Decision.Binding != nil {
+		b := *f.Spec.Decision.Binding
 		b.Lead = &metav1.Duration{}
-		f.Spec.Binding = &b
+		f.Spec.Decision.Binding = &b
 	}
 }
 
@@ -335,33 +335,33 @@ func TestNeverBegins(t *testing.T) {
 	}{
 		"a control-plane node is never fenced (S13)":       {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
 		"nothing fences its own machine (S13)":             {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
-		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Excluded = "policy p excludes this node" }, api.ExcludedHold},
+		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Excluded = "policy p excludes this node" }, api.ExcludedHold},
 		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
 		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.DeletionHold},
 		"a fence that needs approval waits for it": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
 		}, api.ApprovalHold},
 		"without approval in time it is given up": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
 			since := stampOf(at.Add(-time.Hour))
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
 		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Policy.Action, f.Spec.Binding, s.Resolved = api.ActionNone, nil, true
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionNone, nil, true
 		}, api.ConfirmationHold},
-		"two policies of one priority are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Conflict = "q" }, api.PolicyConflictHold},
-		"a dry run says what it would do":             {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Mode = api.DryRun }, api.DryRunHold},
+		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
+		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Limits[0].PerNodePerDay = 1
+			f.Spec.Decision.Limits[0].PerNodePerDay = 1
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
 		}, api.NodeLimitHold},
 		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
+			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
 		}, api.BindingInvalid},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 		f := &api.NodeFence{Spec: s.spec}
-		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+		f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
 		c.change(f, &seen)
 		st, act := Decide(f, seen, at)
@@ -373,12 +373,12 @@ func TestNeverBegins(t *testing.T) {
 
 func TestARecordFromTheFutureIsLeftAlone(t *testing.T) { // S21
 	for name, st := range map[string]api.NodeFenceStatus{
-		"an unknown phase": {Phase: "Teleporting", Generation: 1, SchemaVersion: api.Schema},
-		"a newer schema":   {Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema + 1},
+		"an unknown phase": {Phase: "Teleporting", FenceNumber: 1, MinReaderVersion: api.Schema},
+		"a newer schema":   {Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema + 1},
 	} {
 		f := &api.NodeFence{Spec: walkSpec(), Status: st}
 		got, act := Decide(f, usual(&state{spec: f.Spec, st: st}, walkStart, "Unknown", false, "a"), walkStart)
-		if act != None || got.NextCheck != nil || got.Phase != st.Phase {
+		if act != None || got.NextLook != nil || got.Phase != st.Phase {
 			t.Errorf("%s: %+v, action %q", name, got, act)
 		}
 	}
@@ -390,18 +390,18 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Mode, f.Spec.Requests.Approve = api.Approve, &api.Request{By: "me"}
+			f.Spec.Decision.Settings.Mode, f.Spec.Requests.Approve = api.Approve, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Action, f.Spec.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
-			f.Spec.Policy.ControlPlane, s.Node.ControlPlane = api.Quorum, true
+			f.Spec.Decision.Settings.ControlPlane, s.Node.ControlPlane = api.Quorum, true
 		},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 		f := &api.NodeFence{Spec: s.spec}
-		f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+		f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
 		seen.Reserved = nil
 		change(f, &seen)
@@ -416,9 +416,9 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f := &api.NodeFence{Spec: s.spec}
-	f.Spec.Policy.Action, f.Spec.Binding = api.ActionNone, nil
+	f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding = api.ActionNone, nil
 	decided := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
+	f.Status = api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
 	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)
 	if st.Phase != api.Pending || st.Reason != api.ConfirmationHold || act != None {
 		t.Errorf("%s %s, action %q", st.Phase, st.Reason, act)

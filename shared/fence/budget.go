@@ -13,13 +13,13 @@ import (
 // dead node competes with the fences that run, because its own makes nothing
 // worse; a healthy one must find room beside all that is unavailable.
 func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
-	labels := c.labels(f.Spec.Node)
+	labels := c.labels(f.Spec.NodeName)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
 		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector, labels) {
 			continue
 		}
-		s := stateOf(b, f.Spec.Node, c, l)
+		s := stateOf(b, f.Spec.NodeName, c, l)
 		if s.fencing >= s.most {
 			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent}
 		}
@@ -59,8 +59,8 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 	// A fence that only waits takes nothing: two that wait would wait for each other.
 	for i := range c.Fences {
 		if f := &c.Fences[i]; underWay(f, l) {
-			lost[f.Spec.Node] = lost[f.Spec.Node] || !c.backBeforeItsTurn(f, node, l)
-			chosen[f.Spec.Node] = chosen[f.Spec.Node] || chose(b, f, c, l)
+			lost[f.Spec.NodeName] = lost[f.Spec.NodeName] || !c.backBeforeItsTurn(f, node, l)
+			chosen[f.Spec.NodeName] = chosen[f.Spec.NodeName] || chose(b, f, c, l)
 		}
 	}
 	for name, is := range chosen {
@@ -113,14 +113,14 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger) api.FenceBu
 // and nothing was taken from it, or the asking node's name comes first. It takes nothing
 // while it waits; two such fences would wait for each other under a budget of one.
 func (c Cluster) backBeforeItsTurn(f *api.NodeFence, asking string, l *api.FenceLedger) bool {
-	if acts(f, l) || !c.has(f.Spec.Node) || c.node(f.Spec.Node).Unhealthy || f.Status.Release.StartedAt != nil {
+	if acts(f, l) || !c.has(f.Spec.NodeName) || c.node(f.Spec.NodeName).Unhealthy || f.Status.Release.StartedAt != nil {
 		return false
 	}
-	if !f.Status.Power.CutByUs {
+	if !f.Status.Power.SwitchedByUs {
 		return true
 	}
 	o, cut, seen := c.fence(asking), f.Status.Power.CutAt, l.Status.Leases.ObservedAt
-	return o != nil && underWay(o, l) && asking < f.Spec.Node && cut != nil && seen != nil && seen.Sub(cut.Time) > longAgo
+	return o != nil && underWay(o, l) && asking < f.Spec.NodeName && cut != nil && seen != nil && seen.Sub(cut.Time) > longAgo
 }
 
 // longAgo: by then a node that was cut shows as not Ready, or its Lease as standing still.

@@ -12,7 +12,7 @@ import (
 // storage device whose cut must be seen. Then exactly the pods all of whose writable
 // volumes it covers are released, pod by pod (S1, S24).
 func CutOnly(spec *api.NodeFenceSpec) bool {
-	return spec.Binding == nil && spec.Policy.Action.Device() && !spec.Trigger.Missing() && slices.ContainsFunc(spec.Isolation, proves)
+	return spec.Decision.Binding == nil && spec.Decision.Settings.Action.Device() && !spec.Decision.Trigger.Missing() && slices.ContainsFunc(spec.Decision.Isolation, proves)
 }
 
 // proves: that this device cuts is worth something beyond caution.
@@ -23,7 +23,7 @@ func proves(b api.Binding) bool {
 // Cleanup is how the work of this node is released. What only a cut has proven is
 // released pod by pod, whatever the policy says; None stays None.
 func Cleanup(f *api.NodeFence) api.Cleanup {
-	how := f.Spec.Policy.Cleanup
+	how := f.Spec.Decision.Settings.Cleanup
 	if Covered(f) != nil && how.Strategy != api.CleanupNone {
 		how.Strategy = api.CleanupResourceDeletion
 	}
@@ -33,11 +33,11 @@ func Cleanup(f *api.NodeFence) api.Cleanup {
 // Covered is the storage to which a release is held; nil if the machine itself is,
 // or will be, proven off.
 func Covered(f *api.NodeFence) *api.Coverage {
-	if p := f.Status.Proof; !CutOnly(&f.Spec) || p != nil && p.Kind == api.ProofConfirmed {
+	if p := f.Status.Proof; !CutOnly(&f.Spec) || p != nil && p.Type == api.ProofConfirmed {
 		return nil
 	}
 	var all api.Coverage
-	for _, b := range f.Spec.Isolation {
+	for _, b := range f.Spec.Decision.Isolation {
 		if proves(b) {
 			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
 			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
@@ -52,7 +52,7 @@ func effective(f *api.NodeFence) *api.NodeFenceSpec {
 		return &f.Spec
 	}
 	s := f.Spec
-	s.Policy.Cleanup = Cleanup(f)
+	s.Decision.Settings.Cleanup = Cleanup(f)
 	return &s
 }
 
@@ -78,9 +78,9 @@ func (d *decision) rebootedWithin() bool {
 // givenBackByOthers: what somebody else had cut, and on which the release rested,
 // reads as there again. It was not ours to cut, and is not now (S12).
 func (d *decision) givenBackByOthers() bool {
-	for i, b := range d.spec.Isolation {
+	for i, b := range d.spec.Decision.Isolation {
 		r := d.isolationRecords()[i]
-		if proves(b) && !r.CutByUs && r.LastRead != nil && r.LastRead.Power == "On" {
+		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.Power == "On" {
 			return true
 		}
 	}
@@ -91,7 +91,7 @@ func (d *decision) givenBackByOthers() bool {
 func (d *decision) provenByCut() Action {
 	p := d.proof(api.ProofStorageCut)
 	var devices []string
-	for i, b := range d.spec.Isolation {
+	for i, b := range d.spec.Decision.Isolation {
 		if !proves(b) {
 			continue
 		}
@@ -111,22 +111,22 @@ func (d *decision) provenByCut() Action {
 // proof, and about which boot.
 func (d *decision) noteRelease(act Action) {
 	r, left, p := &d.st.Release, d.seen.Left, d.st.Proof
-	if len(d.spec.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
+	if len(d.spec.Decision.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
 		return
 	}
 	if d.cutOnly() {
-		r.Stays = ""
+		r.KeptPods = ""
 		if len(left.Stay) > 0 {
-			r.Stays = fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay))
+			r.KeptPods = fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay))
 		}
 	}
 	if act != Release || p == nil {
 		return
 	}
 	if r.By == "" {
-		r.By, r.BootID = p.Kind, p.BootIDBefore
+		r.By, r.BootID = p.Type, p.BootIDBefore
 	}
-	if p.Kind != api.ProofStorageCut {
+	if p.Type != api.ProofStorageCut {
 		return
 	}
 	// What is released and not named is not seen to be out of use (S2).

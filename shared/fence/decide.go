@@ -18,7 +18,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
 	d.open()
-	d.st.NextCheck = nil
+	d.st.NextLook = nil
 	d.noteRequests()
 	d.noteLease()
 	d.noteConditions()
@@ -37,7 +37,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 // Foreign tells whether a record was written by a nodefence that this one does
 // not understand: it leads to no action, and an alert (S21).
 func Foreign(st api.NodeFenceStatus) bool {
-	return !st.Phase.Known() || st.SchemaVersion > api.Schema
+	return !st.Phase.Known() || st.MinReaderVersion > api.Schema
 }
 
 // byPhase is the table of the automaton: one row a phase.
@@ -72,7 +72,7 @@ type decision struct {
 	st   api.NodeFenceStatus
 	seen Seen
 	now  time.Time
-	// heard is the device of spec.isolation, from 1, that this invocation's call was for.
+	// heard is the device of spec.decision.isolation, from 1, that this invocation's call was for.
 	heard int32
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
@@ -87,7 +87,7 @@ type decision struct {
 // node; what was closed goes into the past. What of an earlier fence may still
 // take effect at the device is carried over (S8).
 func (d *decision) open() {
-	if d.st.Generation >= d.spec.Generation && d.st.Phase != "" {
+	if d.st.FenceNumber >= d.spec.FenceNumber && d.st.Phase != "" {
 		return
 	}
 	old, cuts := d.st, d.cuts()
@@ -97,22 +97,22 @@ func (d *decision) open() {
 			closed = *old.PhaseSince
 		}
 		old.Past = append(old.Past, api.PastFence{
-			Generation: old.Generation, OpenedAt: *old.OpenedAt, ClosedAt: closed,
+			FenceNumber: old.FenceNumber, OpenedAt: *old.OpenedAt, ClosedAt: closed,
 			Outcome: old.Outcome, Cuts: cuts, Request: old.Request, Merged: old.Merged,
 		})
 		old.Past = d.kept(old.Past)
 	}
 	d.st = api.NodeFenceStatus{
-		SchemaVersion: api.SchemaPlain, Generation: d.spec.Generation,
+		MinReaderVersion: api.SchemaPlain, FenceNumber: d.spec.FenceNumber,
 		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
 		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
 		Transitions: old.Transitions + 1,
 	}
-	if r := d.spec.Trigger.Request; r != nil && r.MergedAt == nil {
+	if r := d.spec.Decision.Trigger.Request; r != nil && r.MergedAt == nil {
 		d.st.Request = r.Key()
 	}
-	d.tell(api.Opened, why(d.spec.Trigger)+", "+policyOf(d.spec.Policy))
+	d.tell(api.Opened, why(d.spec.Decision.Trigger)+", "+policyOf(d.spec.Decision.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -182,7 +182,7 @@ func (d *decision) leaseMovedSince(t api.Time) bool {
 // come from other machines' clocks (S30).
 func (d *decision) noteConditions() {
 	var now []api.Evidence
-	for _, want := range d.spec.Policy.Conditions {
+	for _, want := range d.spec.Decision.Settings.UnhealthyConditions {
 		for _, c := range d.seen.Node.Conditions {
 			if c.Type == want.Type && c.Status == want.Status && !d.ourMark(c) {
 				now = append(now, d.spell(c))
@@ -229,7 +229,7 @@ func (d *decision) noteCall() {
 		if c.Power != "Off" {
 			d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
 		}
-		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, Lacks: c.Lacks, At: *d.stamp(c.At)}
+		d.st.Power.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, MissingSupply: c.Lacks, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
 		if c.Call == api.CallOff {
 			d.st.Power.OffError, d.refused = c.Err, c.Refused

@@ -18,7 +18,7 @@ import (
 func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 	before := stampOf(walkStart.Add(-time.Second))
 	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{Power: "On", At: before} }
-	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.CutByUs = true }
+	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.SwitchedByUs = true }
 	for name, c := range map[string]struct {
 		phase    api.Phase
 		was      func(*api.NodeFenceStatus)
@@ -37,14 +37,14 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _, _ := admitWorld(walkStart)
-			f.Spec.NodeUID, f.Spec.Binding = "uid-1", &api.Binding{Driver: "mem"}
-			f.Spec.Policy.Action, f.Spec.Policy.Mode = api.ActionReboot, api.Enforce
-			f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
-			f.Spec.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
+			f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Mode = api.ActionReboot, api.Enforce
+			f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+			f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
 			if c.word {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "anna", At: metav1.NewTime(before.Time)}}
 			}
-			f.Status = api.NodeFenceStatus{Phase: c.phase, Generation: f.Spec.Generation, SchemaVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
+			f.Status = api.NodeFenceStatus{Phase: c.phase, FenceNumber: f.Spec.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
 			if c.was != nil {
 				c.was(&f.Status)
 			}

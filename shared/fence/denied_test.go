@@ -24,8 +24,8 @@ func denying(f *api.NodeFence, s Seen, now time.Time) (asked []time.Time, end ti
 			s.Call = &CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != Read}
 		case act == None && st.Phase == api.Failed:
 			return asked, now
-		case act == None && st.NextCheck != nil && st.NextCheck.After(now):
-			now = st.NextCheck.Time
+		case act == None && st.NextLook != nil && st.NextLook.After(now):
+			now = st.NextLook.Time
 		case act == None:
 			now = now.Add(time.Second)
 		}
@@ -42,9 +42,9 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 			now := walkStart.Add(time.Hour)
 			flow := int32(2)
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				f.Spec.Policy.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+				f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
 				if at := stampOf(now); begun {
-					f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+					f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 				}
 			})
 			asked, now := denying(f, s, now)
@@ -87,7 +87,7 @@ func TestARetryEndsTheWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				b := f.Spec.Binding
+				b := f.Spec.Decision.Binding
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
 					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
@@ -109,7 +109,7 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 			f.Spec = aloneSpec()
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
-			if b := f.Spec.Binding; refused {
+			if b := f.Spec.Decision.Binding; refused {
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
 			}
 		})
@@ -140,27 +140,27 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		want   seen
 	}{
 		"it must be cut":     {func(*api.NodeFence) {}, seen{9, api.Failed, true}},
-		"it need not be cut": {func(f *api.NodeFence) { f.Spec.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
+		"it need not be cut": {func(f *api.NodeFence) { f.Spec.Decision.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
 		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
-			f.Spec.Isolation[0].Must = false
+			f.Spec.Decision.Isolation[0].Must = false
 			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
-			f.Status.Isolation[0].CutByUs = true
+			f.Status.Isolation[0].SwitchedByUs = true
 		}, seen{15, api.Restoring, false}},
 		"it is to give access back, and a person has ended the record": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
-			f.Status.Isolation[0].CutByUs, f.Spec.Requests.Abort = true, &api.Request{By: "kim"}
+			f.Status.Isolation[0].SwitchedByUs, f.Spec.Requests.Abort = true, &api.Request{By: "kim"}
 		}, seen{3, api.Recovering, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow := int32(2)
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
-			f.Spec.Policy.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+			f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
 			tc.change(f)
-			if !f.Spec.Isolation[0].Must {
-				f.Spec.Policy.Retries.PerStep = 30
+			if !f.Spec.Decision.Isolation[0].Must {
+				f.Spec.Decision.Settings.Retries.PerStep = 30
 			}
 			asked, held := refusing(f, now, 61*time.Minute)
 			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {
@@ -197,7 +197,7 @@ func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []tim
 		if p := f.Status.Phase; p != api.Isolating && p != api.Restoring && p != api.Pending {
 			return asked, held
 		}
-		if next := f.Status.NextCheck; next != nil && next.After(now) {
+		if next := f.Status.NextLook; next != nil && next.After(now) {
 			now = next.Time
 		} else {
 			now = now.Add(time.Second)
@@ -219,11 +219,11 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			f.Spec.Isolation, f.Spec.Policy.Action = fabricSpec().Isolation, tc.action
+			f.Spec.Decision.Isolation, f.Spec.Decision.Settings.Action = fabricSpec().Decision.Isolation, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
-				tc.refuses = f.Spec.Binding.Driver + " " + f.Spec.Binding.Address
+				tc.refuses = f.Spec.Decision.Binding.Driver + " " + f.Spec.Decision.Binding.Address
 			}
 			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: deniedTries, At: stampOf(now)}}
 		})

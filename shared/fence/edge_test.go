@@ -61,9 +61,9 @@ func newEdgeWorld(seed uint64) *edgeWorld {
 	w.ledger = &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{Since: &since, Total: 10, Renewal: metav1.Duration{Duration: walkRenewal}}}}
 	for i := range w.fences {
 		spec := walkSpec()
-		spec.Node, spec.Generation = []string{"a", "b"}[i], 1
-		spec.Policy.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(5), MaxConcurrent: 1, PerNodePerDay: 9}}}
-		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.Node, UID: types.UID("f-" + spec.Node)}, Spec: spec}
+		spec.NodeName, spec.FenceNumber = []string{"a", "b"}[i], 1
+		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(5), MaxConcurrent: 1, PerNodePerDay: 9}}}
+		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec}
 	}
 	return w
 }
@@ -144,7 +144,7 @@ func (w *edgeWorld) save(p *edgeProc) {
 	f := *p.f
 	f.Status = p.st
 	w.fences[i], w.saved[i] = &f, w.saved[i]+1
-	w.cut[i] = (w.cut[i] || p.st.Power.CutByUs) && p.st.Awaited == nil
+	w.cut[i] = (w.cut[i] || p.st.Power.SwitchedByUs) && p.st.Awaited == nil
 	p.call = nil
 	switch {
 	case p.spoke || p.act == None || p.act == Release:

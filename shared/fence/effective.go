@@ -35,19 +35,19 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 	nodes, other := []string{}, ""
 	for _, n := range c.Nodes {
 		r, ok := ResolvePolicy(all, n.Name, n.Labels)
-		if !ok || r.Conflict == "" || r.Name != p.Name && r.Conflict != p.Name {
+		if !ok || r.Settings.Conflict == "" || r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 			continue
 		}
 		nodes = append(nodes, n.Name)
-		if other = r.Conflict; other == p.Name {
-			other = r.Name
+		if other = r.Settings.Conflict; other == p.Name {
+			other = r.Policy.Name
 		}
 	}
 	if len(nodes) == 0 {
 		return "", ""
 	}
-	return api.PolicyConflictHold, fmt.Sprintf("policy %s has the same priority (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.priority, which decides, or another selector",
-		other, p.Spec.Priority, len(nodes), nodes[0])
+	return api.PolicyConflictHold, fmt.Sprintf("policy %s has the same precedence (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector",
+		other, p.Spec.Precedence, len(nodes), nodes[0])
 }
 
 // roundsToNone: on so few nodes not even one that fails may be fenced.

@@ -42,11 +42,11 @@ func (d *decision) noteChecks() {
 		d.end(r, timeout)
 		return true
 	}
-	if p, r := d.spec.Policy.StorageHold, d.st.Storage; p != nil && r != nil {
+	if p, r := d.spec.Decision.Settings.StorageCheck, d.st.Storage; p != nil && r != nil {
 		hear(r, true, p.Timeout.Duration)
 	}
 	d.noteDevice()
-	if p, a := d.spec.Policy.SecondEvidence, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.Timeout.Duration) {
+	if p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.Timeout.Duration) {
 		d.weigh(p, a)
 	}
 }
@@ -78,7 +78,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 // doubtful: the policy wants second evidence of this node's death, and there is
 // none yet. Whoever asked, approved or confirmed has answered that already.
 func (d *decision) doubtful() bool {
-	p, a := d.spec.Policy.SecondEvidence, d.st.Activity
+	p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity
 	switch {
 	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.approved():
 		return false
@@ -91,13 +91,13 @@ func (d *decision) doubtful() bool {
 }
 
 // dead: the failed rounds exceed their share of those required: with 0.7 of 10 the 8th.
-func dead(p *api.SecondEvidence, a *api.ActivityRecord) bool {
+func dead(p *api.ActivityChecks, a *api.ActivityRecord) bool {
 	return a.Failed*100 > p.RatioPercent*p.Required
 }
 
 // checking asks round after round until the node counts as dead or as alive.
 func (d *decision) checking() Action {
-	p := d.spec.Policy.SecondEvidence
+	p := d.spec.Decision.Settings.ActivityChecks
 	if d.st.Activity == nil {
 		d.st.Activity = &api.ActivityRecord{}
 	}
@@ -137,7 +137,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 }
 
 // weigh counts a round that has ended.
-func (d *decision) weigh(p *api.SecondEvidence, a *api.ActivityRecord) {
+func (d *decision) weigh(p *api.ActivityChecks, a *api.ActivityRecord) {
 	answer, what := d.verdict(&a.CheckRound)
 	a.Saw = what
 	switch answer {
@@ -170,7 +170,7 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 	}
 }
 
-func counts(p *api.SecondEvidence, a *api.ActivityRecord) string {
+func counts(p *api.ActivityChecks, a *api.ActivityRecord) string {
 	return fmt.Sprintf("%d of %d checks done, %d failed, %d went wrong", a.Done, p.Required, a.Failed, a.Errored)
 }
 
@@ -205,7 +205,7 @@ func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
 
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
-func (d *decision) degraded(p *api.SecondEvidence, a *api.ActivityRecord) (act Action, stays bool) {
+func (d *decision) degraded(p *api.ActivityChecks, a *api.ActivityRecord) (act Action, stays bool) {
 	over, again := a.DegradedSince.Add(p.MaxDegraded.Duration), a.EndedAt.Add(p.Recheck.Duration)
 	since := aliveSince(a)
 	switch {
@@ -227,18 +227,18 @@ func aliveSince(a *api.ActivityRecord) string {
 	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
 }
 
-func tooLong(p *api.SecondEvidence, a *api.ActivityRecord) string {
+func tooLong(p *api.ActivityChecks, a *api.ActivityRecord) string {
 	return aliveSince(a) + ", which is longer than " + p.MaxDegraded.Duration.String() + ": "
 }
 
 // though says of a fence that begins that the node was seen alive, and is fenced for
 // that all the same; empty of any other (S28).
 func (d *decision) though() string {
-	p, a := d.spec.Policy.SecondEvidence, d.st.Activity
+	p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity
 	if p == nil || a == nil || !a.Degraded || p.Then != api.DegradedFence || d.since(a.DegradedSince) < p.MaxDegraded.Duration {
 		return ""
 	}
-	return "; " + tooLong(p, a) + "going on, as the policy says (secondEvidence.then)"
+	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.then)"
 }
 
 // until asks to be looked at again at t, and each resync before it.
@@ -260,7 +260,7 @@ func (d *decision) forgetActivity() {
 // storageDown asks the policy's storage probe, and holds while it says that the
 // storage is unreachable for everyone.
 func (d *decision) storageDown() (act Action, holds bool) {
-	p := d.spec.Policy.StorageHold
+	p := d.spec.Decision.Settings.StorageCheck
 	if p == nil {
 		return None, false
 	}

@@ -18,7 +18,7 @@ import (
 func evidenceSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	s.Policy.SecondEvidence = &api.SecondEvidence{
+	s.Decision.Settings.ActivityChecks = &api.ActivityChecks{
 		Checks:   []api.ActivityCheck{{KubeletPort: &api.KubeletPortCheck{}}},
 		Required: 2, RatioPercent: 50, Interval: d(9), Timeout: d(5), Recheck: d(60), MaxDegraded: d(100), Then: api.DegradedFence,
 	}
@@ -28,7 +28,7 @@ func evidenceSpec() api.NodeFenceSpec {
 // storageSpec is of a fence whose policy asks for the storage first.
 func storageSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.StorageHold = &api.StorageHold{TCP: "storage:2049", Timeout: metav1.Duration{Duration: 5 * time.Second}, Interval: metav1.Duration{Duration: 30 * time.Second}}
+	s.Decision.Settings.StorageCheck = &api.StorageCheck{TCP: "storage:2049", Timeout: metav1.Duration{Duration: 5 * time.Second}, Interval: metav1.Duration{Duration: 30 * time.Second}}
 	return s
 }
 
@@ -119,11 +119,11 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
-	if p := f.Spec.Policy.StorageHold; p != nil && begins {
+	if p := f.Spec.Decision.Settings.StorageCheck; p != nil && begins {
 		say(!x.downAt.IsZero(), "storage hold: no fence begins before the storage was asked for")
 		say(!x.down || now.Sub(x.downAt) > p.Interval.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
 	}
-	p := f.Spec.Policy.SecondEvidence
+	p := f.Spec.Decision.Settings.ActivityChecks
 	if p == nil || f.Spec.Requests.ConfirmOff != nil || f.Spec.Requests.Approve != nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *state) like(l *look) bool {
 
 // checked: checks come before this fence.
 func (s *state) checked() bool {
-	return s.spec.Policy.SecondEvidence != nil || s.spec.Policy.StorageHold != nil
+	return s.spec.Decision.Settings.ActivityChecks != nil || s.spec.Decision.Settings.StorageCheck != nil
 }
 
 // checkedLooks are all that the checks of the round under way can say next.
@@ -188,14 +188,14 @@ func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
 // from there it is not read any more, and a restart has forgotten it.
 func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string {
 	x := s.sh.witnesses
-	if p := s.spec.Policy.StorageHold; p != nil {
+	if p := s.spec.Decision.Settings.StorageCheck; p != nil {
 		if s.st.Phase != api.Pending || s.st.Storage == nil {
 			return "storage"
 		}
 		r := s.st.Storage
 		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.Interval.Duration), answers(r), x.down)
 	}
-	p, a := s.spec.Policy.SecondEvidence, s.st.Activity
+	p, a := s.spec.Decision.Settings.ActivityChecks, s.st.Activity
 	if p == nil {
 		return ""
 	}
@@ -233,7 +233,7 @@ func answers(r *api.CheckRound) string {
 
 // brokenEvidence are Decides that lack one guard of second evidence each.
 var brokenEvidence = map[string]decider{
-	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.SecondEvidence = nil }),
+	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.ActivityChecks = nil }),
 	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == api.AnswerError {
@@ -294,7 +294,7 @@ var brokenEvidence = map[string]decider{
 			a.DegradedSince = &at
 		}
 	}),
-	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.StorageHold = nil }),
+	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.StorageCheck = nil }),
 	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if r := f.Status.Storage; r != nil && r.StartedAt == nil {
 			r.Results = nil
@@ -333,7 +333,7 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 	at := stampOf(walkStart)
 	f := &api.NodeFence{Spec: evidenceSpec()}
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Failed, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, RequestServed: true,
+		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, RequestServed: true,
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
 	f.Spec.Requests.Retry = &api.Request{By: "me"}
@@ -376,7 +376,7 @@ func TestARoundsVerdict(t *testing.T) {
 
 // TestTheEighthOfTen holds the numbers to CloudStack's: more than 0.7 of 10.
 func TestTheEighthOfTen(t *testing.T) {
-	p := &api.SecondEvidence{Required: 10, RatioPercent: 70}
+	p := &api.ActivityChecks{Required: 10, RatioPercent: 70}
 	for failed := range int32(11) {
 		if got := dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
 			t.Errorf("%d failed: dead is %v", failed, got)
@@ -390,14 +390,14 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	began, now := stampOf(walkStart), walkStart.Add(200*time.Second)
 	f := &api.NodeFence{Spec: evidenceSpec()}
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &began,
+		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
 		Evidence: []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: began, Since: began}},
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
 	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
 	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
-		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (secondEvidence.then)"}
+		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.then)"}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}

@@ -15,14 +15,14 @@ import (
 func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	ps := []api.FencePolicy{livePolicy()}
 	f := underPolicy(ps, true)
-	f.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	f.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 	f.Status.RequestServed = true
 	at := stampOf(walkStart)
 	_, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 	l.Status.Reservations = []api.Reservation{{Node: "n0", FenceUID: "fence-1", Generation: 1, At: at}}
 	other := running("n1", "f1", api.Pending)
-	other.Spec.Policy = f.Spec.Policy
+	other.Spec.Decision.ResolvedPolicy = f.Spec.Decision.ResolvedPolicy
 	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	c.Fences = []api.NodeFence{*f, other}
 	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetHold {
@@ -30,7 +30,7 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	}
 	seen := lookBeforeOff(f, ps, c, l)
 	st, act := Decide(f, seen, walkStart)
-	if got := []any{act, st.Phase, st.Reason, st.Power.CutByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetHold, false}) {
+	if got := []any{act, st.Phase, st.Reason, st.Power.SwitchedByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetHold, false}) {
 		t.Fatalf("held: %v, %s", got, st.Message)
 	}
 	f.Status = st
@@ -63,11 +63,11 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		}, end{api.Fencing, 0, true, api.StormHold}},
 		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.StoppedHold}},
 		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Spec.Decision.NextBindings, f.Spec.Decision.Settings.Levels = levelsSpec().Decision.NextBindings, levelsSpec().Decision.Settings.Levels
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.DeviceAwaited}},
 		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.NextBindings, f.Spec.Policy.Levels = levelsSpec().NextBindings, levelsSpec().Policy.Levels
+			f.Spec.Decision.NextBindings, f.Spec.Decision.Settings.Levels = levelsSpec().Decision.NextBindings, levelsSpec().Decision.Settings.Levels
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.PausedHold}},
@@ -75,12 +75,12 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				at := stampOf(now)
-				f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at}}
 				s.Brakes.Storm = true
 				c.change(f, s)
 			})
 			st, act := Decide(f, s, now)
-			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.CutByUs, st.Reason}); d != "" || act != None {
+			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.SwitchedByUs, st.Reason}); d != "" || act != None {
 				t.Errorf("%s%s (%s)", d, act, st.Message)
 			}
 			if counted := st.Reason == api.DeviceAwaited; counted && (&api.NodeFence{Spec: f.Spec, Status: st}).HoldsSlot() {
@@ -96,7 +96,7 @@ func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now)
-		f.Status.Power = api.PowerRecord{CutByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at},
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at},
 			Denied: []api.Denied{{Device: "fabric s1", Count: deniedTries, At: at}}}
 		s.Brakes.Storm = true
 	})

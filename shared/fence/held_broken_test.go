@@ -23,12 +23,12 @@ var brokenHeld = map[string]decider{
 		s.Brakes.Windows = s.Brakes.Windows[:min(1, len(s.Brakes.Windows))]
 	}),
 	"lets a window stop what was begun": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Brakes.Paused = s.Brakes.Paused || f.Status.Power.CutByUs && len(s.Brakes.Windows) > 0
+		s.Brakes.Paused = s.Brakes.Paused || f.Status.Power.SwitchedByUs && len(s.Brakes.Windows) > 0
 	}),
 	"sleeps over the end of a window": after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
 		if st.Reason == api.WindowHold {
 			late := stampOf(now.Add(Resync))
-			st.NextCheck = &late
+			st.NextLook = &late
 		}
 	}),
 	"waits for a window that has ended": before(func(f *api.NodeFence, s *Seen, now time.Time) {
@@ -45,13 +45,13 @@ var brokenHeld = map[string]decider{
 		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.WentBackHold
 	}),
 	"sends a further Off though the state went back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if f.Status.Power.CutByUs {
+		if f.Status.Power.SwitchedByUs {
 			s.Brakes.Stopped, s.Brakes.Counted = false, true
 		}
 	}),
 	"lets a restore stop what was begun": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if s.Brakes.Why == api.WentBackHold && f.Status.Power.CutByUs && act == Release {
+		if s.Brakes.Why == api.WentBackHold && f.Status.Power.SwitchedByUs && act == Release {
 			return f.Status, None
 		}
 		return st, act

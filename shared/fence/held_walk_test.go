@@ -11,26 +11,26 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// What a walk adds for maintenance windows, and for an API server whose state went
+// What a walk adds for pause windows, and for an API server whose state went
 // back in time: a fence that is held for either begins nothing (S16, S25), what was
 // begun before runs to its end, a healed node returns meanwhile, and whoever waits
 // comes to an end once the window ends or a person confirms (S27). From where the
 // machine is on its way back a fence is like any other: it is left there.
 
-// heldSpec is of a node whose policies have maintenance windows.
+// heldSpec is of a node whose policies have pause windows.
 func heldSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Name = "held"
-	s.Policy.Timeouts.Release.Duration = 200 * time.Second // a release may go on after a restore
+	s.Decision.Policy.Name = "held"
+	s.Decision.Settings.Timeouts.Release.Duration = 200 * time.Second // a release may go on after a restore
 	return s
 }
 
 // restoredName marks a fence whose record was taken back by a restore.
 const restoredName = "restored"
 
-func (s *state) isHeld() bool { return s.spec.Policy.Name == "held" || s.isRestored() }
+func (s *state) isHeld() bool { return s.spec.Decision.Policy.Name == "held" || s.isRestored() }
 
-func (s *state) isRestored() bool { return s.spec.Policy.Name == restoredName }
+func (s *state) isRestored() bool { return s.spec.Decision.Policy.Name == restoredName }
 
 // pastHold: from here it goes on like any other fence, whose walk is begun elsewhere:
 // no brake is looked at, or it is the same over again, or nothing that is believed is
@@ -57,7 +57,7 @@ func (s *state) remembers() bool {
 // windowOf is one that begins at the minute of a time, and lasts until another.
 func windowOf(policy string, from, until time.Time) Windows {
 	from = from.UTC().Truncate(time.Minute)
-	return Windows{Policy: policy, Windows: []api.MaintenanceWindow{{Start: from.Format("15:04"), Duration: metav1.Duration{Duration: until.Sub(from)}}}}
+	return Windows{Policy: policy, Windows: []api.PauseWindow{{Start: from.Format("15:04"), Duration: metav1.Duration{Duration: until.Sub(from)}}}}
 }
 
 // What the policies are called tells the checks how their windows stand, which must
@@ -110,7 +110,7 @@ func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a
 		return // S7
 	}
 	b := seen.Brakes
-	cut := sh.cut && !s.isRestored() || s.st.Power.CutByUs // what was begun after the backup nobody knows of
+	cut := sh.cut && !s.isRestored() || s.st.Power.SwitchedByUs // what was begun after the backup nobody knows of
 	if cut || s.st.Release.StartedAt != nil {
 		w.checkBegun(s, sh, f, seen, a, act, now, say)
 		return
@@ -135,7 +135,7 @@ func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a
 	if len(b.Windows) > 0 && b.Windows[0].Policy == endsPolicy && !b.Stopped && !b.Paused {
 		until = now.Add(endsSoon)
 	}
-	say(a.NextCheck != nil && !a.NextCheck.After(until.Add(time.Microsecond)), "S27: whoever waits for a window is decided anew when it ends")
+	say(a.NextLook != nil && !a.NextLook.After(until.Add(time.Microsecond)), "S27: whoever waits for a window is decided anew when it ends")
 }
 
 // checkBegun: of what was begun a window changes nothing, and a brake nothing but the
@@ -150,7 +150,7 @@ func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 	st, same := w.without(f, seen, now)
 	if onlyWindows := b.Looked && !b.Stopped && !b.Paused && !b.Storm; !onlyWindows {
-		if p := s.st.Proof; same == Off || s.st.Phase == api.Releasing && p != nil && p.Kind == api.ProofConfirmed {
+		if p := s.st.Proof; same == Off || s.st.Phase == api.Releasing && p != nil && p.Type == api.ProofConfirmed {
 			return
 		}
 	}
@@ -197,9 +197,9 @@ func (w *walker) goBack(before, next *state, act Action) {
 	for _, old := range next.was {
 		r := *next
 		r.st, r.now, r.was = old, next.now.Add(olderThan), nil
-		r.spec.Policy.Name = restoredName
+		r.spec.Decision.Policy.Name = restoredName
 		r.sh.restored = r.now
-		r.sh.cut = r.sh.cut || old.Power.CutByUs // nobody remembers that it was switched on again since
+		r.sh.cut = r.sh.cut || old.Power.SwitchedByUs // nobody remembers that it was switched on again since
 		if k := kindOf(old) + " in " + kindOf(next.st) + lastRead(next.sh); !w.seen[k] {
 			w.seen[k] = true
 			w.push(&r)
@@ -211,10 +211,10 @@ func (w *walker) goBack(before, next *state, act Action) {
 func kindOf(st api.NodeFenceStatus) string {
 	proof := api.ProofKind("")
 	if st.Proof != nil {
-		proof = st.Proof.Kind
+		proof = st.Proof.Type
 	}
 	p := st.Power
-	return fmt.Sprint(st.Phase, proof, st.Release.StartedAt != nil, p.CutByUs, p.OffAt != nil, p.FirstOff != nil, p.OnAt != nil)
+	return fmt.Sprint(st.Phase, proof, st.Release.StartedAt != nil, p.SwitchedByUs, p.OffAt != nil, p.FirstOff != nil, p.OnAt != nil)
 }
 
 func lastRead(sh shadow) string {
@@ -229,7 +229,7 @@ func (s *state) holdKey() []any {
 	if !s.isHeld() {
 		return nil
 	}
-	k := []any{s.spec.Policy.Name}
+	k := []any{s.spec.Decision.Policy.Name}
 	if !s.isRestored() {
 		return k
 	}
@@ -261,7 +261,7 @@ func (w *walker) liveHeld(s *state) {
 	} {
 		w.mustEnd(s, "S27: it ends once "+name, hold, api.Finished, api.Fenced, api.Failed)
 	}
-	if s.sh.cut || s.st.Power.CutByUs || s.st.Release.StartedAt != nil {
+	if s.sh.cut || s.st.Power.SwitchedByUs || s.st.Release.StartedAt != nil {
 		return
 	}
 	for name, b := range map[string]Brakes{"a window": {Looked: true, Windows: []Windows{unread}}, "a restore": wentBack()} {

@@ -17,10 +17,10 @@ func isolatedFence(spec api.NodeFenceSpec, phase api.Phase) (*api.NodeFence, tim
 	f := &api.NodeFence{Spec: spec}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{
-		Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 	}
-	for _, b := range spec.Isolation {
+	for _, b := range spec.Decision.Isolation {
 		f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
 	}
 	return f, now
@@ -58,12 +58,12 @@ func TestCut(t *testing.T) {
 		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}},
 		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"cut by somebody else, it is not ours (S12)": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}},
 		"not yet seen cut": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"what must be cut is tried again":            {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
 		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.NotForHost}, want: want{api.Isolating, api.NotForHost, None}},
@@ -71,22 +71,24 @@ func TestCut(t *testing.T) {
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
 		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.Tries, r.CutByUs, r.OffAt = 1, true, ago(now, time.Minute)
+				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
 		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.CutByUs = true }},
+			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
 		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.CutFailed, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.Tries, r.CutByUs, r.OffAt = 1, true, ago(now, time.Minute)
+				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
 		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
-			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) { f.Spec.Isolation[0].Must = false }},
+			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
+				f.Spec.Decision.Isolation[0].Must = false
+			}},
 		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},
 		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
 			want: want{api.Isolating, api.DeviceFailed, None}},
 		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
-				r.CutByUs, r.OffAt = true, ago(now, time.Second)
+				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, None},
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
@@ -98,7 +100,7 @@ func TestCut(t *testing.T) {
 			}},
 		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.Healed, None}, ours: true,
 			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
-				r.CutByUs, r.SeenCutAt = true, ago(now, time.Second)
+				r.SwitchedByUs, r.SeenCutAt = true, ago(now, time.Second)
 				s.Node.Conditions[0].Status = "True"
 			}},
 		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCut, None}},
@@ -143,10 +145,10 @@ func TestCut(t *testing.T) {
 			if d := cmp.Diff(c.want, want{st.Phase, st.Reason, act}); d != "" {
 				t.Errorf("%s (%s)", d, st.Message)
 			}
-			if st.Isolation[0].CutByUs != c.ours {
-				t.Errorf("ours: %v", st.Isolation[0].CutByUs)
+			if st.Isolation[0].SwitchedByUs != c.ours {
+				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Spec.Isolation[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Spec.Decision.Isolation[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -190,7 +192,7 @@ func TestWithheld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := cutSpec()
-			spec.Isolation[0].Scope = c.scope
+			spec.Decision.Isolation[0].Scope = c.scope
 			f, now := isolatedFence(spec, api.Restoring)
 			at := stampOf(now.Add(-30 * time.Second))
 			f.Status.Release = c.release
@@ -198,7 +200,7 @@ func TestWithheld(t *testing.T) {
 				f.Status.Release.StartedAt = &at
 			}
 			f.Status.Lease.StillSince = &at
-			f.Status.Isolation[0].CutByUs = true
+			f.Status.Isolation[0].SwitchedByUs = true
 			f.Status.Isolation[0].LastRead = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Second))}
 			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
@@ -215,10 +217,10 @@ func TestWithheld(t *testing.T) {
 // does not keep the others, and is tried again.
 func TestGivenBackInReverse(t *testing.T) {
 	spec := fabricSpec()
-	spec.Isolation = append(spec.Isolation, api.Binding{Driver: "switch", Address: "8", Scope: api.ScopeNetwork})
+	spec.Decision.Isolation = append(spec.Decision.Isolation, api.Binding{Driver: "switch", Address: "8", Scope: api.ScopeNetwork})
 	f, now := isolatedFence(spec, api.Restoring)
 	for i := range f.Status.Isolation {
-		f.Status.Isolation[i].CutByUs = true
+		f.Status.Isolation[i].SwitchedByUs = true
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
 	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
@@ -256,7 +258,7 @@ func TestGivenBackInReverse(t *testing.T) {
 	if st := f.Status; st.Phase != api.Restoring || !owed(st.Isolation[1]) || owed(st.Isolation[0]) {
 		t.Fatalf("%s: %+v", st.Phase, st.Isolation)
 	}
-	now = f.Status.NextCheck.Time
+	now = f.Status.NextLook.Time
 	for _, said := range []string{"", "On"} {
 		decide(said)
 		now = now.Add(time.Millisecond)
@@ -269,12 +271,12 @@ func TestGivenBackInReverse(t *testing.T) {
 // TestEndedWithADeadDevice: what can't be given back is left, and said (S27).
 func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Restoring)
-	f.Status.Isolation[0].CutByUs = true
+	f.Status.Isolation[0].SwitchedByUs = true
 	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Isolation: 1}
 	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := Decide(f, seen, now)
-	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.CutByUs {
+	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.SwitchedByUs {
 		t.Errorf("%s %s: %+v", st.Phase, st.Outcome, r)
 	}
 	told := false
@@ -291,14 +293,14 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
 	at := stampOf(now)
 	r := &f.Status.Isolation[0]
-	r.CutByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
+	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
 	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
 	st, act := Decide(f, seen, now.Add(6*time.Second))
-	if act != Read || !st.Isolation[0].CutByUs || st.Isolation[0].Tries != 1 {
+	if act != Read || !st.Isolation[0].SwitchedByUs || st.Isolation[0].Tries != 1 {
 		t.Errorf("action %q, %+v", act, st.Isolation[0])
 	}
 }
@@ -316,7 +318,7 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 		"it was proven off, and its work went": {func(st *api.NodeFenceStatus, at api.Time) { st.Release.DoneAt = &at }, true},
 	} {
 		f, now := isolatedFence(fabricSpec(), api.Restoring)
-		f.Status.Isolation[0].CutByUs = true
+		f.Status.Isolation[0].SwitchedByUs = true
 		c.change(&f.Status, stampOf(now))
 		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists = false
@@ -331,17 +333,17 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 func TestACutReleasesPodByPod(t *testing.T) {
 	f, now := isolatedFence(cutSpec(), api.Releasing)
 	at := stampOf(now)
-	f.Status.Proof = &api.Proof{Kind: api.ProofStorageCut, At: at, BootIDBefore: "a"}
-	f.Status.Isolation[0].CutByUs = true
+	f.Status.Proof = &api.Proof{Type: api.ProofStorageCut, At: at, BootIDBefore: "a"}
+	f.Status.Isolation[0].SwitchedByUs = true
 	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
 	seen.Left = &Left{Delete: []Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
 	st, act := Decide(f, seen, now)
-	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, Stays: st.Release.Stays}
-	want := api.ReleaseRecord{By: api.ProofStorageCut, BootID: "a", Volumes: []string{"v"}, Stays: "1 pods stay, as not all of their writable volumes are cut off: default/cache-0"}
+	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, KeptPods: st.Release.KeptPods}
+	want := api.ReleaseRecord{By: api.ProofStorageCut, BootID: "a", Volumes: []string{"v"}, KeptPods: "1 pods stay, as not all of their writable volumes are cut off: default/cache-0"}
 	if d := cmp.Diff(want, got); d != "" || act != Release || st.Placed.OutOfService || Covered(f) == nil {
 		t.Errorf("action %q, %s%s", act, st.Message, d)
 	}
-	f.Status.Proof.Kind = api.ProofConfirmed
+	f.Status.Proof.Type = api.ProofConfirmed
 	if Covered(f) != nil || !Cleanup(f).Taints() {
 		t.Error("held to the storage that is cut, though a person says that the machine is off")
 	}
@@ -360,8 +362,8 @@ func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 		for range 3 {
 			f.Status, _ = Decide(f, seen, now)
 		}
-		if f.Status.SchemaVersion != c.want {
-			t.Errorf("%s: %d in %s", name, f.Status.SchemaVersion, f.Status.Phase)
+		if f.Status.MinReaderVersion != c.want {
+			t.Errorf("%s: %d in %s", name, f.Status.MinReaderVersion, f.Status.Phase)
 		}
 	}
 }

@@ -18,15 +18,15 @@ import (
 // fabricSpec is of a node that is cut off from its network before its power is.
 func fabricSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Isolation = []api.Binding{{Driver: "switch", Address: "7", Scope: api.ScopeNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}}}
+	s.Decision.Isolation = []api.Binding{{Driver: "switch", Address: "7", Scope: api.ScopeNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}}}
 	return s
 }
 
 // cutSpec is of a node whose machine nothing switches.
 func cutSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Binding = nil
-	s.Isolation = []api.Binding{{
+	s.Decision.Binding = nil
+	s.Decision.Isolation = []api.Binding{{
 		Driver: "san", Address: "7", Scope: api.ScopeStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
 		Covers: &api.Coverage{CSIDrivers: []string{"d"}},
 	}}
@@ -38,15 +38,15 @@ func cutSpec() api.NodeFenceSpec {
 func restoringAfter(specs []api.NodeFenceSpec) []state {
 	var all []state
 	for _, spec := range specs {
-		if len(spec.Isolation) == 0 || spec.Binding == nil {
+		if len(spec.Decision.Isolation) == 0 || spec.Decision.Binding == nil {
 			continue
 		}
 		at := stampOf(walkStart)
 		s := state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
 			st: api.NodeFenceStatus{
-				Phase: api.Restoring, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+				Phase: api.Restoring, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
-				Isolation: []api.IsolationRecord{{Device: "switch 7", CutByUs: true, SeenCutAt: &at}},
+				Isolation: []api.IsolationRecord{{Device: "switch 7", SwitchedByUs: true, SeenCutAt: &at}},
 				Release:   api.ReleaseRecord{StartedAt: &at, DoneAt: &at, By: api.ProofSeenOff, BootID: "a"},
 				Restore:   &api.RestoreRecord{Then: api.Recovering, Reason: api.SeenOn},
 			}}
@@ -61,7 +61,7 @@ func (s *state) cutOnly() bool { return CutOnly(&s.spec) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s *state) pastCut() bool {
-	if len(s.spec.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation) == 0 {
 		return false
 	}
 	rebooted := s.st.BootIDBefore == "b" && s.st.Release.By == "" // the same over again, under another name
@@ -79,21 +79,21 @@ func (s *state) readOn() bool {
 
 // delayAt is how long a call of this level may take effect late.
 func delayAt(spec *api.NodeFenceSpec, level int32) time.Duration {
-	if len(spec.Isolation) > 0 {
-		return spec.Isolation[0].EffectDelay.Duration
+	if len(spec.Decision.Isolation) > 0 {
+		return spec.Decision.Isolation[0].EffectDelay.Duration
 	}
 	return boundAt(spec, level).EffectDelay.Duration
 }
 
 // freedBy keeps what was really released.
 func (sh *shadow) freedBy(s *state, after *api.NodeFenceStatus, act Action) {
-	if len(s.spec.Isolation) > 0 && act == Release && sh.freed == "" {
-		sh.freed, sh.boot = after.Proof.Kind, after.Proof.BootIDBefore
+	if len(s.spec.Decision.Isolation) > 0 && act == Release && sh.freed == "" {
+		sh.freed, sh.boot = after.Proof.Type, after.Proof.BootIDBefore
 	}
 }
 
 func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
-	if len(s.spec.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation) == 0 {
 		return ""
 	}
 	r, rel := api.IsolationRecord{}, s.st.Release
@@ -106,14 +106,14 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		}
 		return x.Power + age(&x.At, limits...)
 	}
-	k := fmt.Sprint("cut", s.cutOnly(), r.CutByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, s.sh.cut,
+	k := fmt.Sprint("cut", s.cutOnly(), r.SwitchedByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, s.sh.cut,
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(s.spec.Policy), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
-			age(r.OffAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0))
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(s.spec.Decision.ResolvedPolicy), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+			age(r.OffAt, s.spec.Decision.Settings.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		k += fmt.Sprint(read(r.LastRead, readValidity(s.spec.Policy)), age(r.OnAt, s.spec.Policy.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+		k += fmt.Sprint(read(r.LastRead, readValidity(s.spec.Decision.ResolvedPolicy)), age(r.OnAt, s.spec.Decision.Settings.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
 			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
 		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
 			k += fmt.Sprint(age(since, 2*walkRenewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))
@@ -124,7 +124,7 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 
 // cutLooks: what the kubelet says that it uses.
 func cutLooks(s *state, with func(func(*Seen))) {
-	if len(s.spec.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation) == 0 {
 		return
 	}
 	if s.st.Phase == api.Restoring {
@@ -134,7 +134,7 @@ func cutLooks(s *state, with func(func(*Seen))) {
 
 // checkCut holds what is promised of such devices.
 func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	if len(s.spec.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation) == 0 {
 		return
 	}
 	b := &s.st
@@ -150,12 +150,12 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 	}
 	if a.Phase == api.Releasing && b.Phase == api.Isolating {
 		ok := len(sh.reads) == 2 && last.Power == "Off" && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
-		say(ok && a.Proof != nil && a.Proof.Kind == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
+		say(ok && a.Proof != nil && a.Proof.Type == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
 		say(now.Sub(last.At.Time) <= promisedProof, "S3: the proof of a cut is fresh")
 	}
 	if s.cutOnly() {
 		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")
-		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: *a}) != nil || a.Proof.Kind == api.ProofConfirmed, "S1: only what the cut covers is released")
+		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: *a}) != nil || a.Proof.Type == api.ProofConfirmed, "S1: only what the cut covers is released")
 	}
 	if act == On {
 		say(mayWrite(s, sh, f, seen), "S1: access is not given back to a machine on which what was released may still write")
@@ -168,7 +168,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 
 // mayWrite is false if what was released may still write from this machine.
 func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
 	switch {
 	case sh.freed == "":
 		return mine || s.st.Release.DoneAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
@@ -194,18 +194,18 @@ var brokenCut = map[string]decider{
 		}
 	}),
 	"places the taint where only storage is cut": after(func(st *api.NodeFenceStatus, act Action, _ time.Time) {
-		if act == Release && st.Proof != nil && st.Proof.Kind == api.ProofStorageCut {
+		if act == Release && st.Proof != nil && st.Proof.Type == api.ProofStorageCut {
 			st.Placed.OutOfService = true
 		}
 	}),
 	"forgets what it cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		for i := range f.Status.Isolation {
-			f.Status.Isolation[i].CutByUs = false
+			f.Status.Isolation[i].SwitchedByUs = false
 		}
 	}),
 	"gives back what others cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		for i := range f.Status.Isolation {
-			f.Status.Isolation[i].CutByUs = true
+			f.Status.Isolation[i].SwitchedByUs = true
 		}
 	}),
 	"gives storage back while its writers live": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
@@ -215,7 +215,7 @@ var brokenCut = map[string]decider{
 	}),
 	"gives storage back to a machine whose Node was deleted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Status.Phase == api.Restoring && f.Status.Release.By == "" {
-			s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
+			s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
 		}
 	}),
 	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.VolumesInUse = nil }),

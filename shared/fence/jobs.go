@@ -23,7 +23,7 @@ func (d *decision) noteJobs(c *CallResult) {
 // came back well, and none before it is on its way (S8, S10).
 func (d *decision) late(claim *api.Claim, c *CallResult) time.Duration {
 	longest := d.effectDelay()
-	if c.Late == nil || c.Err != "" || !claim.Alone {
+	if c.Late == nil || c.Err != "" || !claim.NoEarlierEffect {
 		return longest
 	}
 	return min(*c.Late, longest)

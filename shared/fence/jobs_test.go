@@ -51,11 +51,11 @@ func lateCalls() map[string]lateCall {
 // effectAfter is for how long after its Off came back a decider waits with an On.
 func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-	s.spec.Binding.EffectDelay.Duration = 55 * time.Second
+	s.spec.Decision.Binding.EffectDelay.Duration = 55 * time.Second
 	f := &api.NodeFence{Spec: s.spec}
 	at, decided := stampOf(walkStart), stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
+		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
 		Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
 	if earlier > 0 {
@@ -73,7 +73,7 @@ func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 // What was sent to the power says nothing of it: that is the other way round here.
 func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
 	spec := fabricSpec()
-	spec.Isolation[0].EffectDelay.Duration = 55 * time.Second
+	spec.Decision.Isolation[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
 	s := &state{now: now, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
 	f.Status.Isolation[0].LastRead = &api.Read{Power: "On", At: stampOf(now)}
@@ -142,7 +142,7 @@ func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
 		}),
 		"forgets what is on its way": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			if f.Status.Claim != nil {
-				f.Status.Claim.Alone = true
+				f.Status.Claim.NoEarlierEffect = true
 			}
 		}),
 		"does not look for what is on its way": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

@@ -23,7 +23,7 @@ const maxMerged = 16
 // opened because there was no Node waits for the one that is to come of its machine.
 func Ends(f *api.NodeFence, node types.UID) string {
 	switch st := statusNow(f); {
-	case f.Spec.NodeUID != node && !(served(&st) && f.Spec.Trigger.Missing()):
+	case f.Spec.Decision.NodeUID != node && !(served(&st) && f.Spec.Decision.Trigger.Missing()):
 		return "the fence that is under way is of another Node object of this name, and ends"
 	case served(&st):
 		return ""
@@ -47,7 +47,7 @@ func undone(st *api.NodeFenceStatus) bool {
 
 // Join writes a request into the record of an open fence, and says what becomes of it.
 func Join(f *api.NodeFence, r api.FenceRequest) string {
-	st, t := statusNow(f), &f.Spec.Trigger
+	st, t := statusNow(f), &f.Spec.Decision.Trigger
 	words := "it joins the fence that is under way"
 	if t.Request == nil && !served(&st) {
 		t.Request, words = &r, "it joins the fence that waits, which goes on as asked for"
@@ -69,7 +69,7 @@ func Asked(f *api.NodeFence, now time.Time) bool {
 
 // statusNow is the status of the generation that the spec asks for.
 func statusNow(f *api.NodeFence) api.NodeFenceStatus {
-	if f.Status.Generation < f.Spec.Generation {
+	if f.Status.FenceNumber < f.Spec.FenceNumber {
 		return api.NodeFenceStatus{Phase: api.Pending}
 	}
 	return f.Status
@@ -77,30 +77,30 @@ func statusNow(f *api.NodeFence) api.NodeFenceStatus {
 
 // served: power was cut or work released. From there the node's health alone decides.
 func served(st *api.NodeFenceStatus) bool {
-	return st.RequestServed || st.Power.CutByUs || st.Release.StartedAt != nil
+	return st.RequestServed || st.Power.SwitchedByUs || st.Release.StartedAt != nil
 }
 
 // asked: an event asked for this fence, and it is not served yet.
 func asked(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	return spec.Trigger.Request != nil && !st.RequestServed && !requestOld(spec, st, now)
+	return spec.Decision.Trigger.Request != nil && !st.RequestServed && !requestOld(spec, st, now)
 }
 
 // requestOld: what was asked for and held for too long is not carried out late
 // (S17). Where a person approves, the time for that is the limit. The last request
 // counts: each has passed all that the first one has.
 func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	r, limit := spec.Trigger.Request, api.RequestValidity
+	r, limit := spec.Decision.Trigger.Request, api.RequestValidity
 	if r == nil || st.OpenedAt == nil {
 		return false
 	}
-	if spec.Policy.Mode == api.Approve {
-		limit += spec.Policy.ApproveWithin.Duration
+	if spec.Decision.Settings.Mode == api.Approve {
+		limit += spec.Decision.Settings.ApprovalTimeout.Duration
 	}
 	at := st.OpenedAt.Time
 	if r.MergedAt != nil {
 		at = r.MergedAt.Time
 	}
-	for _, m := range spec.Trigger.Merged {
+	for _, m := range spec.Decision.Trigger.Merged {
 		if m.MergedAt != nil && m.MergedAt.After(at) {
 			at = m.MergedAt.Time
 		}
@@ -110,7 +110,7 @@ func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time)
 
 // noteRequests tells of each request that joined since the last look.
 func (d *decision) noteRequests() {
-	t := d.spec.Trigger
+	t := d.spec.Decision.Trigger
 	if r := t.Request; r != nil && r.MergedAt != nil && d.st.Request != r.Key() {
 		d.st.Request = r.Key()
 		d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence, which goes on as asked for")

@@ -22,38 +22,38 @@ var brokenGates = map[string]struct {
 	gate    joiner
 }{
 	"lets a request join the fence of another Node": {"S6: a request never joins the fence of another Node object", joiner{func(f *api.NodeFence, _ types.UID) string {
-		return Ends(f, f.Spec.NodeUID)
+		return Ends(f, f.Spec.Decision.NodeUID)
 	}, Join}},
 	"takes a fence that is sent back for one that ends": {"S18: a fence of which a request was told that it ends does end", joiner{func(f *api.NodeFence, node types.UID) string {
-		if f.Status.Phase == api.Recovering && !f.Status.RequestServed && !f.Status.Power.CutByUs && f.Status.Release.StartedAt == nil {
+		if f.Status.Phase == api.Recovering && !f.Status.RequestServed && !f.Status.Power.SwitchedByUs && f.Status.Release.StartedAt == nil {
 			return "it ends"
 		}
 		return Ends(f, node)
 	}, Join}},
 	"lets a request join a fence that is being undone": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
-		if f.Status.Phase == api.Recovering && f.Spec.NodeUID == node {
+		if f.Status.Phase == api.Recovering && f.Spec.Decision.NodeUID == node {
 			return ""
 		}
 		return Ends(f, node)
 	}, Join}},
 	"lets a request join a fence that gives access back and ends": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
-		if f.Status.Phase == api.Restoring && f.Spec.NodeUID == node {
+		if f.Status.Phase == api.Restoring && f.Spec.Decision.NodeUID == node {
 			return ""
 		}
 		return Ends(f, node)
 	}, Join}},
 	"has a request take over the fence": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
-		f.Spec.Generation++
+		f.Spec.FenceNumber++
 		return Join(f, r)
 	}}},
 	"has a request end the wait of the gate": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
-		f.Status.NextCheck = nil
+		f.Status.NextLook = nil
 		return Join(f, r)
 	}}},
 	"forgets the request that joined before": {"S7: a request that joined is used up, also when the next fence opens", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
 		words := Join(f, r)
-		f.Spec.Trigger.Merged = f.Spec.Trigger.Merged[max(0, len(f.Spec.Trigger.Merged)-1):]
-		f.Spec.Trigger.Request = nil
+		f.Spec.Decision.Trigger.Merged = f.Spec.Decision.Trigger.Merged[max(0, len(f.Spec.Decision.Trigger.Merged)-1):]
+		f.Spec.Decision.Trigger.Request = nil
 		return words
 	}}},
 }
@@ -65,17 +65,17 @@ var brokenJoins = map[string]twin{
 		st.History = slices.DeleteFunc(slices.Clone(st.History), func(h api.HistoryEntry) bool { return h.Reason == api.RequestMerged })
 	})},
 	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if r := f.Spec.Trigger.Request; r != nil {
+		if r := f.Spec.Decision.Trigger.Request; r != nil {
 			q, at := *r, stampOf(now)
 			q.MergedAt = &at
-			f.Spec.Trigger.Request = &q
+			f.Spec.Decision.Trigger.Request = &q
 		}
 	})},
 	"finds a request as old as the fence that it joined": {lostJoin, before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if r := f.Spec.Trigger.Request; r != nil && f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
+		if r := f.Spec.Decision.Trigger.Request; r != nil && f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
 			q, at := *r, metav1.NewMicroTime(walkStart.Add(-time.Hour))
-			q.MergedAt, f.Spec.Trigger.Merged = &at, nil
-			f.Spec.Trigger.Request = &q
+			q.MergedAt, f.Spec.Decision.Trigger.Merged = &at, nil
+			f.Spec.Decision.Trigger.Request = &q
 		}
 	})},
 	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
@@ -85,14 +85,14 @@ var brokenJoins = map[string]twin{
 	})},
 	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		g := *f
-		if f.Spec.Trigger.Request != nil {
+		if f.Spec.Decision.Trigger.Request != nil {
 			s.Node.Conditions = []Condition{{Type: "Ready", Status: "True", Since: walkStart}}
-			g.Spec.Trigger.Request = nil
+			g.Spec.Decision.Trigger.Request = nil
 		}
 		return Decide(&g, s, now)
 	}},
 	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if len(f.Spec.Trigger.Merged) > 0 && f.Status.Phase == api.Recovering {
+		if len(f.Spec.Decision.Trigger.Merged) > 0 && f.Status.Phase == api.Recovering {
 			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
 		}
 	})},

@@ -21,20 +21,20 @@ const joinedName = "joined"
 
 func joinedSpec() api.NodeFenceSpec {
 	s, none := walkSpec(), int32(0)
-	s.Policy.Name, s.Policy.Retries.Flow = joinedName, &none
-	s.Policy.Conditions[0].For = metav1.Duration{Duration: walkFor}
+	s.Decision.Policy.Name, s.Decision.Settings.Retries.Flow = joinedName, &none
+	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
 	return s
 }
 
 // joinedFabricSpec is of a machine that is cut off from its storage first.
 func joinedFabricSpec() api.NodeFenceSpec {
 	s, none := fabricSpec(), int32(0)
-	s.Policy.Name, s.Policy.Retries.Flow = joinedName, &none
-	s.Policy.Conditions[0].For = metav1.Duration{Duration: walkFor}
+	s.Decision.Policy.Name, s.Decision.Settings.Retries.Flow = joinedName, &none
+	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
 	return s
 }
 
-func (s *state) isJoined() bool { return s.spec.Policy.Name == joinedName }
+func (s *state) isJoined() bool { return s.spec.Decision.Policy.Name == joinedName }
 
 // joiner is what the gate asks of this package when a request comes.
 type joiner struct {
@@ -92,9 +92,9 @@ func (w *walker) checkJoin(s *state, f *api.NodeFence, r api.FenceRequest, node 
 			w.broken[promise] = fmt.Sprintf("from %s (%s), a request about Node %s", s.st.Phase, key(s), node)
 		}
 	}
-	say(node == s.spec.NodeUID, "S6: a request never joins the fence of another Node object")
+	say(node == s.spec.Decision.NodeUID, "S6: a request never joins the fence of another Node object")
 	plain := f.Spec
-	plain.Trigger.Request, plain.Trigger.Merged = s.spec.Trigger.Request, s.spec.Trigger.Merged
+	plain.Decision.Trigger.Request, plain.Decision.Trigger.Merged = s.spec.Decision.Trigger.Request, s.spec.Decision.Trigger.Merged
 	say(reflect.DeepEqual(plain, s.spec) && reflect.DeepEqual(f.Status, s.st), "S7: a request that joins changes nothing but who asked")
 	say(f.Served(&r), "S7: a request that joined is used up")
 }
@@ -103,7 +103,7 @@ func (s *state) joinedKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isJoined() {
 		return nil
 	}
-	k := []any{joinedName, len(s.spec.Isolation), s.sh.afterCut, len(s.sh.requests), s.sh.told, s.sh.worked, s.st.RequestServed}
+	k := []any{joinedName, len(s.spec.Decision.Isolation), s.sh.afterCut, len(s.sh.requests), s.sh.told, s.sh.worked, s.st.RequestServed}
 	if s.sh.worked && s.st.RequestServed {
 		return k
 	}
@@ -157,7 +157,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 	}
 	b := &s.st
 	aborted := f.Spec.Requests.Abort != nil || b.Outcome == api.AbortedByPerson
-	if why := w.gate.ends(f, f.Spec.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
+	if why := w.gate.ends(f, f.Spec.Decision.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
 		ends := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished
 		say(ends, "S18: a fence of which a request was told that it ends does end")
 	}
@@ -189,10 +189,10 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 // checkAlike compares with the same fence to which nobody's request came.
 func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	g := *f
-	g.Spec.Trigger.Request, g.Spec.Trigger.Merged = nil, nil
+	g.Spec.Decision.Trigger.Request, g.Spec.Decision.Trigger.Merged = nil, nil
 	alone, same := w.decide(&g, *seen, now)
 	if sh.afterCut {
-		say(act == same && a.Phase == alone.Phase && a.Reason == alone.Reason && a.Outcome == alone.Outcome && a.NextCheck.Equal(alone.NextCheck),
+		say(act == same && a.Phase == alone.Phase && a.Reason == alone.Reason && a.Outcome == alone.Outcome && a.NextLook.Equal(alone.NextLook),
 			"S25: a request that comes once power was cut changes nothing of the fence")
 	}
 	ends := func(st *api.NodeFenceStatus) bool {
@@ -204,8 +204,8 @@ func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 // checkUsedUp: the next fence of this node remembers what has joined this one.
 func (w *walker) checkUsedUp(sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	g := *f
-	g.Spec.Generation++
-	g.Spec.Trigger, g.Status = walkSpec().Trigger, *a
+	g.Spec.FenceNumber++
+	g.Spec.Decision.Trigger, g.Status = walkSpec().Decision.Trigger, *a
 	g.Status, _ = w.decide(&g, *seen, now)
 	for i := range sh.requests {
 		say(g.Served(&sh.requests[i]), "S7: a request that joined is used up, also when the next fence opens")

@@ -32,11 +32,11 @@ func Kdump(f *api.NodeFence) *api.KdumpRule { return kdumpRule(&f.Spec) }
 
 func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpRule {
 	switch {
-	case !spec.Policy.Action.Device():
+	case !spec.Decision.Settings.Action.Device():
 		return nil // no power is cut
-	case spec.Policy.Kdump != nil:
-		return spec.Policy.Kdump
-	case spec.Binding != nil && spec.Binding.Kdump:
+	case spec.Decision.Settings.Kdump != nil:
+		return spec.Decision.Settings.Kdump
+	case spec.Decision.Binding != nil && spec.Decision.Binding.Kdump:
 		return api.DefaultKdump()
 	}
 	return nil
@@ -62,7 +62,7 @@ func (d *decision) lastMessage() (at time.Time) {
 	switch m, k := d.seen.Dump, d.st.Kdump; {
 	case m == nil && k != nil:
 		return k.LastSeen.Time
-	case m == nil || m.NodeUID != d.spec.NodeUID || m.Last.After(d.now.Add(Settle)):
+	case m == nil || m.NodeUID != d.spec.Decision.NodeUID || m.Last.After(d.now.Add(Settle)):
 		return at
 	default:
 		return m.Last
@@ -76,7 +76,7 @@ func (d *decision) noteDump() {
 	default:
 		return
 	}
-	if d.st.Power.CutByUs || d.seen.Dump == nil || !d.dumping() {
+	if d.st.Power.SwitchedByUs || d.seen.Dump == nil || !d.dumping() {
 		return
 	}
 	m := d.seen.Dump
@@ -92,7 +92,7 @@ func (d *decision) noteDump() {
 // is heard; it is empty if nothing holds.
 func (d *decision) dumpHolds() (why string, until time.Time) {
 	r, k := kdumpRule(d.spec), d.st.Kdump
-	if r == nil || d.st.Power.CutByUs || d.confirmAsked() {
+	if r == nil || d.st.Power.SwitchedByUs || d.confirmAsked() {
 		return "", until
 	}
 	if k == nil {

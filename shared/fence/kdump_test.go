@@ -15,16 +15,16 @@ import (
 func kdumpSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	s.Policy.Kdump = &api.KdumpRule{FirstMessage: d(5), Quiet: d(9), Longest: d(40)}
+	s.Decision.Settings.Kdump = &api.KdumpRule{FirstMessage: d(5), Quiet: d(9), Longest: d(40)}
 	return s
 }
 
 // mayDump: a dump may still hold this fence. Once power was cut it is like any other.
-func (s *state) mayDump() bool { return s.spec.Policy.Kdump != nil && !s.sh.served }
+func (s *state) mayDump() bool { return s.spec.Decision.Settings.Kdump != nil && !s.sh.served }
 
 // pastDump: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s *state) pastDump(l *look) bool {
-	if s.spec.Policy.Kdump == nil || s.byDump() {
+	if s.spec.Decision.Settings.Kdump == nil || s.byDump() {
 		return false
 	}
 	if s.mayProve() && s.st.Phase == api.Fencing {
@@ -40,7 +40,7 @@ func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
 	if m == nil {
 		return !sh.dumpLast.IsZero() && now.Sub(sh.dumpLast) < 9*time.Second
 	}
-	return m.NodeUID == spec.NodeUID && !m.Last.After(now.Add(Settle)) && now.Sub(m.Last) < 9*time.Second
+	return m.NodeUID == spec.Decision.NodeUID && !m.Last.After(now.Add(Settle)) && now.Sub(m.Last) < 9*time.Second
 }
 
 // heardDump notes since when a dump was heard of, and its last message. What comes
@@ -64,7 +64,7 @@ func (sh shadow) dumpRefuted(seen Seen) bool {
 }
 
 func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	r := f.Spec.Policy.Kdump
+	r := f.Spec.Decision.Settings.Kdump
 	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
 		return
 	}
@@ -95,9 +95,9 @@ func kdumpLooks(s *state, now time.Time, x Seen, with func(func(*Seen))) {
 		return
 	}
 	for _, m := range []Dump{
-		{NodeUID: s.spec.NodeUID, Last: now},
-		{NodeUID: s.spec.NodeUID, Last: now.Add(-10 * time.Second)},
-		{NodeUID: s.spec.NodeUID, Last: now.Add(time.Hour)},
+		{NodeUID: s.spec.Decision.NodeUID, Last: now},
+		{NodeUID: s.spec.Decision.NodeUID, Last: now.Add(-10 * time.Second)},
+		{NodeUID: s.spec.Decision.NodeUID, Last: now.Add(time.Hour)},
 		{NodeUID: "uid-2", Last: now},
 	} {
 		m.First, m.Source, m.Count = m.Last, "10.0.0.1", 1
@@ -113,7 +113,7 @@ func (s *state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 	if !s.mayDump() {
 		return ""
 	}
-	k, r := s.st.Kdump, s.spec.Policy.Kdump
+	k, r := s.st.Kdump, s.spec.Decision.Settings.Kdump
 	if k == nil {
 		return s.proofKey(age) + fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
 	}
@@ -134,13 +134,13 @@ var brokenKdump = map[string]decider{
 	}),
 	"takes a refused look for the end of a dump": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if k := f.Status.Kdump; k != nil && s.Dump == nil {
-			k.LastSeen = stampOf(now.Add(-f.Spec.Policy.Kdump.Quiet.Duration))
+			k.LastSeen = stampOf(now.Add(-f.Spec.Decision.Settings.Kdump.Quiet.Duration))
 		}
 	}),
 	"does not wait for a first message": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		r := *f.Spec.Policy.Kdump
+		r := *f.Spec.Decision.Settings.Kdump
 		r.FirstMessage.Duration = 0
-		f.Spec.Policy.Kdump = &r
+		f.Spec.Decision.Settings.Kdump = &r
 	}),
 	"waits for a dump for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if k := f.Status.Kdump; k != nil {
@@ -150,7 +150,7 @@ var brokenKdump = map[string]decider{
 	"hears of another node's dump": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if s.Dump != nil {
 			m := *s.Dump
-			m.NodeUID = f.Spec.NodeUID
+			m.NodeUID = f.Spec.Decision.NodeUID
 			s.Dump = &m
 		}
 	}),
@@ -200,7 +200,7 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 				at, since, now := stampOf(walkStart), stampOf(last.Add(-c.since)), last.Add(c.after)
 				f := &api.NodeFence{Spec: kdumpSpec()}
 				f.Status = api.NodeFenceStatus{
-					Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, BootIDBefore: "a",
+					Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, BootIDBefore: "a",
 					Kdump: &api.KdumpRecord{Since: since, FirstSeen: since, LastSeen: stampOf(last), Source: "10.0.0.1", Count: 1},
 					Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 				}
@@ -214,8 +214,8 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 				if holds := st.Reason == api.KdumpHold && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
 					t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
 				}
-				if end := last.Add(9 * time.Second); c.holds && (st.NextCheck == nil || !st.NextCheck.Time.Equal(stampOf(end).Time)) {
-					t.Errorf("next look at %v, not at %s", st.NextCheck, end)
+				if end := last.Add(9 * time.Second); c.holds && (st.NextLook == nil || !st.NextLook.Time.Equal(stampOf(end).Time)) {
+					t.Errorf("next look at %v, not at %s", st.NextLook, end)
 				}
 			})
 		}
@@ -227,16 +227,16 @@ func TestADumpAfterTheYes(t *testing.T) {
 	at := stampOf(walkStart)
 	f := &api.NodeFence{Spec: kdumpSpec()}
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
+		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
 	seen := usual(&state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a")
-	seen.Dump = &Dump{NodeUID: f.Spec.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
+	seen.Dump = &Dump{NodeUID: f.Spec.Decision.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
 	st, act := Decide(f, seen, walkStart)
 	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpHold || st.GivenBack == nil || st.DecidedAt != nil {
 		t.Errorf("%s %s, action %q, given back %v", st.Phase, st.Reason, act, st.GivenBack)
 	}
-	if p := st.Power; p.OffAt != nil || p.OffCalls != 0 || p.CutByUs {
+	if p := st.Power; p.OffAt != nil || p.OffCalls != 0 || p.SwitchedByUs {
 		t.Errorf("noted as sent: %+v", p)
 	}
 }

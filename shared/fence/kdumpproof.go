@@ -34,7 +34,7 @@ func AsksDump(f *api.NodeFence) bool {
 func ByDump(f *api.NodeFence) bool { return f.CurrentPhase() == api.Releasing && byDump(&f.Status) }
 
 func byDump(st *api.NodeFenceStatus) bool {
-	return st.Phase == api.Releasing && st.Proof != nil && st.Proof.Kind == api.ProofKdump
+	return st.Phase == api.Releasing && st.Proof != nil && st.Proof.Type == api.ProofKdump
 }
 
 // dumpProves: the policy opts in, the fence waits for this dump, its messages arrive,
@@ -42,7 +42,7 @@ func byDump(st *api.NodeFenceStatus) bool {
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
 	r, m, k, n := kdumpRule(d.spec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.Proof || !d.spec.Policy.Cleanup.Deletes() || len(d.spec.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	if r == nil || !r.Proof || !d.spec.Decision.Settings.Cleanup.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
 	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {
@@ -50,14 +50,14 @@ func (d *decision) dumpProves() bool {
 	}
 	still := d.st.Lease.StillSince
 	stopped := d.seen.Lease.Exists && still != nil && !d.leaseFresh() && m.Last.After(still.Time)
-	mine := n.Exists && n.UID != "" && n.UID == d.spec.NodeUID && !n.Ready()
+	mine := n.Exists && n.UID != "" && n.UID == d.spec.Decision.NodeUID && !n.Ready()
 	boot := k.BootID != "" && k.BootID == m.BootID && k.BootID == n.BootID
 	return stopped && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
 }
 
 // toDump takes the walk aside.
 func (d *decision) toDump() Action {
-	d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
+	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
 	return d.to(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
 }
@@ -90,7 +90,7 @@ func (d *decision) releasingByDump() Action {
 		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
 	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
-	free, held := permitted(d.spec.Policy.Cleanup, left)
+	free, held := permitted(d.spec.Decision.Settings.Cleanup, left)
 	if len(free) == 0 {
 		k.DoneAt = d.at(0)
 		return d.fromDump(fmt.Sprintf("%d pods released; %d pods and %d attachments wait until the machine is seen off; ", r.Pods, len(held)+left.Terminating, left.Attachments))
@@ -105,7 +105,7 @@ func (d *decision) releasingByDump() Action {
 	rate, again := d.quota()
 	n := min(len(free), rate)
 	if n == 0 {
-		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; deletionsPerMinute is %d", len(free), *d.spec.Policy.Cleanup.DeletionsPerMinute), min(again, Handover))
+		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; deletionsPerMinute is %d", len(free), *d.spec.Decision.Settings.Cleanup.DeletionsPerMinute), min(again, Handover))
 	}
 	return d.deletePods(n, len(left.Delete))
 }

@@ -18,10 +18,10 @@ func dumps() (*api.NodeFence, Seen, time.Time) {
 	f := &api.NodeFence{Spec: dumpProofSpec()}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{
-		Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
+		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(5 * time.Minute)},
 		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
-		Proof: &api.Proof{Kind: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
+		Proof: &api.Proof{Type: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
 	}
 	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
@@ -41,7 +41,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"in another phase it does nothing": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			f.Status.Phase, f.Status.Proof = api.Fencing, nil
 		}, Read, api.Fencing, ""},
-		"the policy does not opt in":    {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Kdump.Proof = false }, None, api.Pending, "the machine dumps its memory"},
+		"the policy does not opt in":    {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Kdump.Proof = false }, None, api.Pending, "the machine dumps its memory"},
 		"its messages say another node": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, None, api.Pending, "the dump has ended"},
 		"its messages say another boot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.BootID = "b" }, None, api.Pending, ""},
 		"nobody knows which boot": {func(f *api.NodeFence, s *Seen, _ time.Time) {
@@ -70,7 +70,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nobody saw the Lease":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }, None, api.Pending, ""},
 		"the node counts as Ready": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, None, api.Recovering, ""},
 		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *Seen, _ time.Time) {
-			f.Spec.Trigger = requestSpec().Trigger
+			f.Spec.Decision.Trigger = requestSpec().Decision.Trigger
 			s.Node.Conditions[0].Status = "True"
 		}, None, api.Pending, ""},
 		"it is another node":    {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.UID = "uid-2" }, None, api.Recovering, ""},
@@ -93,20 +93,24 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nothing is left but disks":   {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left.Delete = nil }, None, api.Pending, "2 attachments wait until the machine is seen off"},
 		"nobody saw what is left":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left = nil }, None, api.Releasing, ""},
 		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
-		"storage is cut off too":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Isolation = cutSpec().Isolation }, None, api.Pending, ""},
-		"pods are left to the taint":  {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup.Strategy = api.CleanupOutOfService }, None, api.Pending, ""},
-		"nothing is to be released":   {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Cleanup.Strategy = api.CleanupNone }, None, api.Pending, ""},
+		"storage is cut off too":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Isolation = cutSpec().Decision.Isolation }, None, api.Pending, ""},
+		"pods are left to the taint": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupOutOfService
+		}, None, api.Pending, ""},
+		"nothing is to be released": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupNone
+		}, None, api.Pending, ""},
 		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: time.Second}}
-			f.Spec.Policy.Conditions[0].For.Duration = time.Hour
+			f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
+			f.Spec.Decision.Settings.UnhealthyConditions[0].Duration.Duration = time.Hour
 		}, None, api.Pending, ""},
 		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			one := int32(1)
-			f.Spec.Policy.Cleanup.DeletionsPerMinute = &one
+			f.Spec.Decision.Settings.Cleanup.DeletionsPerMinute = &one
 		}, DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
 		"one a minute, and one is gone": {func(f *api.NodeFence, _ *Seen, now time.Time) {
 			one, at := int32(1), stampOf(now.Add(-10*time.Second))
-			f.Spec.Policy.Cleanup.DeletionsPerMinute = &one
+			f.Spec.Decision.Settings.Cleanup.DeletionsPerMinute = &one
 			f.Status.Release.BatchAt, f.Status.Release.AskedAt, f.Status.Release.InMinute = &at, &at, 1
 		}, None, api.Releasing, "deletionsPerMinute is 1"},
 	} {
@@ -120,7 +124,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 			if st.Phase != api.Releasing && st.Proof != nil {
 				t.Errorf("the proof outlives it: %+v", st.Proof)
 			}
-			if st.Placed.OutOfService || st.Release.StartedAt != nil || st.Power.CutByUs {
+			if st.Placed.OutOfService || st.Release.StartedAt != nil || st.Power.SwitchedByUs {
 				t.Errorf("more than pods: %+v %+v", st.Placed, st.Release)
 			}
 			if until := st.Release.NotAfter; act == DeletePods && (until == nil || until.After(seen.Dump.Last.Add(DumpValidity))) {
@@ -144,12 +148,12 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
 			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
 		}, None, api.Pending, api.StormHold},
-		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Kdump.Proof = false }, None, api.Pending, api.KdumpHold},
-		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Spec.Policy.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
+		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Kdump.Proof = false }, None, api.Pending, api.KdumpHold},
+		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Spec.Decision.Settings.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
 		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},
-		"its power was cut before":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Power.CutByUs = api.Isolating, true }, None, api.Fencing, api.Isolated},
+		"its power was cut before":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Power.SwitchedByUs = api.Isolating, true }, None, api.Fencing, api.Isolated},
 		"work was released before": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase, f.Status.Release.StartedAt = api.Isolating, f.Status.OpenedAt
 		}, None, api.Fencing, api.Isolated},
@@ -180,9 +184,9 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 		with := func(proof bool, boot string, done *api.Time) (api.NodeFenceStatus, Action) {
 			g := *f
 			g.Status = *f.Status.DeepCopy()
-			r := *kdumpSpec().Policy.Kdump
+			r := *kdumpSpec().Decision.Settings.Kdump
 			r.Proof = proof
-			g.Spec.Policy.Kdump = &r
+			g.Spec.Decision.Settings.Kdump = &r
 			if g.Status.Kdump == nil {
 				g.Status.Kdump = &api.KdumpRecord{Since: at, LastSeen: at}
 			}

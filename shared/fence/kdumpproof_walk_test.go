@@ -14,14 +14,16 @@ import (
 
 func dumpProofSpec() api.NodeFenceSpec {
 	s := kdumpSpec()
-	r := *s.Policy.Kdump
+	r := *s.Decision.Settings.Kdump
 	r.Proof, r.FirstMessage.Duration, r.Longest.Duration = true, 0, 100*time.Second
-	s.Policy.Kdump = &r
+	s.Decision.Settings.Kdump = &r
 	return s
 }
 
 // mayProve: a dump may be a proof for this fence, as its policy really is.
-func (s *state) mayProve() bool { return s.spec.Policy.Kdump != nil && s.spec.Policy.Kdump.Proof }
+func (s *state) mayProve() bool {
+	return s.spec.Decision.Settings.Kdump != nil && s.spec.Decision.Settings.Kdump.Proof
+}
 
 // byDump: it releases pods for a dump now.
 func (s *state) byDump() bool { return ByDump(&api.NodeFence{Spec: s.spec, Status: s.st}) }
@@ -52,7 +54,7 @@ func proofLooks(s *state, now time.Time, x Seen, with func(func(*Seen))) {
 	}
 	pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Detach: []Attachment{{Name: "v"}}}
 	dump := func(change func(*Seen, *Dump)) {
-		m := Dump{NodeUID: s.spec.NodeUID, BootID: "a", First: now.Add(-10 * time.Second), Last: now, Source: "10.0.0.1", Count: 2}
+		m := Dump{NodeUID: s.spec.Decision.NodeUID, BootID: "a", First: now.Add(-10 * time.Second), Last: now, Source: "10.0.0.1", Count: 2}
 		with(func(y *Seen) { y.Left = pods; change(y, &m); y.Dump = &m })
 	}
 	dump(func(*Seen, *Dump) {})
@@ -80,19 +82,19 @@ func proofLooks(s *state, now time.Time, x Seen, with func(func(*Seen))) {
 // checkDumpProof holds what is released during a dump against S1, and that nothing
 // comes of it but that.
 func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	if s.spec.Policy.Kdump == nil {
+	if s.spec.Decision.Settings.Kdump == nil {
 		return
 	}
 	b, m := &s.st, seen.Dump
-	if p := a.Proof; p != nil && p.Kind == api.ProofKdump {
+	if p := a.Proof; p != nil && p.Type == api.ProofKdump {
 		say(s.mayProve(), "S1: a dump is a proof only where the policy opts in")
 		say(act != Release && act != Off && act != On && !a.Placed.OutOfService, "S1: for a dump nothing but pods is released")
-		say(a.SchemaVersion >= api.SchemaKdump, "S21: an older nodefence leaves such a record alone")
+		say(a.MinReaderVersion >= api.SchemaKdump, "S21: an older nodefence leaves such a record alone")
 	}
 	if s.byDump() {
 		say(a.Phase == api.Releasing || a.Phase == api.Pending || a.Phase == api.Recovering, "S4: after a dump's release the machine is seen off like any other")
 		say(a.Phase == api.Releasing || a.Proof == nil, "S3: a dump's proof does not outlive its release")
-		say(a.Release.StartedAt == nil && !a.Power.CutByUs, "S25: a dump's release begins nothing that must run to its end")
+		say(a.Release.StartedAt == nil && !a.Power.SwitchedByUs, "S25: a dump's release begins nothing that must run to its end")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.Pending && a.Reason == api.KdumpHold {
 		say(a.DecidedAt == nil && a.GivenBack != nil, "kdump: no dump keeps a slot while it is only waited for")
@@ -101,18 +103,18 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 		return
 	}
 	until := a.Release.NotAfter
-	say(m != nil && m.NodeUID == f.Spec.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= promisedDumpApart, "S1: messages of this node's dump arrive")
+	say(m != nil && m.NodeUID == f.Spec.Decision.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= promisedDumpApart, "S1: messages of this node's dump arrive")
 	say(m != nil && now.Sub(m.Last) <= promisedDump && !m.Last.After(now.Add(promisedSettle)) && until != nil && !until.After(m.Last.Add(promisedDump)), "S3: each batch rests on a message that has just come")
 	say(m != nil && m.BootID == seen.Node.BootID && sh.dumpBoot == seen.Node.BootID, "S4: nothing is released after a reboot")
 	say(seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal, "S1: the Lease has stopped")
 	say(!sh.dumpRefuted(*seen), "S3: a Lease that moved during the dump voids it")
-	say(seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID, "S6: the pods are of the node that was fenced")
+	say(seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID, "S6: the pods are of the node that was fenced")
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
-	say(now.Sub(sh.dumpSince) < f.Spec.Policy.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")
+	say(now.Sub(sh.dumpSince) < f.Spec.Decision.Settings.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
-	say(a.Proof != nil && a.Proof.Kind == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.Generation == f.Spec.Generation &&
-		a.Proof.NodeUID == f.Spec.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
+	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Spec.FenceNumber &&
+		a.Proof.NodeUID == f.Spec.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
 	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")
 }
 
@@ -139,13 +141,13 @@ func inDump(change func(f *api.NodeFence, s *Seen, m *Dump, now time.Time)) deci
 // brokenOptIn is shown a policy that opts in where none does.
 var brokenOptIn = map[string]decider{
 	"takes a dump for a proof that nobody opted in to": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		r := *f.Spec.Policy.Kdump
+		r := *f.Spec.Decision.Settings.Kdump
 		r.Proof = true
-		f.Spec.Policy.Kdump = &r
-		comes := s.Dump != nil && s.Dump.NodeUID == f.Spec.NodeUID && s.Dump.Last.Equal(now)
+		f.Spec.Decision.Settings.Kdump = &r
+		comes := s.Dump != nil && s.Dump.NodeUID == f.Spec.Decision.NodeUID && s.Dump.Last.Equal(now)
 		if k := f.Status.Kdump; k != nil && (comes || f.Status.Phase == api.Isolating) {
 			k.BootID = s.Node.BootID
-			s.Dump = &Dump{NodeUID: f.Spec.NodeUID, BootID: k.BootID, First: now.Add(-dumpApart), Last: now, Count: 2}
+			s.Dump = &Dump{NodeUID: f.Spec.Decision.NodeUID, BootID: k.BootID, First: now.Add(-dumpApart), Last: now, Count: 2}
 		}
 	}),
 }
@@ -155,7 +157,7 @@ var brokenDumpProof = map[string]decider{
 	"believes one message":                 heard(func(_ *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.Count, m.First = 2, m.Last.Add(-dumpApart) }),
 	"believes an old message":              inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
 	"believes a message of the future":     inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
-	"believes a message of another node":   inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.NodeUID = f.Spec.NodeUID }),
+	"believes a message of another node":   inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.NodeUID = f.Spec.Decision.NodeUID }),
 	"does not look at the boot's messages": inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.BootID = f.Status.Kdump.BootID }),
 	"does not see the reboot after a dump": inDump(func(f *api.NodeFence, s *Seen, m *Dump, _ time.Time) { s.Node.BootID = m.BootID }),
 	"takes a later boot's dump for the one that it began with": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
@@ -169,7 +171,7 @@ var brokenDumpProof = map[string]decider{
 	"releases pods of a dumping node that counts as Ready": inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
 		s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
 	}),
-	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Spec.NodeUID }),
+	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Spec.Decision.NodeUID }),
 	"does not see the brakes during a dump":     inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Brakes = Brakes{Looked: true, Counted: true} }),
 	"does not hear the end during a dump":       inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Deleting = false }),
 	"releases pods on an old decision": inDump(func(f *api.NodeFence, _ *Seen, _ *Dump, now time.Time) {
@@ -199,11 +201,11 @@ var brokenDumpProof = map[string]decider{
 			g := *f
 			p := *f.Status.Proof
 			g.Status = *f.Status.DeepCopy()
-			p.Kind = api.ProofSeenOff
+			p.Type = api.ProofSeenOff
 			g.Status.Proof = &p
 			st, act := Decide(&g, s, now)
 			if st.Proof != nil {
-				st.Proof.Kind = api.ProofKdump
+				st.Proof.Type = api.ProofKdump
 			}
 			return st, act
 		}
@@ -214,5 +216,5 @@ var brokenDumpProof = map[string]decider{
 			st.GivenBack = nil
 		}
 	}),
-	"is open to an older nodefence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.SchemaVersion = api.SchemaPlain }),
+	"is open to an older nodefence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.MinReaderVersion = api.SchemaPlain }),
 }

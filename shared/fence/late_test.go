@@ -34,9 +34,9 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 	short := always(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		b := *f.Spec.Binding
-		b.EffectDelay = f.Spec.NextBindings[0].EffectDelay
-		f.Spec.Binding = &b
+		b := *f.Spec.Decision.Binding
+		b.EffectDelay = f.Spec.Decision.NextBindings[0].EffectDelay
+		f.Spec.Decision.Binding = &b
 	})
 	for name, c := range map[string]struct {
 		decide decider
@@ -70,8 +70,8 @@ func TestALateEndCountsForNothing(t *testing.T) {
 		} {
 			decide := func(end CallResult) string {
 				f := claimed(phase, api.CallRead, walkStart)
-				f.Spec.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
-				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", CutByUs: true}}
+				f.Spec.Decision.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
+				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", SwitchedByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
 				seen := usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
@@ -101,8 +101,8 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 	f := &api.NodeFence{Spec: walkSpec()}
 	at, begun := stampOf(walkStart.Add(-5*time.Second)), stampOf(walkStart.Add(-time.Minute))
 	f.Status = api.NodeFenceStatus{
-		Phase: phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
-		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{CutByUs: true, OffAt: &begun, Cut: []int32{0}},
+		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
 		Claim: &api.Claim{Holder: "another", Call: call, At: at, NotAfter: stampOf(until)},
 	}
 	return f
@@ -112,8 +112,8 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 // by that of whoever looks: once, before the first Off, for all of them.
 func lateReads(s *state) []time.Duration {
 	c, p := s.st.Claim, s.st.Power
-	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.CutByUs && p.Level == 0
-	if plain := s.spec.Trigger.Request == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
+	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
+	if plain := s.spec.Decision.Trigger.Request == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
 		return nil
 	}
 	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}

@@ -14,18 +14,18 @@ func Bound(f *api.NodeFence) *api.Binding {
 }
 
 func boundAt(spec *api.NodeFenceSpec, level int32) *api.Binding {
-	if level == 0 || int(level) > len(spec.NextBindings) {
-		return spec.Binding
+	if level == 0 || int(level) > len(spec.Decision.NextBindings) {
+		return spec.Decision.Binding
 	}
-	return &spec.NextBindings[level-1]
+	return &spec.Decision.NextBindings[level-1]
 }
 
 func (d *decision) binding() *api.Binding { return boundAt(d.spec, d.st.Power.Level) }
 
 // level is the policy's word on the level at which the fence is.
 func (d *decision) level() api.PowerLevel {
-	if l := int(d.st.Power.Level); l < len(d.spec.Policy.Levels) {
-		return d.spec.Policy.Levels[l]
+	if l := int(d.st.Power.Level); l < len(d.spec.Decision.Settings.Levels) {
+		return d.spec.Decision.Settings.Levels[l]
 	}
 	return api.PowerLevel{}
 }
@@ -35,12 +35,12 @@ func (d *decision) powerOff() time.Duration {
 	if l := d.level(); l.PowerOff != nil {
 		return l.PowerOff.Duration
 	}
-	return d.spec.Policy.Timeouts.PowerOff.Duration
+	return d.spec.Decision.Settings.Timeouts.PowerOff.Duration
 }
 
 // levels is how many the policy allows and the node has.
 func (d *decision) levels() int {
-	return min(max(1, len(d.spec.Policy.Levels)), 1+len(d.spec.NextBindings))
+	return min(max(1, len(d.spec.Decision.Settings.Levels)), 1+len(d.spec.Decision.NextBindings))
 }
 
 // anotherLevel: there is one that was not tried in this pass. The word of a
@@ -97,10 +97,10 @@ func (d *decision) undoNextLevel() bool {
 // take effect (S8).
 func (d *decision) effectDelay() time.Duration {
 	var longest time.Duration
-	if d.spec.Binding != nil {
-		longest = d.spec.Binding.EffectDelay.Duration
+	if d.spec.Decision.Binding != nil {
+		longest = d.spec.Decision.Binding.EffectDelay.Duration
 	}
-	for _, b := range slices.Concat(d.spec.NextBindings, d.spec.Isolation) {
+	for _, b := range slices.Concat(d.spec.Decision.NextBindings, d.spec.Decision.Isolation) {
 		longest = max(longest, b.EffectDelay.Duration)
 	}
 	return longest

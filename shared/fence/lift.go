@@ -17,10 +17,10 @@ func (d *decision) keptBack() bool {
 		return false
 	}
 	if d.liftAsked() {
-		d.tell(api.LiftAsked, d.spec.Requests.Lift.By+" gives the node back")
+		d.tell(api.LiftAsked, d.spec.Requests.Uncordon.By+" gives the node back")
 		return false
 	}
-	d.hold(api.LiftHold, "healthy for "+d.spec.Policy.Timeouts.HealthyFor.Duration.String()+"; "+d.untilLifted(), Resync)
+	d.hold(api.LiftHold, "healthy for "+d.spec.Decision.Settings.Timeouts.HealthyFor.Duration.String()+"; "+d.untilLifted(), Resync)
 	return true
 }
 
@@ -43,32 +43,32 @@ func (d *decision) illAgain() {
 }
 
 func (d *decision) untilLifted() string {
-	return "policy " + d.spec.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.lift)"
+	return "policy " + d.spec.Decision.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.uncordon)"
 }
 
 // keeps: this node was fenced and is isolated still, and its policy leaves it to a
 // person to end that. What somebody has given back by hand can't be kept.
 func (d *decision) keeps() bool {
 	n := d.seen.Node
-	if d.spec.Policy.Return != api.ReturnManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.NodeUID || !n.Taint {
+	if d.spec.Decision.Settings.Return != api.ReturnManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.Decision.NodeUID || !n.Taint {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
-	return d.st.RequestServed || d.spec.Policy.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
+	return d.st.RequestServed || d.spec.Decision.Settings.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
 }
 
 // liftAsked: a person wants this node back, and it is this time that they speak of.
 func (d *decision) liftAsked() bool {
-	r := d.spec.Requests.Lift
-	return r != nil && !d.st.LiftHandled.Equal(&r.At)
+	r := d.spec.Requests.Uncordon
+	return r != nil && !d.st.UncordonHandled.Equal(&r.At)
 }
 
 // noteLift answers who lifts what is not kept, so that it counts for no later recovery.
 func (d *decision) noteLift() {
-	if waits := d.st.Phase == api.Recovering && d.spec.Policy.Return == api.ReturnManual; waits || !d.liftAsked() {
+	if waits := d.st.Phase == api.Recovering && d.spec.Decision.Settings.Return == api.ReturnManual; waits || !d.liftAsked() {
 		return
 	}
-	r := d.spec.Requests.Lift
-	d.st.LiftHandled = r.At.DeepCopy()
+	r := d.spec.Requests.Uncordon
+	d.st.UncordonHandled = r.At.DeepCopy()
 	d.aside(api.LiftAsked, r.By+" lifted what is not kept isolated now: it counts for nothing later")
 }

@@ -17,7 +17,7 @@ import (
 func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
 	return under(now, func(f *api.NodeFence, s *Seen) {
-		f.Spec.Policy.Return = api.ReturnManual
+		f.Spec.Decision.Settings.Return = api.ReturnManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.ReadySince = api.Recovering, ago(time.Minute), ago(10*time.Second)
 		f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
 		f.Status.Lease.StillSince = ago(time.Second)
@@ -42,16 +42,16 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		want   string
 	}{
 		"its power was cut":                   {nil, held},
-		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Lift = lift(now) }, back},
-		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Return = api.ReturnAuto }, alone},
-		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Return = "" }, alone},
+		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = lift(now) }, back},
+		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Return = api.ReturnAuto }, alone},
+		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Return = "" }, alone},
 		"a person ends it":                    {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = lift(now) }, alone},
 		"its record is deleted":               {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
 		"everything is paused":                {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
 		"only its work was released":          {func(f *api.NodeFence, _ *Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
 		"nothing was done to it":              {func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed, f.Status.Power.Cuts = false, 0 }, alone},
 		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.RequestServed, f.Status.Power.Cuts, f.Spec.Policy.Action = false, 0, api.ActionIsolate
+			f.Status.RequestServed, f.Status.Power.Cuts, f.Spec.Decision.Settings.Action = false, 0, api.ActionIsolate
 		}, held},
 		"it was cut off from its storage": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-5 * time.Minute))
@@ -61,16 +61,16 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *Seen) { s.Node.Taint = false }, alone},
 		"it is not healthy for long enough, whoever lifts it": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-time.Second))
-			f.Status.ReadySince, f.Spec.Requests.Lift = &at, lift(now)
+			f.Status.ReadySince, f.Spec.Requests.Uncordon = &at, lift(now)
 		}, "Recovering NodeHealthy, , next +2s"},
 		"it is ill again": {func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "Unknown" }, "Recovering NodeHealthy, , next +10s"},
 		"it is deleted":   {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
 		"it is another":   {func(_ *api.NodeFence, s *Seen) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
 		"it was lifted once": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Lift, f.Status.LiftHandled = lift(now), &metav1.Time{Time: now}
+			f.Spec.Requests.Uncordon, f.Status.UncordonHandled = lift(now), &metav1.Time{Time: now}
 		}, held},
 		"it is lifted twice": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Lift, f.Status.LiftHandled = lift(now), &metav1.Time{Time: walkStart}
+			f.Spec.Requests.Uncordon, f.Status.UncordonHandled = lift(now), &metav1.Time{Time: walkStart}
 		}, back},
 		"it healed beforehand": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.Healed
@@ -81,7 +81,7 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		f, s := recovered(now, c.change)
 		f.Status.Reason = api.NodeHealthy
 		st, act := Decide(f, s, now)
-		got := fmt.Sprintf("%s %s, %s, next +%s", st.Phase, st.Reason, act, st.NextCheck.Sub(now))
+		got := fmt.Sprintf("%s %s, %s, next +%s", st.Phase, st.Reason, act, st.NextLook.Sub(now))
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s (%s)", name, d, st.Message)
 		}
@@ -96,12 +96,12 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 func TestWhyANodeIsKept(t *testing.T) {
 	f, s := recovered(walkStart.Add(time.Hour), nil)
 	st, _ := Decide(f, s, walkStart.Add(time.Hour))
-	const want = "healthy for 3s; policy p keeps it isolated until a person lifts that (spec.requests.lift)"
+	const want = "healthy for 3s; policy p keeps it isolated until a person lifts that (spec.requests.uncordon)"
 	if last := st.History[len(st.History)-1]; last.Message != want || st.Message != want || st.HostHA != "FENCED" {
 		t.Errorf("%q, %q, %s", st.Message, last.Message, st.HostHA)
 	}
 	f.Status, s.Node.Conditions[0].Status = st, "Unknown"
-	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person lifts that (spec.requests.lift)"
+	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person lifts that (spec.requests.uncordon)"
 	if st, _ := Decide(f, s, walkStart.Add(time.Hour)); st.Message != ill {
 		t.Errorf("%q", st.Message)
 	}
@@ -112,12 +112,12 @@ func TestALiftIsForNow(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Return, f.Status.Phase, f.Spec.Requests.Lift = api.ReturnManual, phase, lift(walkStart)
+			f.Spec.Decision.Settings.Return, f.Status.Phase, f.Spec.Requests.Uncordon = api.ReturnManual, phase, lift(walkStart)
 		})
 		st, _ := Decide(f, s, now)
 		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann lifted")
-		if waits := phase == api.Recovering; (st.LiftHandled == nil) != waits || told == waits {
-			t.Errorf("%s: answered %v, told %v", phase, st.LiftHandled, st.History)
+		if waits := phase == api.Recovering; (st.UncordonHandled == nil) != waits || told == waits {
+			t.Errorf("%s: answered %v, told %v", phase, st.UncordonHandled, st.History)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 
 func manualSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Return = api.ReturnManual
+	s.Decision.Settings.Return = api.ReturnManual
 	return s
 }
 
-func (s *state) isManual() bool { return s.spec.Policy.Return == api.ReturnManual }
+func (s *state) isManual() bool { return s.spec.Decision.Settings.Return == api.ReturnManual }
 
 // onItsWayBack is such a fence once its machine was switched on again; for the first
 // time, and when its power was looked at again since.
@@ -22,7 +22,7 @@ func onItsWayBack(s state) []state {
 	at, still := stampOf(walkStart), stampOf(walkStart.Add(-time.Minute))
 	s.sh.moved, s.sh.served = still.Time, true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Recovering, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+		Phase: api.Recovering, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still}, Power: api.PowerRecord{Cuts: 1, OffAt: &still},
 	}
 	again := s
@@ -39,7 +39,7 @@ func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
-	return []any{"manual", s.st.LiftHandled != nil, s.st.Reason == api.LiftHold}
+	return []any{"manual", s.st.UncordonHandled != nil, s.st.Reason == api.LiftHold}
 }
 
 // lifted is a look with a person's word beside it.
@@ -55,12 +55,12 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 	if !s.isManual() || s.st.Phase != api.Recovering {
 		return
 	}
-	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Spec.NodeUID || !seen.Node.Exists || !seen.Node.Taint
-	word := f.Spec.Requests.Lift != nil && !s.st.LiftHandled.Equal(&f.Spec.Requests.Lift.At)
+	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Spec.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
+	word := f.Spec.Requests.Uncordon != nil && !s.st.UncordonHandled.Equal(&f.Spec.Requests.Uncordon.At)
 	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "return: Manual: a node that was fenced is given back when a person says so")
-	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Policy.Timeouts.HealthyFor.Duration
+	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Decision.Settings.Timeouts.HealthyFor.Duration
 	say(!(due && word), "S27: what a person lifts returns once it is healthy")
 	say(!due || a.Reason == api.LiftHold && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
@@ -68,13 +68,13 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 
 // brokenManual lack a guard of who gives a node back.
 var brokenManual = map[string]decider{
-	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Return = api.ReturnAuto }),
+	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Return = api.ReturnAuto }),
 	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Outcome == api.Healed {
-			f.Spec.Policy.Return = api.ReturnAuto
+			f.Spec.Decision.Settings.Return = api.ReturnAuto
 		}
 	}),
-	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Lift = nil }),
+	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
 	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
 		if st.Reason == api.LiftHold {
 			st.Reason = api.NodeHealthy

@@ -17,7 +17,7 @@ const zoneKey = "topology.kubernetes.io/zone"
 
 // zones puts the ten nodes of admitWorld into two zones: n0 to n4, n5 to n9.
 func zones(f *api.NodeFence, c *Cluster) {
-	f.Spec.Policy.Limits[0].TopologyKey = zoneKey
+	f.Spec.Decision.Limits[0].TopologyKey = zoneKey
 	for i := range c.Nodes {
 		c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
 	}
@@ -33,7 +33,7 @@ func budget(c *Cluster, spec api.FenceBudgetSpec) {
 
 // plane makes the first nodes control-plane nodes that run etcd.
 func plane(f *api.NodeFence, c *Cluster, healthy ...bool) {
-	f.Spec.Policy.ControlPlane, c.Etcd = api.Quorum, map[string]bool{}
+	f.Spec.Decision.Settings.ControlPlane, c.Etcd = api.Quorum, map[string]bool{}
 	for i, ok := range healthy {
 		c.Nodes[i].ControlPlane, c.Etcd[fmt.Sprintf("n%d", i)] = true, ok
 	}
@@ -48,10 +48,10 @@ func TestLimits(t *testing.T) {
 		want   api.Reason
 	}{
 		"within the range it begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Policy.Limits[0].UnhealthyRange = "[1-2]"
+			f.Spec.Decision.Limits[0].UnhealthyRange = "[1-2]"
 		}, ""},
 		"below the range it does not": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Policy.Limits[0].UnhealthyRange = "[2-5]"
+			f.Spec.Decision.Limits[0].UnhealthyRange = "[2-5]"
 		}, api.TooFewHold},
 		"at the share of the proposal's ConfigMap nothing begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			lim(f).SkipFrom = 10
@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 			lim(f).UnhealthyRange, lim(f).MaxUnhealthy = "[1-2]", number(0)
 		}, ""},
 		"above the range it is a storm": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Policy.Limits[0].UnhealthyRange = "[0-0]"
+			f.Spec.Decision.Limits[0].UnhealthyRange = "[0-0]"
 		}, api.StormHold},
 		"a few percent of few nodes are none": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = percent("5%") }, api.StormHold},
 		"atLeastOne makes it one": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 		}, api.ConcurrencyHold},
 		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", api.Recovering))
-			c.Fences[1].Status.SchemaVersion = api.Schema + 1
+			c.Fences[1].Status.MinReaderVersion = api.Schema + 1
 			l.Status.Reservations = []api.Reservation{{Node: "n2", FenceUID: "f2", Generation: 1, At: stampOf(walkStart.Add(-time.Hour))}}
 		}, ""},
 		"and none where it holds none": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
@@ -120,7 +120,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).Rate = &api.Rate{Fences: 1, Within: hour}
-			l.Status.Admitted = []api.Reservation{{Node: "n0", FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(walkStart)}}
+			l.Status.Admitted = []api.Reservation{{Node: "n0", FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(walkStart)}}
 		}, ""},
 		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
@@ -152,7 +152,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
-			f.Spec.Policy.ControlPlane = api.Never
+			f.Spec.Decision.Settings.ControlPlane = api.Never
 		}, api.ControlPlaneHold},
 		"one of three may go":                      {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
 		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
@@ -211,7 +211,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Spec.Policy.Limits[0] }
+func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Spec.Decision.Limits[0] }
 
 // TestAllAreServed: with room for one and three dead, one is fenced at a time
 // until all are served.
@@ -222,7 +222,7 @@ func TestAllAreServed(t *testing.T) {
 	for i := range 3 {
 		c.Nodes[i].Unhealthy = true
 		f, _, _ := admitWorld(walkStart)
-		f.Name, f.Spec.Node, f.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
+		f.Name, f.Spec.NodeName, f.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
 		fences[f.Name] = f
 	}
 	for served := 0; served < 3; served++ {
@@ -249,7 +249,7 @@ func TestAllAreServed(t *testing.T) {
 
 func TestExcludedByThePolicy(t *testing.T) {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{
-		Nodes: []string{"pet"}, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
+		NodeNames: []string{"pet"}, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
 	}}}
 	for name, c := range map[string]struct {
 		node   string
@@ -261,8 +261,8 @@ func TestExcludedByThePolicy(t *testing.T) {
 		"neither, so it isn't": {"n1", map[string]string{"gpu": "no"}, false},
 	} {
 		r, _ := ResolvePolicy([]api.FencePolicy{p}, c.node, c.labels)
-		if (r.Excluded != "") != c.want {
-			t.Errorf("%s: %q", name, r.Excluded)
+		if (r.Settings.Excluded != "") != c.want {
+			t.Errorf("%s: %q", name, r.Settings.Excluded)
 		}
 	}
 }
@@ -271,8 +271,8 @@ func TestExcludedByThePolicy(t *testing.T) {
 // the API server takes labels that are none. Its limits hold for all.
 func TestASelectorThatCannotBeRead(t *testing.T) {
 	no := &metav1.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
-	policy := func(name string, priority int32, spec api.FencePolicySpec) api.FencePolicy {
-		spec.Priority = priority
+	policy := func(name string, precedence int32, spec api.FencePolicySpec) api.FencePolicy {
+		spec.Precedence = precedence
 		return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 	}
 	all := policy("all", 100, api.FencePolicySpec{})
@@ -285,8 +285,8 @@ func TestASelectorThatCannotBeRead(t *testing.T) {
 		"of those that it leaves alone":   {policy("p", 1, api.FencePolicySpec{Exclude: &api.ExcludedNodes{Selector: no}}), "policy p, spec.exclude.selector: "},
 	} {
 		r, ok := ResolvePolicy([]api.FencePolicy{all, c.policy}, "n", nil)
-		if !ok || len(r.Limits) != 2 || (r.Excluded == "") != (c.excluded == "") || !strings.HasPrefix(r.Excluded, c.excluded) {
-			t.Errorf("%s: %v %q, %d limits", name, ok, r.Excluded, len(r.Limits))
+		if !ok || len(r.Limits) != 2 || (r.Settings.Excluded == "") != (c.excluded == "") || !strings.HasPrefix(r.Settings.Excluded, c.excluded) {
+			t.Errorf("%s: %v %q, %d limits", name, ok, r.Settings.Excluded, len(r.Limits))
 		}
 	}
 	p := expecting()

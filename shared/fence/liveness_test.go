@@ -47,8 +47,8 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 	}
 	access, gone := "On", false
 	for look := range bound {
-		if st.NextCheck != nil && st.NextCheck.After(now) {
-			now = st.NextCheck.Time
+		if st.NextLook != nil && st.NextLook.After(now) {
+			now = st.NextLook.Time
 		}
 		if d := (&decision{spec: &s.spec, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
 			now = d.takeover(st.Claim) // the source sends what is overdue again and again

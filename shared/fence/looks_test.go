@@ -34,14 +34,14 @@ func looks(s *state) []look {
 // and past each limit that this phase has.
 func waits(s *state) []time.Duration {
 	all := []time.Duration{0}
-	if n := s.st.NextCheck; n != nil && n.After(s.now) {
+	if n := s.st.NextLook; n != nil && n.After(s.now) {
 		all = append(all, n.Sub(s.now))
 	}
 	if c := s.st.Claim; c != nil && c.Call != api.CallRead && (!s.isRestored() || c.NotAfter.After(s.now)) {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	all = append(all, lateReads(s)...)
-	if s.spec.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
+	if s.spec.Decision.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
 	if climbed(s) && s.st.Phase != api.Releasing {
@@ -163,7 +163,7 @@ func vary(s *state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
 	case api.Isolating:
 		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
-		if len(s.spec.Isolation) == 0 {
+		if len(s.spec.Decision.Isolation) == 0 {
 			with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
 		}
 	case api.Releasing:

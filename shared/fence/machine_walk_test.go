@@ -11,7 +11,7 @@ import (
 
 func machineSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/x", UID: "x"}}
+	s.Decision.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/x", UID: "x"}}
 	return s
 }
 
@@ -20,7 +20,7 @@ func servedMachine(s state) state {
 	at := stampOf(walkStart)
 	s.sh.served = true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, Restarts: 1,
+		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, Restarts: 1,
 		Placed: api.Placed{Taint: true, Cordon: true}, Evidence: []api.Evidence{{Type: api.MachineCondition, Status: api.MachinePhase, Mark: at, Since: at}},
 	}
 	return s
@@ -28,10 +28,10 @@ func servedMachine(s state) state {
 
 // pastMachine: from here it goes on like any other fence.
 func (s *state) pastMachine() bool {
-	return s.ofMachine() && (s.st.Power.CutByUs || !slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing}, s.st.Phase))
+	return s.ofMachine() && (s.st.Power.SwitchedByUs || !slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing}, s.st.Phase))
 }
 
-func (s *state) ofMachine() bool { return s.spec.Trigger.OfMachine() }
+func (s *state) ofMachine() bool { return s.spec.Decision.Trigger.OfMachine() }
 
 // machineCounts: its Machine may still speak for it.
 func (s *state) machineCounts() bool {
@@ -53,7 +53,7 @@ func machineLooks(s *state, _ time.Time, with func(func(*Seen))) {
 		return
 	}
 	with(func(y *Seen) {
-		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: *s.spec.Trigger.Machine, Status: api.MachinePhase, Since: stampOf(walkStart)}
+		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: *s.spec.Decision.Trigger.Machine, Status: api.MachinePhase, Since: stampOf(walkStart)}
 	})
 	with(func(y *Seen) { y.MachineLooked = true })
 }

@@ -122,7 +122,7 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			p.Spec.Selector = nil
 			mine = append(mine, p)
 			if t.Condition == "" || m.Since.Before(&t.Since) {
-				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, For: p.Spec.Expected.MissingFor}
+				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, Duration: p.Spec.Expected.MissingFor}
 				t.Reason = "no Node object"
 				if m.Machine != "" {
 					t.Reason += " for Machine " + m.Machine
@@ -159,9 +159,9 @@ func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*metav1
 func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 	under := map[string][]string{}
 	for i := range c.Fences {
-		if f := &c.Fences[i]; f.Open() && f.Spec.Trigger.Missing() {
-			for _, l := range f.Spec.Policy.Limits {
-				under[f.Spec.Node] = append(under[f.Spec.Node], l.Policy)
+		if f := &c.Fences[i]; f.Open() && f.Spec.Decision.Trigger.Missing() {
+			for _, l := range f.Spec.Decision.Limits {
+				under[f.Spec.NodeName] = append(under[f.Spec.NodeName], l.Policy)
 			}
 		}
 	}
@@ -209,10 +209,10 @@ func (c Cluster) node(name string) ClusterNode {
 }
 
 // missing: the Node object for whose absence this fence was opened is not there.
-func (d *decision) missing() bool { return d.spec.Trigger.Missing() && !d.seen.Node.Exists }
+func (d *decision) missing() bool { return d.spec.Decision.Trigger.Missing() && !d.seen.Node.Exists }
 
 // noNode is the evidence of such a fence. It has no UID to be bound to.
 func (d *decision) noNode() (Condition, bool) {
-	t := d.spec.Trigger
-	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.spec.NodeUID == ""
+	t := d.spec.Decision.Trigger
+	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.spec.Decision.NodeUID == ""
 }

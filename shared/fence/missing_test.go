@@ -126,7 +126,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 				t.Errorf("%s: the limits count over %v", name, l.Selector)
 			}
 		}
-		if got := strings.TrimSpace(r.Name + " " + strings.Join(limits, ",") + " " + r.Conflict); got != c.want || ok != (c.want != "") || ok && !trigger.Missing() {
+		if got := strings.TrimSpace(r.Policy.Name + " " + strings.Join(limits, ",") + " " + r.Settings.Conflict); got != c.want || ok != (c.want != "") || ok && !trigger.Missing() {
 			t.Errorf("%s: %q, want %q, %+v", name, got, c.want, trigger)
 		}
 	}
@@ -148,16 +148,16 @@ func TestMissingNodesAreCounted(t *testing.T) {
 	} {
 		f, cl, l := admitWorld(walkStart)
 		cl.Nodes[0].Unhealthy = false
-		f.Name, f.Spec.Node = "gone", "gone"
-		f.Spec.Policy.Limits[0].Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		f.Name, f.Spec.NodeName = "gone", "gone"
+		f.Spec.Decision.Limits[0].Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 		for i := range cl.Nodes {
 			cl.Nodes[i].Labels = map[string]string{"pool": "db"}
 		}
-		f.Spec.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+		f.Spec.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
 		cl.Fences = []api.NodeFence{*f}
 		for _, node := range c.fences {
 			other := running(node, "other", api.Fencing)
-			other.Spec.Policy.Limits, other.Spec.Trigger = f.Spec.Policy.Limits, f.Spec.Trigger
+			other.Spec.Decision.Limits, other.Spec.Decision.Trigger = f.Spec.Decision.Limits, f.Spec.Decision.Trigger
 			cl.Fences = append(cl.Fences, other)
 		}
 		p := expecting()
@@ -212,7 +212,7 @@ func (n *lostNode) run() {
 		if p := n.f.Status.Phase; p == api.Finished || p == api.Failed || p == api.Fenced && n.back == 0 {
 			return
 		}
-		n.now = n.now.Add(max(time.Second, n.f.Status.NextCheck.Sub(n.now)))
+		n.now = n.now.Add(max(time.Second, n.f.Status.NextLook.Sub(n.now)))
 		if n.now.Sub(began) > 2*time.Minute {
 			n.pods = 0 // pod GC
 		}
@@ -225,8 +225,8 @@ func (n *lostNode) act(act Action, seen *Seen) {
 	seen.Call = nil
 	switch act {
 	case Resolve:
-		if n.f.Spec.BindingError = n.bindingError; n.bindingError == "" {
-			n.f.Spec.Binding = &api.Binding{Driver: "mem", Address: "a"}
+		if n.f.Spec.Decision.BindingError = n.bindingError; n.bindingError == "" {
+			n.f.Spec.Decision.Binding = &api.Binding{Driver: "mem", Address: "a"}
 		}
 		seen.Resolved = true
 	case Reserve:
@@ -265,22 +265,22 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		"its machine never comes back":                {func(*lostNode) {}, api.Failed, "", 2, 2},
 		"pods are left for a while":                   {func(n *lostNode) { n.pods, n.back = 3, 10*time.Minute }, api.Finished, api.Recovered, 1, 1},
 		"its machine is off":                          {func(n *lostNode) { n.on = false }, api.Fenced, "", 0, 0},
-		"its machine stays off":                       {func(n *lostNode) { n.f.Spec.Policy.Action = api.ActionOff }, api.Fenced, "", 1, 0},
+		"its machine stays off":                       {func(n *lostNode) { n.f.Spec.Decision.Settings.Action = api.ActionOff }, api.Fenced, "", 1, 0},
 		"the Node is there before its machine is cut": {func(n *lostNode) { n.back = 1 }, api.Finished, api.NodeReplaced, 0, 0},
 		"nobody knows its machine":                    {func(n *lostNode) { n.bindingError = "not enrolled" }, api.Failed, "", 0, 0},
-		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Spec.Policy.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
-		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{} }, api.Failed, "", 2, 2},
+		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Spec.Decision.Settings.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
+		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{} }, api.Failed, "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := int32(1)
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 			n := &lostNode{t: t, now: walkStart, on: true}
-			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{Node: "a", Generation: 1,
-				Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
-				Policy: api.ResolvedPolicy{Name: "p", Action: api.ActionReboot, Mode: api.Enforce,
-					Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-					Timeouts:   api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(300), Boot: s(600), HealthyFor: s(0)},
-					Retries:    api.Retries{PerStep: 3, Interval: s(5), Flow: &one}}}}
+			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1,
+				Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
+					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+						UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(300), Boot: s(600), HealthyFor: s(0)},
+						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &one}}}}}}
 			c.change(n)
 			n.run()
 			st := n.f.Status

@@ -20,13 +20,13 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		want   string
 	}{
 		"at once": {nil, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
-		"found off by others' doing": {func(f *api.NodeFence, _ *Seen) { f.Status.Power.CutByUs = false },
+		"found off by others' doing": {func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = false },
 			"Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"a person said that it is off": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Proof.Kind, f.Status.Proof.At = api.ProofConfirmed, *ago(50 * time.Second)
+			f.Status.Proof.Type, f.Status.Proof.At = api.ProofConfirmed, *ago(50 * time.Second)
 		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"that its configuration leaves off": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Action, f.Spec.Binding.LeaveOff = api.ActionReboot, true
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding.LeaveOff = api.ActionReboot, true
 		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"the try is saved, and whoever saved it died": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Release.DeleteNodeUntil, f.Status.Release.NotAfter = ago(-20*time.Second), ago(5*time.Second)
@@ -42,12 +42,12 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		"it is gone, by us":         {func(f *api.NodeFence, s *Seen) { f.Status.Release.DeleteNodeUntil, s.Node = ago(0), Node{} }, "Recovering NodeDeleted, , outcome NodeDeleted"},
 		"it is gone, by others":     {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeGone, , outcome NodeGone"},
 		"another of its name":       {func(f *api.NodeFence, s *Seen) { f.Status.Release.DeleteNodeUntil, s.Node.UID = ago(0), "uid-2" }, "Recovering NodeReplaced, , outcome NodeReplaced"},
-		"only its dump is heard of": {func(f *api.NodeFence, _ *Seen) { f.Status.Proof.Kind = "Other" }, "Fenced StaysOff, "},
-		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Cleanup.DeleteNode = false }, "Fenced StaysOff, "},
-		"it is switched on again":   {func(f *api.NodeFence, _ *Seen) { f.Spec.Policy.Action = api.ActionReboot }, "PoweringOn Released, "},
+		"only its dump is heard of": {func(f *api.NodeFence, _ *Seen) { f.Status.Proof.Type = "Other" }, "Fenced StaysOff, "},
+		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Cleanup.DeleteNode = false }, "Fenced StaysOff, "},
+		"it is switched on again":   {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Action = api.ActionReboot }, "PoweringOn Released, "},
 		"off for today only": {func(f *api.NodeFence, _ *Seen) {
 			none := int32(0)
-			f.Spec.Policy.Action, f.Spec.Policy.Recoveries = api.ActionReboot, &none
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Recoveries = api.ActionReboot, &none
 			f.Status.Power.Cuts = 1
 		}, "Fenced StaysOff, "},
 		"something came after":         {func(_ *api.NodeFence, s *Seen) { s.Left = &Left{Delete: []Pod{{Name: "late"}}} }, "Fenced StaysOff, "},
@@ -58,10 +58,10 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		f := &api.NodeFence{Spec: goneSpec()}
 		done := ago(2 * time.Second)
 		f.Status = api.NodeFenceStatus{
-			Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
+			Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
 			Reason: api.Released, BootIDBefore: "a", Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
-			Power:   api.PowerRecord{CutByUs: true},
-			Proof:   &api.Proof{Kind: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", Generation: 1, At: *ago(3 * time.Second)},
+			Power:   api.PowerRecord{SwitchedByUs: true},
+			Proof:   &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 			Release: api.ReleaseRecord{StartedAt: done, DoneAt: done},
 		}
 		seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")

@@ -10,7 +10,7 @@ import (
 
 func goneSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Action, s.Policy.Cleanup.DeleteNode = api.ActionOff, true
+	s.Decision.Settings.Action, s.Decision.Settings.Cleanup.DeleteNode = api.ActionOff, true
 	return s
 }
 
@@ -23,10 +23,10 @@ func releasedBy(s state, kind api.ProofKind) state {
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
 	still := stampOf(s.sh.moved)
 	s.st = api.NodeFenceStatus{
-		Phase: api.Releasing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still},
-		Power: api.PowerRecord{CutByUs: true, OffAt: &off.At, Cuts: 1},
-		Proof: &api.Proof{Kind: kind, FenceUID: "fence-1", Generation: 1, NodeUID: "uid-1", BootIDBefore: "a", At: at},
+		Power: api.PowerRecord{SwitchedByUs: true, OffAt: &off.At, Cuts: 1},
+		Proof: &api.Proof{Type: kind, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: at},
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func (s *state) pastGone() bool {
 }
 
 // goes: its Node object is deleted at the end.
-func (s *state) goes() bool { return s.spec.Policy.Cleanup.DeleteNode }
+func (s *state) goes() bool { return s.spec.Decision.Settings.Cleanup.DeleteNode }
 
 func (s *state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.goes() {
@@ -61,12 +61,12 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 		return
 	}
 	p, until := a.Proof, a.Release.NotAfter
-	say(s.goes() && f.Spec.Policy.Action == api.ActionOff, "the Node of a machine that comes back is left")
+	say(s.goes() && f.Spec.Decision.Settings.Action == api.ActionOff, "the Node of a machine that comes back is left")
 	say(p != nil, "S1: no Node is deleted without a proof")
 	if p == nil {
 		return
 	}
-	if p.Kind.Ages() {
+	if p.Type.Ages() {
 		n := len(sh.reads)
 		say(n > 0 && sh.reads[n-1].Power == "Off" && now.Sub(sh.reads[n-1].At.Time) <= promisedProof, "S3: a Node is deleted on a fresh proof")
 		say(n == 0 || !seen.Lease.Exists || !sh.moved.After(sh.reads[n-1].At.Time), "S3: no Node is deleted whose Lease moves")
@@ -74,9 +74,9 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: no Node is deleted after a reboot")
 	say(seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0, "S24: nothing is left on a Node that is deleted")
 	say(!s.st.Placed.OutOfService || seen.Cleared && !seen.Node.OutOfService, "S23: the out-of-service taint is off before its Node goes")
-	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Kind.Ages() || !until.After(p.At.Add(promisedProof))), "S3: no deletion of a Node is begun on an old proof")
+	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Type.Ages() || !until.After(p.At.Add(promisedProof))), "S3: no deletion of a Node is begun on an old proof")
 	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
-	say(f.Spec.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
+	say(f.Spec.Decision.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
 }
 
 // brokenGone are those that lack a guard of the deletion of a Node.
@@ -102,7 +102,7 @@ var brokenGone = map[string]decider{
 		}
 	}),
 	"deletes another Node of the name": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Node.Exists, s.Node.UID = true, f.Spec.NodeUID
+		s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
 	}),
 }
 
@@ -110,7 +110,7 @@ var brokenGone = map[string]decider{
 var brokenKept = map[string]decider{
 	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Spec.Policy.Action, f.Spec.Policy.Cleanup.DeleteNode = api.ActionOff, true
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Cleanup.DeleteNode = api.ActionOff, true
 		}
 	}),
 }

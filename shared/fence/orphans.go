@@ -34,7 +34,7 @@ func (d *decision) awaitsWork(why api.Reason, msg string) bool {
 	}
 	if !d.st.Phase.HoldsSlot() { // what gave its slot back takes none for this (S14)
 		d.st.Awaited = cmp.Or(d.st.Awaited, &api.AwaitedRecord{Since: d.time(), Reason: d.st.Reason, Message: d.st.Message})
-		d.st.SchemaVersion = max(d.st.SchemaVersion, api.SchemaAwaited)
+		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	}
 	d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
 	return true
@@ -52,14 +52,14 @@ func (d *decision) workLeft(why api.Reason, msg string) bool {
 		return false
 	}
 	if r.Deadline == nil {
-		r.Deadline = d.at(d.spec.Policy.Timeouts.Release.Duration)
+		r.Deadline = d.at(d.spec.Decision.Settings.Timeouts.Release.Duration)
 	}
 	if !d.now.Before(r.Deadline.Time) {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))
 		return false
 	}
 	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.LeftPods, r.LeftAttachments), 5*Poll)
-	if r.Deadline.Before(d.st.NextCheck) {
+	if r.Deadline.Before(d.st.NextLook) {
 		d.nextAt(r.Deadline.Time)
 	}
 	return true

@@ -17,7 +17,7 @@ func wentLooks(s *state, now time.Time, x Seen) []Seen {
 	pods, unseen := x, x
 	pods.Left, unseen.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}, nil
 	all := []Seen{pods, unseen}
-	if s.st.Power.CutByUs && x.Node.Exists {
+	if s.st.Power.SwitchedByUs && x.Node.Exists {
 		alive := usual(s, now, "True", true, "a")
 		alive.Node.UID, alive.Left = x.Node.UID, pods.Left
 		all = append(all, alive)
@@ -38,7 +38,7 @@ func (s *state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 // become of its Node.
 func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	b, n := &s.st, seen.Node
-	if mine := n.Exists && n.UID == f.Spec.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
+	if mine := n.Exists && n.UID == f.Spec.Decision.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
 		return
 	}
 	alive := n.Exists && n.Ready() && seen.Lease.Exists && now.Sub(sh.moved) < 2*walkRenewal

@@ -29,7 +29,7 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S3: pods are deleted on a dump's message of the last five seconds":                   {DumpValidity, 5 * time.Second},
 		"S1: two messages of a dump are five seconds apart":                                   {dumpApart, 5 * time.Second},
 		"S4: an action on Kubernetes is begun within ten seconds or never":                    {ActWithin, 10 * time.Second},
-		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(walkSpec().Policy), 5*time.Second + 35*time.Second},
+		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(walkSpec().Decision.ResolvedPolicy), 5*time.Second + 35*time.Second},
 		"S14: a slot counts against others for longer than its fence goes on with it":         {ReservationKept, 65 * time.Second},
 		"S14: a node that was cut a minute ago shows as not Ready, or its Lease stands still": {longAgo, time.Minute},
 		"S15: a storm whose policy is gone cools down for five minutes":                       {goneCoolDown, 5 * time.Minute},
@@ -59,7 +59,7 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"a Machine shows within a resync and a quarter of a minute whether it was remediated": {machineShows, 45 * time.Second},
 		"a check's Job is looked at every two seconds":                                        {checkPoll, 2 * time.Second},
 		"a check has half a minute beyond its own time":                                       {checkGrace, 30 * time.Second},
-		"a maintenance window is looked for two weeks ahead":                                  {furthest, 14 * 24 * time.Hour},
+		"a pause window is looked for two weeks ahead":                                        {furthest, 14 * 24 * time.Hour},
 	} {
 		if c.is != c.want {
 			t.Errorf("%s: it is %s, and %s was promised", promise, c.is, c.want)

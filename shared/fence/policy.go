@@ -53,7 +53,7 @@ func unclear(p *api.FencePolicy) string {
 }
 
 // ResolvePolicy makes one policy out of all that select the node: the lowest
-// priority decides, a tie is a conflict, and every policy's limits hold. The
+// precedence decides, a tie is a conflict, and every policy's limits hold. The
 // bool is false when none selects it.
 func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
 	var mine []api.FencePolicy
@@ -67,24 +67,24 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	}
 	sort.Slice(mine, func(i, j int) bool {
 		a, b := mine[i], mine[j]
-		if a.Spec.Priority != b.Spec.Priority {
-			return a.Spec.Priority < b.Spec.Priority
+		if a.Spec.Precedence != b.Spec.Precedence {
+			return a.Spec.Precedence < b.Spec.Precedence
 		}
 		return a.Name < b.Name
 	})
 	first := mine[0]
 	r := api.ResolvedPolicy{
-		Name: first.Name, Generation: first.Generation,
-		Conditions: first.Spec.Unhealthy.Conditions, EarlyEvidence: first.Spec.EarlyEvidence, Action: first.Spec.Action, Mode: first.Spec.Mode,
-		Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
-		SecondEvidence: first.Spec.SecondEvidence, StorageHold: first.Spec.StorageHold, Kdump: first.Spec.Kdump,
-		Cleanup:       first.Spec.Cleanup,
-		Return:        first.Spec.Return,
-		ApproveWithin: first.Spec.ApproveWithin, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd,
+		Policy: api.PolicyRef{Name: first.Name, Generation: first.Generation},
+		Settings: api.Settings{UnhealthyConditions: first.Spec.Unhealthy.Conditions, EarlyProbe: first.Spec.EarlyProbe, Action: first.Spec.Action, Mode: first.Spec.Mode,
+			Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
+			ActivityChecks: first.Spec.ActivityChecks, StorageCheck: first.Spec.StorageCheck, Kdump: first.Spec.Kdump,
+			Cleanup:         first.Spec.Cleanup,
+			Return:          first.Spec.Return,
+			ApprovalTimeout: first.Spec.ApprovalTimeout, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd},
 	}
-	r.Excluded = cmp.Or(unclear(&first), excluded(&first, node, nodeLabels))
-	if len(mine) > 1 && mine[1].Spec.Priority == first.Spec.Priority {
-		r.Conflict = mine[1].Name
+	r.Settings.Excluded = cmp.Or(unclear(&first), excluded(&first, node, nodeLabels))
+	if len(mine) > 1 && mine[1].Spec.Precedence == first.Spec.Precedence {
+		r.Settings.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
 		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
@@ -96,8 +96,8 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) string {
 	switch x := p.Spec.Exclude; {
 	case x == nil:
-	case slices.Contains(x.Nodes, node):
-		return "policy " + p.Name + " excludes this node by spec.exclude.nodes"
+	case slices.Contains(x.NodeNames, node):
+		return "policy " + p.Name + " excludes this node by spec.exclude.nodeNames"
 	case x.Selector != nil && Selects(x.Selector, nodeLabels):
 		return "policy " + p.Name + " excludes this node by spec.exclude.selector"
 	}
@@ -112,7 +112,7 @@ func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]strin
 		return nil
 	}
 	for _, p := range policies {
-		if p.Name != r.Name || !p.Spec.Requests.BrokerIsClosed {
+		if p.Name != r.Policy.Name || !p.Spec.Requests.BrokerIsClosed {
 			continue
 		}
 		for _, t := range p.Spec.Requests.Trusted {
@@ -126,12 +126,12 @@ func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]strin
 
 // TriggerOf is the first condition of the policy that holds on the node.
 func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
-	for _, want := range p.Conditions {
+	for _, want := range p.Settings.UnhealthyConditions {
 		for _, c := range n.Conditions {
 			if c.Type == want.Type && c.Status == want.Status {
 				return api.Trigger{
 					Condition: c.Type, Status: c.Status, Reason: c.Reason,
-					Since: metav1.NewMicroTime(c.Since.UTC()), For: want.For,
+					Since: metav1.NewMicroTime(c.Since.UTC()), Duration: want.Duration,
 				}, true
 			}
 		}

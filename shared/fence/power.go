@@ -36,7 +36,7 @@ func (d *decision) fencing() Action {
 		d.another()
 		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
-	if !d.spec.Policy.Action.Reads() || d.spec.Binding == nil {
+	if !d.spec.Decision.Settings.Action.Reads() || d.spec.Decision.Binding == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
 	}
@@ -158,7 +158,7 @@ func (d *decision) settle() time.Duration {
 	if d.st.Power.LeaseFresh {
 		settle = max(settle, d.seen.Lease.Renewal+d.seen.Lease.Renewal/5)
 	}
-	if d.st.Power.CutByUs && d.st.Release.StartedAt == nil { // from there it was proven off once
+	if d.st.Power.SwitchedByUs && d.st.Release.StartedAt == nil { // from there it was proven off once
 		settle = max(settle, lead(d.binding()))
 	}
 	return settle
@@ -195,8 +195,8 @@ func (d *decision) confirmed() Action {
 
 func (d *decision) proof(kind api.ProofKind) *api.Proof {
 	p := &api.Proof{
-		Kind: kind, FenceUID: d.fenceUID(), Generation: d.spec.Generation,
-		NodeUID: d.spec.NodeUID, BootIDBefore: d.st.BootIDBefore,
+		Type: kind, FenceUID: d.fenceUID(), FenceNumber: d.spec.FenceNumber,
+		NodeUID: d.spec.Decision.NodeUID, BootIDBefore: d.st.BootIDBefore,
 	}
 	if b := d.binding(); b != nil {
 		p.Device = b.Driver + " " + b.Address
@@ -219,10 +219,10 @@ func (d *decision) readOrOff() Action {
 		if d.seen.Self {
 			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}
-		if d.st.Power.CutByUs && d.recovered() {
+		if d.st.Power.SwitchedByUs && d.recovered() {
 			return None // what we sent did nothing, and there is no reason for more (S17)
 		}
-		if d.st.Power.CutByUs && d.braking() {
+		if d.st.Power.SwitchedByUs && d.braking() {
 			if d.endBegun() {
 				return None // no word of ours will switch it off (S27)
 			}
@@ -240,12 +240,12 @@ func (d *decision) readOrOff() Action {
 		d.st.Power.LeaseFresh = d.leaseFresh()
 		d.st.Power.OffAt, d.st.Power.OffError = d.at(0), ""
 		d.st.Power.OffCalls++
-		if !d.st.Power.CutByUs {
+		if !d.st.Power.SwitchedByUs {
 			d.countCut()
 		}
 		d.noteCut()
 		d.st.Power.CutAt = d.at(0)
-		d.st.Power.CutByUs = true // saved with the intent, after a read of on (S12)
+		d.st.Power.SwitchedByUs = true // saved with the intent, after a read of on (S12)
 		d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", d.st.Power.OffCalls))
 		return d.call(api.CallOff)
 	}
@@ -261,7 +261,7 @@ func (d *decision) braking() bool {
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
 func (d *decision) recovered() bool {
-	if t := d.spec.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+	if t := d.spec.Decision.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
 		return false
 	}
 	d.back()

@@ -36,7 +36,7 @@ func (d *decision) poweringOn() Action {
 	if d.mayBeAnother() {
 		return d.awaitAnother()
 	}
-	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.Lacks != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
+	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.MissingSupply != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
 		d.st.Power.OnAt = d.at(0)
 		d.st.Power.OnCalls++
 		if lacking {
@@ -51,7 +51,7 @@ func (d *decision) poweringOn() Action {
 func (d *decision) judgeOn() Action {
 	switch d.st.Power.LastRead.Power {
 	case "On":
-		if lacks := d.st.Power.LastRead.Lacks; lacks != "" && d.onAgain(lacks) {
+		if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" && d.onAgain(lacks) {
 			return None
 		}
 		d.st.Retries, d.st.Power.SupplyTries = 0, 0
@@ -108,14 +108,14 @@ func (d *decision) cameBack() bool {
 // renamed: the Node object is another one than that of the machine that we cut, which may
 // have had none. It may be the same machine, which has registered anew: its device tells.
 func (d *decision) renamed() bool {
-	return d.seen.Node.Exists && d.seen.Node.UID != d.spec.NodeUID
+	return d.seen.Node.Exists && d.seen.Node.UID != d.spec.Decision.NodeUID
 }
 
 // anotherLives: a kubelet works under the name of the machine that we cut, which reads
 // off, or is not heard of. Where that machine had no Node it may be its own, which has
 // just registered: then it must read off.
 func (d *decision) anotherLives() bool {
-	return d.renamed() && d.healthy() && (d.spec.NodeUID != "" || d.freshlyRead("Off"))
+	return d.renamed() && d.healthy() && (d.spec.Decision.NodeUID != "" || d.freshlyRead("Off"))
 }
 
 // mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two
@@ -140,7 +140,7 @@ func (d *decision) awaitAnother() Action {
 // is not (S12).
 func (d *decision) another() {
 	p := &d.st.Power
-	p.CutByUs = false
+	p.SwitchedByUs = false
 	switch {
 	case p.OnAt != nil:
 	case d.mayBeLate():

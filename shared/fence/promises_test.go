@@ -18,7 +18,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 				now.Sub(walkStart), a.Phase, a.Reason, a.Message, act, seen.Node, f.Spec.Requests)
 		}
 	}
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
 	w.checkRelease(s, sh, f, seen, a, act, now, say)
 	w.checkPower(s, sh, f, seen, a, act, now, say)
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
@@ -50,7 +50,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 		say(!b.Placed.OutOfService || (seen.Cleared && !seen.Node.OutOfService), "S23: the out-of-service taint is off, and can't come back, before the machine may be on")
 	}
 	if a.Phase != api.Finished {
-		say(a.NextCheck != nil && !a.NextCheck.Time.Before(now.Truncate(time.Microsecond)) || reflect.DeepEqual(a, b), "S19: an open record says when to look next")
+		say(a.NextLook != nil && !a.NextLook.Time.Before(now.Truncate(time.Microsecond)) || reflect.DeepEqual(a, b), "S19: an open record says when to look next")
 	}
 }
 
@@ -59,17 +59,17 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	if act == Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
-		say(until != nil && (!a.Proof.Kind.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
+		say(until != nil && (!a.Proof.Type.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
 	}
-	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.NodeUID && seen.Node.Exists {
+	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.Decision.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
 		say(late || b.Release.DoneAt != nil || (seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0), "S4: no power-on before its work is gone")
 	}
-	if a.Proof != nil && a.Proof.Kind == api.ProofConfirmed && b.Phase == api.Fencing && a.Phase == api.Releasing {
+	if a.Proof != nil && a.Proof.Type == api.ProofConfirmed && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		say(f.Spec.Requests.ConfirmOff != nil, "S1: a confirmation comes from a person")
 		say(!seen.Lease.Exists || now.Sub(sh.moved) >= 2*walkRenewal, "S3: a confirmation against a moving Lease is not believed")
 	}
-	if a.Proof != nil && a.Proof.Kind == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
+	if a.Proof != nil && a.Proof.Type == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		r := a.Proof.Reads
 		ok := len(r) == 2 && len(sh.reads) == 2 && sh.reads[0].Power == "Off" && !sh.wrong &&
 			!r[0].At.Time.Before(sh.reads[0].At.Time) && r[1].At.Time.Equal(sh.reads[1].At.Time)
@@ -89,12 +89,12 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	if p == nil {
 		return
 	}
-	say(p.FenceUID == f.UID && p.Generation == f.Spec.Generation && p.NodeUID == f.Spec.NodeUID, "S3: the proof is of this fence")
+	say(p.FenceUID == f.UID && p.FenceNumber == f.Spec.FenceNumber && p.NodeUID == f.Spec.Decision.NodeUID, "S3: the proof is of this fence")
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
-	say(!seen.Node.Ready() || p.Kind == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
-	if p.Kind.Ages() && len(sh.reads) > 0 {
+	say(!seen.Node.Ready() || p.Type == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
+	if p.Type.Ages() && len(sh.reads) > 0 {
 		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= promisedProof, "S3: the proof is fresh")
-		say(p.Kind == api.ProofStorageCut || !seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
+		say(p.Type == api.ProofStorageCut || !seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
 	}
 	if b.Release.StartedAt == nil && !sh.cut {
 		say(clear(seen.Brakes), "S15: no release begins in a storm, a pause or a stop")
@@ -119,14 +119,14 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if !act.Device() {
 		return
 	}
-	say(f.Spec.Policy.Action.Device() || act == Read && f.Spec.Policy.Action == api.ActionNone, "no device is touched where the policy only isolates, and none is switched where it does nothing")
+	say(f.Spec.Decision.Settings.Action.Device() || act == Read && f.Spec.Decision.Settings.Action == api.ActionNone, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil, "S7: one call an invocation")
 	last := api.Read{}
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
 	}
-	fresh := now.Sub(last.At.Time) <= f.Spec.Policy.Timeouts.DeviceCall.Duration+promisedRead
+	fresh := now.Sub(last.At.Time) <= f.Spec.Decision.Settings.Timeouts.DeviceCall.Duration+promisedRead
 	if act == Off {
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")
@@ -135,7 +135,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(seen.Brakes.Counted, "S13, S15: no Off before storm, budgets and quorum were asked again")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
-			bad := s.spec.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
+			bad := s.spec.Decision.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
 			bad = bad || sh.freshJoin(now)
 			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
@@ -143,7 +143,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 			}
 			say(bad, "S17: no first Off once the reason has gone")
 			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no first Off on an old decision")
-		} else if s.spec.Trigger.Request == nil && !s.ofMachine() && a.Phase == api.Fencing {
+		} else if s.spec.Decision.Trigger.Request == nil && !s.ofMachine() && a.Phase == api.Fencing {
 			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*walkRenewal, "S17: no further Off of a node that is healthy again")
 		}
 	}

@@ -43,13 +43,13 @@ var ours = gate{func(*api.NodeFence, *Cluster) {}, Admit}
 func (g gate) holds(s snapshot) api.Reason {
 	s = s.copied()
 	f := s.fence.DeepCopy()
-	policy, ok := ResolvePolicy(s.policies, f.Spec.Node, s.cluster.labels(f.Spec.Node))
+	policy, ok := ResolvePolicy(s.policies, f.Spec.NodeName, s.cluster.labels(f.Spec.NodeName))
 	if !ok {
 		return api.NoPolicy
 	}
-	f.Spec.Policy = policy
+	f.Spec.Decision.ResolvedPolicy = policy
 	g.show(f, &s.cluster)
-	_, plane := s.cluster.Etcd[f.Spec.Node]
+	_, plane := s.cluster.Etcd[f.Spec.NodeName]
 	st, act := Decide(f, Seen{
 		Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal},
 		Node: Node{Exists: true, UID: "uid-1", ControlPlane: plane, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
@@ -125,12 +125,12 @@ var laxer = map[string]lax{
 // them ends it.
 func overlap(r *rand.Rand, less, more *snapshot, l api.Limits) {
 	for i := range less.policies {
-		less.policies[i].Spec.Priority, more.policies[i].Spec.Priority = int32(10*i), int32(10*i)
+		less.policies[i].Spec.Precedence, more.policies[i].Spec.Precedence = int32(10*i), int32(10*i)
 	}
 	p := samplePolicy(r, len(less.policies))
-	p.Spec.Priority, p.Spec.Limits = int32(r.IntN(40)-5), l
+	p.Spec.Precedence, p.Spec.Limits = int32(r.IntN(40)-5), l
 	if r.IntN(3) == 0 {
-		p.Spec.Priority = 0
+		p.Spec.Precedence = 0
 	}
 	less.policies = append(less.policies, p)
 }

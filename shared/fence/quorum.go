@@ -19,28 +19,28 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	for _, n := range c.Nodes {
 		planes[n.Name] = n.ControlPlane
 	}
-	if !planes[f.Spec.Node] && !c.isMember(f.Spec.Node) {
+	if !planes[f.Spec.NodeName] && !c.isMember(f.Spec.NodeName) {
 		return nil
 	}
-	if f.Spec.Policy.ControlPlane != api.Quorum && !planes[f.Spec.Node] {
-		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Policy.Name + " never fences those (controlPlane: Never)", Resync}
+	if f.Spec.Decision.Settings.ControlPlane != api.Quorum && !planes[f.Spec.NodeName] {
+		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Decision.Policy.Name + " never fences those (controlPlane: Never)", Resync}
 	}
-	if f.Spec.Policy.ControlPlane != api.Quorum {
-		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
+	if f.Spec.Decision.Settings.ControlPlane != api.Quorum {
+		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Decision.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
-		other := o.Spec.Node != f.Spec.Node && acts(o, l)
-		if other && (planes[o.Spec.Node] || c.isMember(o.Spec.Node) || wasPlane(o, c, l)) {
-			return &Verdict{api.QuorumHold, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.Node), askStorm}
+		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l)
+		if other && (planes[o.Spec.NodeName] || c.isMember(o.Spec.NodeName) || wasPlane(o, c, l)) {
+			return &Verdict{api.QuorumHold, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm}
 		}
 	}
-	lists := c.listsOf(f.Spec.Node)
+	lists := c.listsOf(f.Spec.NodeName)
 	if len(c.Etcd) == 0 && len(lists) == 0 {
 		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd", askStorm}
 	}
-	if has(c.Etcd, f.Spec.Node) {
-		lists = append([]members{{f.Spec.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
+	if has(c.Etcd, f.Spec.NodeName) {
+		lists = append([]members{{f.Spec.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
 	}
 	for _, m := range lists {
 		if words := m.without(f, c, l); words != "" {
@@ -92,7 +92,7 @@ func (m members) without(f *api.NodeFence, c Cluster, l *api.FenceLedger) string
 		down = " (not " + strings.Join(lost, "; ") + ")"
 	}
 	for n := range m.from {
-		if n != f.Spec.Node {
+		if n != f.Spec.NodeName {
 			mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy " + m.policy
 		}
 	}
@@ -110,7 +110,7 @@ func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (h
 	bad := ailing(c, l)
 	for n, ok := range m.healthy {
 		switch {
-		case n == f.Spec.Node:
+		case n == f.Spec.NodeName:
 		case !ok && m.from[n] != "":
 			lost = append(lost, n+": "+m.from[n])
 		case !ok:
@@ -133,7 +133,7 @@ func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (h
 // the first, and they go one at a time.
 func (c Cluster) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
 	o := c.fence(node)
-	return o != nil && f.Spec.Node < node && o.Spec.Trigger.Request != nil && o.Spec.Trigger.Condition == "" &&
+	return o != nil && f.Spec.NodeName < node && o.Spec.Decision.Trigger.Request != nil && o.Spec.Decision.Trigger.Condition == "" &&
 		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
 }
 

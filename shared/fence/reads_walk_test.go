@@ -10,12 +10,12 @@ import (
 
 func noneSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Action = api.ActionNone
+	s.Decision.Settings.Action = api.ActionNone
 	return s
 }
 
 // isRead: its machine may be read, and never switched.
-func (s *state) isRead() bool { return s.spec.Policy.Action == api.ActionNone }
+func (s *state) isRead() bool { return s.spec.Decision.Settings.Action == api.ActionNone }
 
 func (s *state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isRead() {
@@ -40,7 +40,7 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 		return
 	}
 	say(act != Off && act != On, "S12: what nodefence is told to leave alone is neither switched off nor on")
-	say(!a.Power.CutByUs && a.Phase != api.PoweringOn, "S12: an off that was another's doing is never ours")
+	say(!a.Power.SwitchedByUs && a.Phase != api.PoweringOn, "S12: an off that was another's doing is never ours")
 	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
 		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Power == "Off"
 		say(off || f.Spec.Requests.ConfirmOff != nil, "S17: nothing is placed on a node whose machine is not seen off, where nobody confirms that it is")
@@ -51,12 +51,12 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 var brokenReads = map[string]decider{
 	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
-			f.Spec.Policy.Action = api.ActionReboot
+			f.Spec.Decision.Settings.Action = api.ActionReboot
 		}
 	}),
 	"switches on what it has only seen off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Spec.Policy.Action, f.Status.Power.CutByUs = api.ActionReboot, true
+			f.Spec.Decision.Settings.Action, f.Status.Power.SwitchedByUs = api.ActionReboot, true
 		}
 	}),
 	"marks a node before its machine is read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

@@ -8,8 +8,8 @@ import (
 
 // recovering waits for health, undoes what was placed, and closes the record.
 func (d *decision) recovering() Action {
-	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID
-	if d.st.Outcome == "" && !mine && !d.spec.Trigger.Missing() {
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID
+	if d.st.Outcome == "" && !mine && !d.spec.Decision.Trigger.Missing() {
 		d.st.Outcome = api.NodeGone
 		if d.seen.Node.Exists {
 			d.st.Outcome = api.NodeReplaced
@@ -34,9 +34,9 @@ func (d *decision) awaitHealth() (Action, bool) {
 		d.noLateOff()
 		if d.st.ReadySince == nil {
 			d.st.ReadySince = d.at(0)
-			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Policy.Timeouts.HealthyFor.Duration.String())
+			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Decision.Settings.Timeouts.HealthyFor.Duration.String())
 		}
-		left := d.spec.Policy.Timeouts.HealthyFor.Duration - d.since(d.st.ReadySince)
+		left := d.spec.Decision.Settings.Timeouts.HealthyFor.Duration - d.since(d.st.ReadySince)
 		if left <= 0 {
 			return None, !d.keptBack()
 		}
@@ -45,7 +45,7 @@ func (d *decision) awaitHealth() (Action, bool) {
 	}
 	d.st.ReadySince = nil
 	d.illAgain()
-	left := d.spec.Policy.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
+	left := d.spec.Decision.Settings.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
 		d.next(min(left, d.lifeShows()))
 		return None, false
@@ -63,7 +63,7 @@ func (d *decision) lifeShows() time.Duration {
 }
 
 func (d *decision) bootFailed() (Action, bool) {
-	msg := "the node was not healthy within " + d.spec.Policy.Timeouts.Boot.Duration.String()
+	msg := "the node was not healthy within " + d.spec.Decision.Settings.Timeouts.Boot.Duration.String()
 	if d.seen.Deleting || d.spec.Requests.Abort != nil {
 		d.st.Outcome = api.AbortedByPerson
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
@@ -74,7 +74,7 @@ func (d *decision) bootFailed() (Action, bool) {
 		// A late Off of ours may have taken the power again: see that before
 		// anything else (S8). Once a pass.
 		p := &d.st.Power
-		p.OffAt, p.OnAt, p.LastRead, p.CutByUs = nil, nil, nil, true
+		p.OffAt, p.OnAt, p.LastRead, p.SwitchedByUs = nil, nil, nil, true
 		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
 	}
 	if d.st.Restarts >= d.flowRestarts() {
@@ -133,7 +133,7 @@ func (d *decision) fenced() Action {
 	if d.endAsked() {
 		return None
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() && d.st.Power.CutByUs {
+	if r := d.spec.Requests.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
 		d.st.RetryHandled = r.At.DeepCopy()
 		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
 	}
@@ -189,7 +189,7 @@ func (d *decision) healed() bool {
 
 func (d *decision) back() {
 	d.another()
-	if (d.spec.Trigger.Request != nil || d.spec.Trigger.OfMachine()) && !d.st.RequestServed {
+	if (d.spec.Decision.Trigger.Request != nil || d.spec.Decision.Trigger.OfMachine()) && !d.st.RequestServed {
 		d.st.Outcome = api.RequestFailed
 	}
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")

@@ -33,7 +33,7 @@ func (d *decision) releasing() Action {
 		}
 		return None
 	}
-	if d.spec.Trigger.Missing() {
+	if d.spec.Decision.Trigger.Missing() {
 		return d.orphans() // S6
 	}
 	left := d.seen.Left
@@ -42,7 +42,7 @@ func (d *decision) releasing() Action {
 	}
 	d.st.Release.LeftPods = int32(len(left.Delete) + left.Terminating)
 	d.st.Release.LeftAttachments = int32(left.Attachments)
-	if d.spec.Policy.Cleanup.Strategy == api.CleanupNone && d.st.Release.DoneAt == nil {
+	if d.spec.Decision.Settings.Cleanup.Strategy == api.CleanupNone && d.st.Release.DoneAt == nil {
 		d.st.Release.StartedAt = d.at(0)
 		d.tell(api.Released, "cleanup strategy None: pods and volumes are left to Kubernetes and to the machine's own kubelet")
 		return d.released()
@@ -66,14 +66,14 @@ func (d *decision) batch(left *Left) Action {
 		return d.released()
 	}
 	n, wait := d.due(left)
-	if wait && !d.spec.Policy.Cleanup.Taints() {
+	if wait && !d.spec.Decision.Settings.Cleanup.Taints() {
 		return None // nothing of ours is on the node: waiting needs no proof
 	}
-	if p := d.st.Proof; p.Kind.Ages() && !d.within(&p.At, ProofValidity) {
+	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
 	}
-	if d.seen.Node.Ready() && d.st.Proof.Kind != api.ProofStorageCut {
+	if d.seen.Node.Ready() && d.st.Proof.Type != api.ProofStorageCut {
 		// Kubernetes frees nothing of a node that it counts as Ready. After this
 		// the node is looked at again before the first deletion (S5).
 		r.MarkedAt = d.at(0)
@@ -83,16 +83,16 @@ func (d *decision) batch(left *Left) Action {
 		return None
 	}
 	if r.StartedAt == nil {
-		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.spec.Policy.Timeouts.Release.Duration), 0
+		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.spec.Decision.Settings.Timeouts.Release.Duration), 0
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	if n := d.seen.Node; d.spec.Policy.Cleanup.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
+	if n := d.seen.Node; d.spec.Decision.Settings.Cleanup.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
 		d.st.Placed.OutOfService = true
 		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	r.AskedAt = d.at(0)
-	if n > 0 && !d.spec.Policy.Cleanup.Taints() {
+	if n > 0 && !d.spec.Decision.Settings.Cleanup.Taints() {
 		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
 	}
 	r.NotAfter = d.batchEnds()
@@ -112,7 +112,7 @@ func (d *decision) batchEnds() *api.Time {
 	if late := d.st.Release.Deadline; late.Time.Before(until) {
 		until = late.Time
 	}
-	if p := d.st.Proof; p.Kind.Ages() && p.At.Add(ProofValidity).Before(until) {
+	if p := d.st.Proof; p.Type.Ages() && p.At.Add(ProofValidity).Before(until) {
 		until = p.At.Add(ProofValidity)
 	}
 	return d.stamp(until)
@@ -121,7 +121,7 @@ func (d *decision) batchEnds() *api.Time {
 // outOfService: the taint has still to go. That it is not seen is not enough: the
 // batch of an invocation that stood still may be about to place it (S23).
 func (d *decision) outOfService() bool {
-	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
+	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
 		return true
 	}
 	d.st.Placed.OutOfService, d.st.Placed.OutOfServiceAs = false, ""
@@ -142,7 +142,7 @@ func (d *decision) released() Action {
 	if d.st.Reason == api.ReleaseTimedOut {
 		reason, msg = d.st.Reason, d.st.Message
 	}
-	if p := d.st.Proof; p != nil && p.Kind == api.ProofStorageCut {
+	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
 		return d.cutReleased(reason, msg)
 	}
 	act, left, more := d.nodeGoes(reason)
@@ -154,7 +154,7 @@ func (d *decision) released() Action {
 	}
 	d.tell(reason, msg)
 	why := d.staysOff()
-	if !d.st.Power.CutByUs {
+	if !d.st.Power.SwitchedByUs {
 		why = "it was not nodefence that switched this machine off"
 	}
 	if reason == api.ReleaseTimedOut {
@@ -171,7 +171,7 @@ func (d *decision) signOfLife() string {
 		return ""
 	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
 		return "boot ID changed"
-	case p.Kind == api.ProofStorageCut:
+	case p.Type == api.ProofStorageCut:
 		return "" // the machine may live: it does not write
 	case d.leaseMovedSince(p.At):
 		return "the node's Lease moved"
@@ -209,7 +209,7 @@ func (d *decision) void(alive string) Action {
 func (d *decision) pastWord() bool {
 	b, end := d.seen.Brakes, d.st.Release.Deadline
 	switch {
-	case d.st.Proof.Kind.Ages():
+	case d.st.Proof.Type.Ages():
 		return false
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear

@@ -32,18 +32,18 @@ func TestAWordWaitsForAPictureOfNow(t *testing.T) {
 	}{
 		"the picture is of now":                           {api.ProofConfirmed, "", nil, end{api.Releasing, api.ReleaseStarted, Release}},
 		"it is old":                                       {api.ProofConfirmed, "old", nil, end{api.Releasing, api.PictureOldHold, None}},
-		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Power.CutByUs = true }, end{api.Releasing, api.PictureOldHold, None}},
+		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = true }, end{api.Releasing, api.PictureOldHold, None}},
 		"it is old, and the release is begun":             {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Release = begunAt(now, false) }, end{api.Releasing, api.PictureOldHold, None}},
 		"it is old, and the release's time is over":       {api.ProofConfirmed, "old", over, end{api.Fenced, api.StaysOff, None}},
 		"it is old, and the machine was seen off":         {api.ProofSeenOff, "old", nil, end{api.Releasing, api.ReleaseStarted, Release}},
 		"it is old, and a person ends it":                 {api.ProofConfirmed, "old", func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.Recovering, api.AbortedByPerson, None}},
-		"it is old, we cut it, and a person ends it":      {api.ProofConfirmed, "old", func(f *api.NodeFence, s *Seen) { f.Status.Power.CutByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
-		"nobody confirms a restore, and a person ends it": {api.ProofConfirmed, "restored", func(f *api.NodeFence, s *Seen) { f.Status.Power.CutByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
+		"it is old, we cut it, and a person ends it":      {api.ProofConfirmed, "old", func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
+		"nobody confirms a restore, and a person ends it": {api.ProofConfirmed, "restored", func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Phase = api.Releasing
-				f.Status.Proof = &api.Proof{Kind: c.kind, At: stampOf(now), By: "ann", BootIDBefore: "a"}
+				f.Status.Proof = &api.Proof{Type: c.kind, At: stampOf(now), By: "ann", BootIDBefore: "a"}
 				s.Left = &Left{Delete: []Pod{{Name: "p"}}}
 				s.Brakes.Unwatched = c.old
 				if c.old == "restored" {

@@ -48,10 +48,10 @@ func sample(r *rand.Rand) snapshot {
 		}
 	}
 	s.fence = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f-n0"}, Spec: walkSpec()}
-	s.fence.Spec.Node = "n0"
-	s.fence.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &since}
+	s.fence.Spec.NodeName = "n0"
+	s.fence.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &since}
 	for i := range int32(r.IntN(4)) {
-		s.fence.Status.Past = append(s.fence.Status.Past, api.PastFence{Generation: int64(i), ClosedAt: since, Cuts: int32(r.IntN(2))})
+		s.fence.Status.Past = append(s.fence.Status.Past, api.PastFence{FenceNumber: int64(i), ClosedAt: since, Cuts: int32(r.IntN(2))})
 	}
 	s.cluster.Fences = append(s.cluster.Fences, s.fence)
 	return s
@@ -72,7 +72,7 @@ func (s *snapshot) meet(r *rand.Rand, name string) {
 
 func samplePolicy(r *rand.Rand, i int) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i)}, Spec: api.FencePolicySpec{
-		Priority: int32(10*i + r.IntN(12)), Unhealthy: api.Unhealthy{Conditions: walkSpec().Policy.Conditions},
+		Precedence: int32(10*i + r.IntN(12)), Unhealthy: api.Unhealthy{Conditions: walkSpec().Decision.Settings.UnhealthyConditions},
 		Action: api.ActionReboot, Mode: api.Enforce, ControlPlane: api.Quorum, Limits: sampleLimits(r),
 	}}
 	if i > 0 && r.IntN(2) == 0 {

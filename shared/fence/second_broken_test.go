@@ -34,13 +34,13 @@ var brokenCounts = map[string]twin{
 	})},
 	"passes through its flow once more": {"S26: a flow is passed through three times at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		more := int32(3)
-		f.Spec.Policy.Retries.Flow = &more
+		f.Spec.Decision.Settings.Retries.Flow = &more
 	})},
 	"cuts once more a day": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Policy.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 3}}}
+		f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 3}}}
 	})},
 	"has no limit of its own for a node whose policy has none": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Policy.Limits = nil
+		f.Spec.Decision.Limits = nil
 	})},
 	"forgets this fence's cuts when it passes its flow again": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Pending && f.Status.Restarts > 0 {
@@ -51,23 +51,23 @@ var brokenCounts = map[string]twin{
 	"counts a cut for more than a day": {realCuts, pastAs(func(p *api.PastFence, now time.Time) { p.ClosedAt = stampOf(now) })},
 	"counts the cuts of the day before with the next": {realCuts, func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if act == Off && !f.Status.Power.CutByUs && f.Status.Generation == st.Generation {
+		if act == Off && !f.Status.Power.SwitchedByUs && f.Status.FenceNumber == st.FenceNumber {
 			st.Power.Cuts = f.Status.Power.Cuts + 1
 		}
 		return st, act
 	}},
 	"counts an Off that is sent again": {"S26: a record counts each cut once", func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if act == Off && f.Status.Power.CutByUs {
+		if act == Off && f.Status.Power.SwitchedByUs {
 			st.Power.Cuts++
 		}
 		return st, act
 	}},
 	"leaves off what was cut once": {"S25: what was cut once a day is not left off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		none := int32(0)
-		f.Spec.Policy.Recoveries = &none
+		f.Spec.Decision.Settings.Recoveries = &none
 	})},
-	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Policy.Recoveries = nil })},
+	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Recoveries = nil })},
 	"forgets a fence that cut, for ten came after it": {"S26: a fence that cut within a day is remembered", onOpening(func(was, st *api.NodeFenceStatus) {
 		all := append(slices.Clone(was.Past), st.Past[len(st.Past)-1])
 		st.Past = all[max(0, len(all)-10):]
@@ -105,7 +105,7 @@ const (
 // pastAs shows Decide another past, which the record does not keep.
 func pastAs(change func(*api.PastFence, time.Time)) decider {
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		if f.Status.Generation != f.Spec.Generation {
+		if f.Status.FenceNumber != f.Spec.FenceNumber {
 			return Decide(f, s, now)
 		}
 		g := *f
@@ -123,7 +123,7 @@ func pastAs(change func(*api.PastFence, time.Time)) decider {
 func onOpening(change func(was, st *api.NodeFenceStatus)) decider {
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if st.Generation != f.Status.Generation && len(st.Past) > 0 {
+		if st.FenceNumber != f.Status.FenceNumber && len(st.Past) > 0 {
 			change(&f.Status, &st)
 		}
 		return st, act

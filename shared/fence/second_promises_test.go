@@ -17,7 +17,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 	b := &s.st
 	asked := f.Spec.Requests.Retry != nil
 	passes := sh.passes
-	if a.Restarts != b.Restarts && a.Generation == b.Generation {
+	if a.Restarts != b.Restarts && a.FenceNumber == b.FenceNumber {
 		passes++
 	}
 	say(s.beginsAnew(sh, asked, a) || passes <= 2, "S26: a flow is passed through three times at most")
@@ -35,7 +35,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn {
 		say(sh.inDay(now) < 2, "S26: what was cut twice a day stays off")
 	}
-	if a.Generation == f.Spec.Generation {
+	if a.FenceNumber == f.Spec.FenceNumber {
 		cuts := len(sh.cuts)
 		if act == Off && !sh.cut && now.Sub(sh.last) >= aDay {
 			cuts = 0
@@ -52,7 +52,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 // checkHistory: what was told is not told otherwise later, but for what had no room.
 func checkHistory(b, a *api.NodeFenceStatus, say func(bool, string)) {
 	was, is := b.History, a.History
-	if a.Generation != b.Generation {
+	if a.FenceNumber != b.FenceNumber {
 		say(len(is) > 0 && is[0].Reason == api.Opened, "S28: a history begins with why the fence was opened")
 		was = nil
 	}
@@ -74,7 +74,7 @@ func checkHistory(b, a *api.NodeFenceStatus, say func(bool, string)) {
 // checkPast: the last ten fences, and each that cut within a day.
 func checkPast(sh *shadow, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	for i := 1; i < len(a.Past); i++ {
-		say(a.Past[i].Generation > a.Past[i-1].Generation, "S26: a node's past is in the order of its fences")
+		say(a.Past[i].FenceNumber > a.Past[i-1].FenceNumber, "S26: a node's past is in the order of its fences")
 	}
 	if a.Phase == api.Finished {
 		return // opened again and not looked at
@@ -87,7 +87,7 @@ func checkPast(sh *shadow, a *api.NodeFenceStatus, now time.Time, say func(bool,
 	}
 	say(idle <= 10, "S26: ten fences that don't count are remembered at most")
 	for _, b := range sh.before {
-		i := slices.IndexFunc(a.Past, func(p api.PastFence) bool { return p.Generation == b.generation })
+		i := slices.IndexFunc(a.Past, func(p api.PastFence) bool { return p.FenceNumber == b.generation })
 		if now.Sub(b.closed) < aDay && len(b.cuts) > 0 {
 			say(i >= 0, "S26: a fence that cut within a day is remembered")
 		}

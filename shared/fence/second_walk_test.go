@@ -20,14 +20,14 @@ const countedName = "counted"
 func countedSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	flow, recoveries := int32(2), int32(1)
-	s.Generation = 12
-	s.Policy.Name, s.Policy.Recoveries = countedName, &recoveries
-	s.Policy.Retries.PerStep, s.Policy.Retries.Flow = 3, &flow
-	s.Policy.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 2}}}
+	s.FenceNumber = 12
+	s.Decision.Policy.Name, s.Decision.Settings.Recoveries = countedName, &recoveries
+	s.Decision.Settings.Retries.PerStep, s.Decision.Settings.Retries.Flow = 3, &flow
+	s.Decision.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 2}}}
 	return s
 }
 
-func (s *state) isCounted() bool { return s.spec.Policy.Name == countedName }
+func (s *state) isCounted() bool { return s.spec.Decision.Policy.Name == countedName }
 
 const aDay = 24 * time.Hour
 
@@ -38,12 +38,12 @@ func countedOrigins(spec api.NodeFenceSpec) []state {
 	var past []api.PastFence
 	for i := range 10 {
 		closed := at(time.Duration(11-i) * time.Hour)
-		past = append(past, api.PastFence{Generation: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.Healed})
+		past = append(past, api.PastFence{FenceNumber: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.Healed})
 	}
 	opened := at(time.Hour)
 	open := state{now: walkStart, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
 	open.st = api.NodeFenceStatus{
-		SchemaVersion: api.SchemaPlain, Generation: spec.Generation, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
+		MinReaderVersion: api.SchemaPlain, FenceNumber: spec.FenceNumber, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
 	for i := range 61 {
@@ -52,7 +52,7 @@ func countedOrigins(spec api.NodeFenceSpec) []state {
 	again := open
 	again.st.Past = slices.Clone(past)
 	again.st.Past[0].Cuts = 1
-	again.st.Generation, again.st.Phase = spec.Generation-1, api.Finished
+	again.st.FenceNumber, again.st.Phase = spec.FenceNumber-1, api.Finished
 	again.sh.before = []closedFence{{generation: 1, cuts: []time.Time{past[0].OpenedAt.Time}, closed: past[0].ClosedAt.Time}, {generation: 11, closed: opened.Time}}
 	return []state{open, again}
 }
@@ -127,7 +127,7 @@ func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act Action, 
 		}
 	}
 	switch {
-	case a.Generation != s.st.Generation:
+	case a.FenceNumber != s.st.FenceNumber:
 	case s.beginsAnew(sh, l.retry, a):
 		sh.offs, sh.misses, sh.passes = 0, 0, 0
 	case a.Restarts != s.st.Restarts:
@@ -176,9 +176,9 @@ func (w *walker) opensAgain(s *state) {
 		return
 	}
 	n := *s
-	n.spec.Generation++
+	n.spec.FenceNumber++
 	n.sh = shadow{reads: s.sh.reads, moved: s.sh.moved, renewed: s.sh.renewed, effect: s.sh.effect, until: s.sh.until}
-	n.sh.before = append(slices.Clip(s.sh.before), closedFence{s.spec.Generation, s.sh.cuts, s.now})
+	n.sh.before = append(slices.Clip(s.sh.before), closedFence{s.spec.FenceNumber, s.sh.cuts, s.now})
 	w.push(&n)
 }
 
@@ -186,7 +186,7 @@ func (w *walker) opensAgain(s *state) {
 // past the limit that its phase has.
 func countedWaits(s *state) []time.Duration {
 	due := time.Duration(0)
-	if n := s.st.NextCheck; n != nil && n.After(s.now) {
+	if n := s.st.NextLook; n != nil && n.After(s.now) {
 		due = n.Sub(s.now)
 	}
 	all := []time.Duration{due}

@@ -149,7 +149,7 @@ type Brakes struct {
 	// Why is what stopped it, if not the ledger's switch.
 	Why     api.Reason
 	Message string
-	// Windows are the maintenance windows of the node's policies; they stop what
+	// Windows are the pause windows of the node's policies; they stop what
 	// was not begun, and no further Off.
 	Windows []Windows
 	// Stricter: the policies as they stand allow less than this fence was admitted
@@ -249,7 +249,7 @@ const (
 	// Isolate places taint and cordon. Owner: isolate.
 	Isolate Action = "Isolate"
 	// Read, Off, On are the words with a device. Owner: power, and isolate for what
-	// the claim names of spec.isolation.
+	// the claim names of spec.decision.isolation.
 	Read Action = "Read"
 	Off  Action = "Off"
 	On   Action = "On"

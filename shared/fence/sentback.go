@@ -20,7 +20,7 @@ func (d *decision) allDead() bool {
 // owesBackNow: something that we cut is still cut, and its device may be asked again.
 func (d *decision) owesBackNow() bool {
 	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.spec.Isolation) && !d.now.Before(d.backAt(i)) {
+		if owed(r) && i < len(d.spec.Decision.Isolation) && !d.now.Before(d.backAt(i)) {
 			return true
 		}
 	}
@@ -31,8 +31,8 @@ func (d *decision) owesBackNow() bool {
 func (d *decision) stillCut() string {
 	var names []string
 	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.spec.Isolation) {
-			names = append(names, taken(d.spec.Isolation[i]))
+		if owed(r) && i < len(d.spec.Decision.Isolation) {
+			names = append(names, taken(d.spec.Decision.Isolation[i]))
 		}
 	}
 	if len(names) == 0 {
@@ -44,7 +44,7 @@ func (d *decision) stillCut() string {
 // cutAnew has the devices that we cut asked at once under a new slot, and as often as ever.
 func (d *decision) cutAnew() {
 	for i := range d.st.Isolation {
-		if r := &d.st.Isolation[i]; r.CutByUs {
+		if r := &d.st.Isolation[i]; r.SwitchedByUs {
 			r.Tries, r.NotBefore = 0, nil
 		}
 	}

@@ -17,21 +17,21 @@ import (
 // wants the node fenced again finds it there (S22, S25).
 func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
-	f.Status.Isolation[0].CutByUs = true
-	f.Spec.Policy.Retries.PerStep = 3
+	f.Status.Isolation[0].SwitchedByUs = true
+	f.Spec.Decision.Settings.Retries.PerStep = 3
 	dead, dryRun, reads := true, true, []time.Duration{}
 	taint := true
 	var phases []string
 	run := func(until time.Time) {
 		for i := 0; i < 600 && now.Before(until); i++ {
-			if n := f.Status.NextCheck; n != nil && n.After(now) {
+			if n := f.Status.NextLook; n != nil && n.After(now) {
 				now = n.Time
 			}
 			now = now.Add(time.Millisecond)
 			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
-			if f.Spec.Policy.Mode = api.Enforce; dryRun {
-				f.Spec.Policy.Mode = api.DryRun
+			if f.Spec.Decision.Settings.Mode = api.Enforce; dryRun {
+				f.Spec.Decision.Settings.Mode = api.DryRun
 				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRunHold
 			}
 			st, act := Decide(f, seen, now)
@@ -103,11 +103,11 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
-			f.Status.Isolation[0].CutByUs = true
-			f.Spec.Policy.Retries.PerStep, f.Spec.Policy.Mode = 3, api.DryRun
+			f.Status.Isolation[0].SwitchedByUs = true
+			f.Spec.Decision.Settings.Retries.PerStep, f.Spec.Decision.Settings.Mode = 3, api.DryRun
 			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
 			for i := 0; now.Before(end) && moves < 1000; i++ {
-				if n := f.Status.NextCheck; n != nil && n.After(now) {
+				if n := f.Status.NextLook; n != nil && n.After(now) {
 					now = n.Time
 				}
 				now = now.Add(20 * time.Millisecond)

@@ -16,10 +16,10 @@ import (
 // countedBy are the limits by which a reservation made now counts. In which domain a
 // node had been that is gone by now is known to nobody: it counts in each.
 func countedBy(f *api.NodeFence, c Cluster) (all []api.CountedBy) {
-	for _, lim := range f.Spec.Policy.Limits {
+	for _, lim := range f.Spec.Decision.Limits {
 		by := api.CountedBy{Policy: lim.Policy}
-		if c.has(f.Spec.Node) {
-			by.TopologyKey, by.Domain = lim.TopologyKey, c.domain(lim, f.Spec.Node)
+		if c.has(f.Spec.NodeName) {
+			by.TopologyKey, by.Domain = lim.TopologyKey, c.domain(lim, f.Spec.NodeName)
 		}
 		if !slices.Contains(all, by) {
 			all = append(all, by)
@@ -29,7 +29,7 @@ func countedBy(f *api.NodeFence, c Cluster) (all []api.CountedBy) {
 }
 
 func rated(f *api.NodeFence, policy string) bool {
-	return slices.ContainsFunc(f.Spec.Policy.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.Rate != nil })
+	return slices.ContainsFunc(f.Spec.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.Rate != nil })
 }
 
 // placeSlots says of slots that were put back, or kept by an older version, by which
@@ -39,7 +39,7 @@ func placeSlots(l *api.FenceLedger, c Cluster) {
 		f := &c.Fences[i]
 		for j := range l.Status.Reservations {
 			r := &l.Status.Reservations[j]
-			if r.CountedBy != nil || r.FenceUID != f.UID || r.Generation != f.Spec.Generation {
+			if r.CountedBy != nil || r.FenceUID != f.UID || r.Generation != f.Spec.FenceNumber {
 				continue
 			}
 			r.CountedBy = countedBy(f, c)
@@ -56,7 +56,7 @@ func takesRoom(lim api.ScopedLimits, domain string, r api.Reservation, c Cluster
 }
 
 func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: stampOf(now), CountedBy: countedBy(f, c)}
+	r := api.Reservation{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.Node == r.Node })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)
@@ -84,10 +84,10 @@ func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bo
 
 // room: no policy may have more slots in use than it allows.
 func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
-	for _, lim := range f.Spec.Policy.Limits {
-		used, domain := 0, c.domain(lim, f.Spec.Node)
+	for _, lim := range f.Spec.Decision.Limits {
+		used, domain := 0, c.domain(lim, f.Spec.NodeName)
 		for _, r := range l.Status.Reservations {
-			if r.Node != f.Spec.Node && takesRoom(lim, domain, r, c) {
+			if r.Node != f.Spec.NodeName && takesRoom(lim, domain, r, c) {
 				used++
 			}
 		}
@@ -100,14 +100,14 @@ func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict
 
 // rate: no policy may begin more fences in its time than it allows.
 func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	for _, lim := range f.Spec.Policy.Limits {
+	for _, lim := range f.Spec.Decision.Limits {
 		if lim.Rate == nil {
 			continue
 		}
-		begun, domain, next := 0, c.domain(lim, f.Spec.Node), lim.Rate.Within.Duration
+		begun, domain, next := 0, c.domain(lim, f.Spec.NodeName), lim.Rate.Within.Duration
 		for _, a := range l.Status.Admitted {
 			age := now.Sub(a.At.Time)
-			same := a.FenceUID == f.UID && a.Generation == f.Spec.Generation
+			same := a.FenceUID == f.UID && a.Generation == f.Spec.FenceNumber
 			if same || age >= lim.Rate.Within.Duration || !takesRoom(lim, domain, a, c) {
 				continue
 			}

@@ -59,7 +59,7 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				}
 				asks := func(node string) (*api.NodeFence, Cluster, *api.FenceLedger) {
 					f, cl, l := admitWorld(walkStart)
-					f.Name, f.Spec.Node, f.UID = node, node, "f-"+f.UID
+					f.Name, f.Spec.NodeName, f.UID = node, node, "f-"+f.UID
 					lim(f).Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}
 					if rate {
 						lim(f).MaxConcurrent, lim(f).Rate = 9, &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
@@ -78,7 +78,7 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				if v := Admit(first, cl, l, walkStart); v != nil {
 					t.Fatal(v)
 				}
-				first.Status = api.NodeFenceStatus{Phase: api.Fencing, Generation: first.Spec.Generation}
+				first.Status = api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: first.Spec.FenceNumber}
 				f, cl, _ := asks(c.asks)
 				cl.Fences = []api.NodeFence{*first}
 				c.change(&cl)

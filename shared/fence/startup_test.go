@@ -37,10 +37,10 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 		"gone":                                     {Node{}, api.NodeGone, None},
 	} {
 		f, _, _ := admitWorld(walkStart)
-		f.Spec.NodeUID, f.Spec.Binding = "uid-1", &api.Binding{Driver: "mem"}
-		f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{}
-		f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
-		f.Spec.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
+		f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+		f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{}
+		f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+		f.Spec.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Node: c.node}, walkStart)
 		if st.Outcome != c.want || act != c.act {
 			t.Errorf("%s: %s, outcome %q, %s: %s", name, act, st.Outcome, st.Reason, st.Message)

@@ -87,7 +87,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 	}
 	why := api.Admitted
 	wrong := unclear(p)
-	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.MaintenanceWindows}}, now)
+	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		allowed, why, words = false, stop, message
@@ -142,7 +142,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 
 func (c Cluster) fence(node string) *api.NodeFence {
 	for i := range c.Fences {
-		if c.Fences[i].Spec.Node == node {
+		if c.Fences[i].Spec.NodeName == node {
 			return &c.Fences[i]
 		}
 	}
@@ -154,19 +154,19 @@ func (c Cluster) fence(node string) *api.NodeFence {
 func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *api.HeldNode {
 	r, _ := ResolvePolicy(all, n.Name, n.Labels)
 	h := &api.HeldNode{Node: n.Name}
-	if r.Name != p.Name && r.Conflict != p.Name {
+	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}
 	f := c.fence(n.Name)
 	switch {
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
-	case r.Conflict != "":
+	case r.Settings.Conflict != "":
 		h.Reason, h.Message = api.PolicyConflictHold, conflict(r)
-	case n.ControlPlane && r.ControlPlane != api.Quorum:
+	case n.ControlPlane && r.Settings.ControlPlane != api.Quorum:
 		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane is Never"
-	case r.Excluded != "":
-		h.Reason, h.Message = api.ExcludedHold, r.Excluded
+	case r.Settings.Excluded != "":
+		h.Reason, h.Message = api.ExcludedHold, r.Settings.Excluded
 	case n.Excluded != "":
 		h.Reason, h.Message = api.ExcludedHold, n.Excluded
 	case n.Deleting != "":

@@ -26,11 +26,11 @@ func TestPolicyStatus(t *testing.T) {
 			}
 		}, nil, api.StormHold},
 		"a pause, by name": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"upgrade"} }, nil, api.PausedHold},
-		"a maintenance window": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
-			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("00:00", time.Hour, "")}
+		"a pause window": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			p.Spec.PauseWindows = []api.PauseWindow{opens("00:00", time.Hour, "")}
 		}, nil, api.WindowHold},
 		"a window in a zone that is not known": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
-			p.Spec.MaintenanceWindows = []api.MaintenanceWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
+			p.Spec.PauseWindows = []api.PauseWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
 		}, nil, api.WindowInvalidHold},
 		"a selector that can't be read": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			p.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
@@ -49,10 +49,10 @@ func TestPolicyStatus(t *testing.T) {
 			c.Fences = append(c.Fences, f)
 		}, []api.HeldNode{{Node: "n3", Reason: api.RateHold, Message: "2 fences began"}}, ""},
 		"excluded, being deleted, control plane": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
-			p.Spec.Exclude = &api.ExcludedNodes{Nodes: []string{"n1"}}
+			p.Spec.Exclude = &api.ExcludedNodes{NodeNames: []string{"n1"}}
 			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
 		}, []api.HeldNode{
-			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodes"},
+			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodeNames"},
 			{Node: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
 			{Node: "n4", Reason: api.ExcludedHold, Message: "the label"},
 			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane is Never"},
@@ -149,7 +149,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 	cl.Fences = nil
 	for i := range 12 {
 		f := running("n"+strconv.Itoa(i), "f", api.Pending)
-		f.Spec.Policy.Name = "p"
+		f.Spec.Decision.Policy.Name = "p"
 		f.Status.History = []api.HistoryEntry{{At: minute(-99)}, {At: minute(i), Reason: api.RateHold, Message: "2 fences began"}}
 		cl.Fences = append(cl.Fences, f)
 	}

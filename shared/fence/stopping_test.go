@@ -20,10 +20,10 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 		"the device does not answer": {time.Minute, false, 1},
 	} {
 		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Policy.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Retries.PerStep = 3
 		at, now := stampOf(walkStart.Add(-c.since)), stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{
-			Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
+			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
 			Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
 		}
 		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")

@@ -39,16 +39,16 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
 		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Policy.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Retries.PerStep = 3
 		at := stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{
-			Phase: api.PoweringOn, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
-			Power: api.PowerRecord{CutByUs: true, OffAt: &at, Cut: []int32{0}},
+			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+			Power: api.PowerRecord{SwitchedByUs: true, OffAt: &at, Cut: []int32{0}},
 		}
 		read, ons, now := c.first, 0, walkStart
 		read.Call, read.Power = api.CallRead, cmp.Or(read.Power, "Off")
 		for i := 0; i < 400 && f.Status.Phase == api.PoweringOn; i++ {
-			if n := f.Status.NextCheck; n != nil && n.After(now) {
+			if n := f.Status.NextLook; n != nil && n.After(now) {
 				now = n.Time
 			}
 			seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
@@ -97,7 +97,7 @@ func supplyEnds(s *state, end func(CallResult)) {
 
 // lacking: the last read told of a supply that is not on.
 func (sh shadow) lacking() bool {
-	return len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Lacks != ""
+	return len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].MissingSupply != ""
 }
 
 func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, string)) {

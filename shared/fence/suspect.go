@@ -16,18 +16,18 @@ import (
 
 // Early is the policy's early evidence, where there is a machine to read. Where
 // second evidence is wanted, nothing is hurried.
-func Early(p api.ResolvedPolicy) *api.EarlyEvidence {
-	power := p.Action == api.ActionReboot || p.Action == api.ActionOff || p.Action == ""
-	if p.Mode == api.DryRun || !power || p.SecondEvidence != nil {
+func Early(p api.ResolvedPolicy) *api.EarlyProbe {
+	power := p.Settings.Action == api.ActionReboot || p.Settings.Action == api.ActionOff || p.Settings.Action == ""
+	if p.Settings.Mode == api.DryRun || !power || p.Settings.ActivityChecks != nil {
 		return nil
 	}
-	return p.EarlyEvidence
+	return p.Settings.EarlyProbe
 }
 
 // onlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
 func onlyLease(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(spec.Policy) == nil || asked(spec, st, now) || st.Power.CutByUs || st.Release.StartedAt != nil {
+	if Early(spec.Decision.ResolvedPolicy) == nil || asked(spec, st, now) || st.Power.SwitchedByUs || st.Release.StartedAt != nil {
 		return false
 	}
 	due := conditionsDue(spec, st)
@@ -43,9 +43,9 @@ func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.T
 		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing || e.Type == api.MachineCondition {
 			due = sooner(due, e.Since.Time) // its time was over when the fence was opened, or it has none
 		}
-		for _, want := range spec.Policy.Conditions {
+		for _, want := range spec.Decision.Settings.UnhealthyConditions {
 			if want.Type == e.Type && want.Status == e.Status {
-				due = sooner(due, e.Since.Add(want.For.Duration))
+				due = sooner(due, e.Since.Add(want.Duration.Duration))
 			}
 		}
 	}
@@ -55,11 +55,11 @@ func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.T
 // suspectAt is when the Lease has stood still for as long as the policy asks;
 // zero if it is no evidence.
 func (d *decision) suspectAt() (at time.Time) {
-	e, s := Early(d.spec.Policy), d.st.Lease.StillSince
+	e, s := Early(d.spec.Decision.ResolvedPolicy), d.st.Lease.StillSince
 	if e == nil || s == nil || !d.seen.Lease.Exists {
 		return at
 	}
-	return s.Add(e.LeaseStillFor.Duration)
+	return s.Add(e.LeaseStillDuration.Duration)
 }
 
 func (d *decision) suspected() bool {
@@ -73,7 +73,7 @@ func (d *decision) stands() bool {
 	if d.st.Release.MarkedAt != nil && d.suspected() {
 		return true
 	}
-	return d.spec.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
+	return d.spec.Decision.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
 }
 
 // sooner is the first of two times, of which zero is none.
@@ -88,7 +88,7 @@ func sooner(a, b time.Time) time.Time {
 // lost the node by itself since: then what the kubelet says of its resources
 // would be Unknown too. Early evidence must not become a condition by our doing.
 func (d *decision) ourMark(c Condition) bool {
-	if Early(d.spec.Policy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
+	if Early(d.spec.Decision.ResolvedPolicy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
 		return false
 	}
 	for _, o := range d.seen.Node.Conditions {
@@ -106,9 +106,9 @@ func givenBack(r api.Reservation, f *api.NodeFence) bool {
 
 // forgetGivenBack takes a fence that did not come about out of the policies' rates.
 func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
-	if at := f.Status.GivenBack; at != nil && f.Status.Generation == f.Spec.Generation && !served(&f.Status) {
+	if at := f.Status.GivenBack; at != nil && f.Status.FenceNumber == f.Spec.FenceNumber && !served(&f.Status) {
 		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
-			return a.FenceUID == f.UID && a.Generation == f.Spec.Generation && a.At.Time.Equal(at.Time)
+			return a.FenceUID == f.UID && a.Generation == f.Spec.FenceNumber && a.At.Time.Equal(at.Time)
 		})
 	}
 }
@@ -139,7 +139,7 @@ func lookBack(f *api.NodeFence, _ Cluster, l *api.FenceLedger, now time.Time) *V
 	if !onlyLease(&f.Spec, &f.Status, now) {
 		return nil
 	}
-	since, v := Suspect(l, f.Spec.Node, f.Status.Lease.Renewed, now)
+	since, v := Suspect(l, f.Spec.NodeName, f.Status.Lease.Renewed, now)
 	if v != nil {
 		return v
 	}

@@ -15,9 +15,9 @@ import (
 func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy = false
-	f.Spec.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
-	f.Spec.Policy.EarlyEvidence = &api.EarlyEvidence{LeaseStillFor: metav1.Duration{Duration: 12 * time.Second}}
-	f.Spec.Policy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", For: metav1.Duration{Duration: time.Minute}}}
+	f.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+	f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+	f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
 	since := stampOf(walkStart.Add(-still))
 	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
 	l.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "m", Since: since}}
@@ -116,7 +116,7 @@ func TestASlotGivenBack(t *testing.T) { // S14
 		t.Error("the fence takes the slot that it gave back")
 	}
 	other := running("n9", "f9", api.Pending)
-	other.Spec.Policy = api.ResolvedPolicy{Limits: f.Spec.Policy.Limits}
+	other.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Limits: f.Spec.Decision.Limits}
 	c.Fences = append(c.Fences, other)
 	if v := Admit(&other, c, l, walkStart); v != nil {
 		t.Errorf("another fence is held: %s", v.Message)
@@ -140,9 +140,11 @@ func TestSuspectNeverBegins(t *testing.T) {
 		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
 		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.PausedHold},
 		"approval": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
 		}, api.ApprovalHold},
-		"no device is no failure": {func(f *api.NodeFence, s *Seen) { f.Spec.Binding, f.Spec.BindingError, s.Resolved = nil, "none", true }, api.BindingInvalid},
+		"no device is no failure": {func(f *api.NodeFence, s *Seen) {
+			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "none", true
+		}, api.BindingInvalid},
 		"its time is not over": {func(_ *api.NodeFence, s *Seen) {
 			s.Lease.StillSince = walkStart.Add(-walkStill + time.Second)
 		}, api.Waiting},
@@ -153,7 +155,7 @@ func TestSuspectNeverBegins(t *testing.T) {
 	} {
 		f := &api.NodeFence{Spec: earlySpec()}
 		since, opened := stampOf(walkStart.Add(-time.Second)), stampOf(walkStart)
-		f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &opened,
+		f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
 			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
 		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Lease.StillSince = walkStart.Add(-walkStill)
@@ -171,11 +173,11 @@ func TestEarlyEvidenceNeedsADeviceToAsk(t *testing.T) {
 		want   bool
 	}{
 		"where the policy says so":                          {func(*api.ResolvedPolicy) {}, true},
-		"not unless it does":                                {func(p *api.ResolvedPolicy) { p.EarlyEvidence = nil }, false},
-		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Mode = api.DryRun }, false},
-		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Action = api.ActionNone }, false},
+		"not unless it does":                                {func(p *api.ResolvedPolicy) { p.Settings.EarlyProbe = nil }, false},
+		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Settings.Mode = api.DryRun }, false},
+		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Settings.Action = api.ActionNone }, false},
 	} {
-		p := earlySpec().Policy
+		p := earlySpec().Decision.ResolvedPolicy
 		c.change(&p)
 		if got := Early(p) != nil; got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -199,7 +201,7 @@ func TestOurMark(t *testing.T) {
 	} {
 		f := &api.NodeFence{Spec: earlySpec()}
 		if name == "without early evidence it is as it was" {
-			f.Spec.Policy.EarlyEvidence = nil
+			f.Spec.Decision.Settings.EarlyProbe = nil
 		}
 		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Node.Conditions = c.conditions

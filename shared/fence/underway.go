@@ -16,7 +16,7 @@ import (
 // anew since, and wait for another one.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
 	st := &f.Status
-	again := st.Generation == f.Spec.Generation && (st.Restarts > 0 || st.Power.CutByUs || st.Release.StartedAt != nil)
+	again := st.FenceNumber == f.Spec.FenceNumber && (st.Restarts > 0 || st.Power.SwitchedByUs || st.Release.StartedAt != nil)
 	return acts(f, l) || f.Open() && again
 }
 
@@ -44,8 +44,8 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 	if was == nil && !known {
 		return
 	}
-	u := api.UnderWay{Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation}
-	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.Node)
+	u := api.UnderWay{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber}
+	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
 		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector, n.Labels) {
@@ -58,15 +58,15 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 // nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
 // was opened because there is none never had any labels.
 func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
-	if n = c.node(f.Spec.Node); c.has(f.Spec.Node) && n.Under == nil {
+	if n = c.node(f.Spec.NodeName); c.has(f.Spec.NodeName) && n.Under == nil {
 		return n, true
 	}
-	return ClusterNode{Name: f.Spec.Node}, f.Spec.NodeUID == ""
+	return ClusterNode{Name: f.Spec.NodeName}, f.Spec.Decision.NodeUID == ""
 }
 
 func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 	for i := range all {
-		if u := &all[i]; u.FenceUID == f.UID && u.Generation == f.Spec.Generation {
+		if u := &all[i]; u.FenceUID == f.UID && u.Generation == f.Spec.FenceNumber {
 			return u
 		}
 	}

@@ -42,14 +42,14 @@ var unruly = map[[2]string]gate{
 			l.MaxUnhealthy = mirrored(l.MaxUnhealthy)
 		}
 	}),
-	{"minds the deciding policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) { f.Spec.Policy.Limits = f.Spec.Policy.Limits[:1] }, Admit},
+	{"minds the deciding policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) { f.Spec.Decision.Limits = f.Spec.Decision.Limits[:1] }, Admit},
 	{"minds the last policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) {
-		f.Spec.Policy.Limits = f.Spec.Policy.Limits[len(f.Spec.Policy.Limits)-1:]
+		f.Spec.Decision.Limits = f.Spec.Decision.Limits[len(f.Spec.Decision.Limits)-1:]
 	}, Admit},
 	{"takes the laxest of all policies", "no policy besides"}: {ours.show, func(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) (v *Verdict) {
-		for _, one := range f.Spec.Policy.Limits {
+		for _, one := range f.Spec.Decision.Limits {
 			g := f.DeepCopy()
-			g.Spec.Policy.Limits = []api.ScopedLimits{one}
+			g.Spec.Decision.Limits = []api.ScopedLimits{one}
 			if v = Admit(g, c, l.DeepCopy(), now); v == nil {
 				return nil
 			}
@@ -69,15 +69,15 @@ var unruly = map[[2]string]gate{
 		return Admit(f, c, l, now)
 	}},
 	{"takes Never for the laxer rule", "controlPlane"}: {func(f *api.NodeFence, _ *Cluster) {
-		f.Spec.Policy.ControlPlane = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.Quorum, api.Quorum: api.Never}[f.Spec.Policy.ControlPlane]
+		f.Spec.Decision.Settings.ControlPlane = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.Quorum, api.Quorum: api.Never}[f.Spec.Decision.Settings.ControlPlane]
 	}, Admit},
 }
 
 // shown is our gate that is shown other limits.
 func shown(change func(*api.Limits)) gate {
 	return gate{func(f *api.NodeFence, _ *Cluster) {
-		for i := range f.Spec.Policy.Limits {
-			change(&f.Spec.Policy.Limits[i].Limits)
+		for i := range f.Spec.Decision.Limits {
+			change(&f.Spec.Decision.Limits[i].Limits)
 		}
 	}, Admit}
 }

@@ -17,8 +17,8 @@ func waiters(change func(f *api.NodeFence)) (both [2]*api.NodeFence, c Cluster, 
 	c.Nodes[0].Unhealthy, c.Fences = false, nil
 	for i := range both {
 		o := f.DeepCopy()
-		o.Name, o.Spec.Node, o.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
-		o.Spec.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+		o.Name, o.Spec.NodeName, o.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
+		o.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 		change(o)
 		both[i] = o
 		c.Fences = append(c.Fences, *o)
@@ -51,13 +51,13 @@ func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c Cluster, l *api.Fe
 func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 	cut, just := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-2*time.Second))
 	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
-		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Policy.ControlPlane = api.Quorum })
+		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Decision.Settings.ControlPlane = api.Quorum })
 		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 		oneAfterTheOther(t, both, c, l, api.QuorumHold)
 	})
 	one := func(c *Cluster) { budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)}) }
 	t.Run("two that were cut long ago and wait again, under a budget of one", func(t *testing.T) {
-		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.CutByUs, f.Status.Power.CutAt = true, &cut })
+		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.SwitchedByUs, f.Status.Power.CutAt = true, &cut })
 		one(&c)
 		oneAfterTheOther(t, both, c, l, api.BudgetHold)
 	})
@@ -81,7 +81,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		"one's Lease stands still": func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.Still = []api.StillLease{{Node: "n1"}} },
 		"one has no Node any more": func(c *Cluster, _ *api.FenceLedger) { nodeGone(c) },
 	} {
-		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.CutByUs, f.Status.Power.CutAt = true, &cut })
+		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.SwitchedByUs, f.Status.Power.CutAt = true, &cut })
 		one(&c)
 		change(&c, l)
 		if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.BudgetHold {
@@ -89,8 +89,8 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		}
 	}
 	both, c, l := waiters(func(f *api.NodeFence) {
-		f.Spec.Policy.ControlPlane = api.Quorum
-		f.Spec.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
+		f.Spec.Decision.Settings.ControlPlane = api.Quorum
+		f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
 	})
 	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.QuorumHold {
@@ -120,7 +120,7 @@ func TestClocksApart(t *testing.T) {
 	}
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f := &api.NodeFence{Spec: s.spec}
-	f.Status.Phase, f.Status.Generation, f.Status.SchemaVersion = api.Pending, 1, api.Schema
+	f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	ahead := walkStart.Add(time.Hour)
 	seen.Reserved = &ahead

@@ -100,38 +100,39 @@ func walkSpec() api.NodeFenceSpec {
 	flow := int32(1)
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	return api.NodeFenceSpec{
-		Node: "n", NodeUID: "uid-1", Generation: 1,
-		Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
-		Policy: api.ResolvedPolicy{
-			Name: "p", Action: api.ActionReboot, Mode: api.Enforce,
-			Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-			Timeouts:   api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
-			Retries:    api.Retries{PerStep: 1, Interval: d(1), Flow: &flow},
-			Limits:     []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},
+		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
+			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
+			ResolvedPolicy: api.ResolvedPolicy{
+				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+					UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+					Timeouts:            api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
+					Retries:             api.Retries{PerStep: 1, Interval: d(1), Flow: &flow}},
+				Limits: []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},
+			},
+			Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
 		},
-		Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
 	}
 }
 
 // requestSpec is of a fence that an event asked for, whatever the node's health.
 func requestSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	s.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 	return s
 }
 
 // isolateSpec is of a node of which no device is touched.
 func isolateSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Action = api.ActionIsolate
+	s.Decision.Settings.Action = api.ActionIsolate
 	return s
 }
 
 // levelsSpec is of a node that can be switched in two ways.
 func levelsSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Policy.Levels = []api.PowerLevel{{}, {}}
-	s.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
+	s.Decision.Settings.Levels = []api.PowerLevel{{}, {}}
+	s.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
 	return s
 }
 
@@ -217,9 +218,9 @@ func (w *walker) walk() {
 			w.push(&two)
 		}
 		var two *state
-		if w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Trigger.Request == nil && !s.isEarly() && s.spec.Policy.Action.Device() && s.st.Phase == api.Fencing {
+		if w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Trigger.Request == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
 			levelled := *s
-			levelled.spec.NextBindings, levelled.spec.Policy.Levels = levels.NextBindings, levels.Policy.Levels
+			levelled.spec.Decision.NextBindings, levelled.spec.Decision.Settings.Levels = levels.Decision.NextBindings, levels.Decision.Settings.Levels
 			two = &levelled
 		}
 		all := looks(s)
@@ -281,7 +282,7 @@ func (w *walker) step(s *state, l *look) {
 		f.Spec.Requests.Retry = &api.Request{By: "me", At: at}
 	}
 	if l.lift {
-		f.Spec.Requests.Lift = &api.Request{By: "me", At: at}
+		f.Spec.Requests.Uncordon = &api.Request{By: "me", At: at}
 	}
 	if l.confirm {
 		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me", At: at}}
@@ -299,7 +300,7 @@ func (w *walker) step(s *state, l *look) {
 		sh.cut = true
 	}
 	if after.Phase == api.Recovering || after.Phase == api.Fenced || sh.readsOn(s, &after) {
-		sh.cut = sh.cut && after.Power.CutByUs
+		sh.cut = sh.cut && after.Power.SwitchedByUs
 	}
 	if act == Off || act == On {
 		sh.on = act == On
@@ -335,8 +336,8 @@ func (w *walker) step(s *state, l *look) {
 	sh.served = sh.served || act == Off || act == Release
 	sh.deletedBy(&after, act, now)
 	if act == Off || act == On {
-		sh.effect[after.Power.Level] = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
-		sh.until = now.Add(s.spec.Policy.Timeouts.DeviceCall.Duration + longest(&s.spec))
+		sh.effect[after.Power.Level] = now.Add(s.spec.Decision.Settings.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
+		sh.until = now.Add(s.spec.Decision.Settings.Timeouts.DeviceCall.Duration + longest(&s.spec))
 	}
 	next := &w.next
 	*next = state{st: after, now: now, spec: s.spec, sh: sh}
@@ -382,7 +383,7 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 		return sh
 	}
 	if c.Call == api.CallRead {
-		r := api.Read{Power: c.Power, Lacks: c.Lacks, At: metav1.NewMicroTime(c.At)}
+		r := api.Read{Power: c.Power, MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
 		if n := len(sh.reads); n > 0 && sh.reads[n-1].Power == c.Power {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
 		} else {
@@ -445,26 +446,26 @@ func key(s *state) string {
 		}
 		return strconv.Itoa(n)
 	}
-	st, p, pol := &s.st, &s.st.Power, &s.spec.Policy
+	st, p, pol := &s.st, &s.st.Power, &s.spec.Decision.ResolvedPolicy
 	read := func(r *api.Read, limits ...time.Duration) string {
 		if r == nil {
 			return "-"
 		}
-		return r.Power + r.Lacks + age(&r.At, limits...)
+		return r.Power + r.MissingSupply + age(&r.At, limits...)
 	}
 	claim, proof, lease := "-", "-", "-"
 	if c := st.Claim; c != nil {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
 	if st.Proof != nil {
-		proof = string(st.Proof.Kind) + st.Proof.BootIDBefore + age(&st.Proof.At, ProofValidity)
+		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, ProofValidity)
 	}
 	if l := st.Lease.StillSince; l != nil {
 		lease = age(l, 2*walkRenewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
 			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time)})
 	}
-	if !pol.Action.Device() {
-		claim += string(pol.Action)
+	if !pol.Settings.Action.Device() {
+		claim += string(pol.Settings.Action)
 	}
 	if climbed(s) {
 		claim += fmt.Sprint("level", p.Level, p.Cut, s.sh.off, s.now.Before(s.sh.effect[0]))
@@ -474,8 +475,8 @@ func key(s *state) string {
 		outcome = "ended"
 	}
 	// A phase is told apart by what it, or a later one, still reads.
-	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.CutByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
-	if s.spec.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
+	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.SwitchedByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
+	if s.spec.Decision.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
 		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
@@ -506,7 +507,7 @@ func key(s *state) string {
 	case api.Recovering:
 		k = append(k, st.Placed, s.sh.late)
 		if st.Outcome == "" {
-			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Timeouts.HealthyFor.Duration), age(st.PhaseSince, pol.Timeouts.Boot.Duration))
+			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Timeouts.HealthyFor.Duration), age(st.PhaseSince, pol.Settings.Timeouts.Boot.Duration))
 		}
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.RetryHandled != nil)
@@ -515,18 +516,18 @@ func key(s *state) string {
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
-			age(p.OffAt, pol.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
-		if l := st.Lease.StillSince; p.CutByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
-			k = append(k, s.spec.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
+			age(p.OffAt, pol.Settings.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
+		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
+			k = append(k, s.spec.Decision.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
-		if !p.CutByUs {
+		if !p.SwitchedByUs {
 			k = append(k, age(s.sh.decided, DecisionValidity))
 		}
 	case api.Releasing:
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), age(p.OnAt, pol.Timeouts.PowerOff.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), age(p.OnAt, pol.Settings.Timeouts.PowerOff.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return spell(k)

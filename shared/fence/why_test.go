@@ -20,7 +20,7 @@ var noes = []struct {
 	change func(*api.NodeFence, *Seen, *Cluster, *api.FenceLedger)
 }{
 	{"its condition does not hold for long enough", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Conditions[0].For.Duration = 5 * time.Minute
+		f.Spec.Decision.Settings.UnhealthyConditions[0].Duration.Duration = 5 * time.Minute
 	}},
 	{"too many nodes are unhealthy: a storm", func(_ *api.NodeFence, _ *Seen, c *Cluster, _ *api.FenceLedger) {
 		for i := range 5 {
@@ -44,34 +44,34 @@ var noes = []struct {
 		budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	}},
 	{"the node was fenced too often today", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Limits[0].PerNodePerDay = 1
+		f.Spec.Decision.Limits[0].PerNodePerDay = 1
 		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(walkStart)}}
 	}},
 	{"a policy is paused", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Paused: true, Message: "policy p is paused by upgrade-controller"}
 	}},
-	{"a maintenance window of a policy that selects it is open", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+	{"a pause window of a policy that selects it is open", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		w := opens("22:00", 8*time.Hour, "Europe/Berlin", "Wednesday")
 		w.Reason = "new firmware for the switches"
-		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{w}}}
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindow{w}}}
 	}},
-	{"a maintenance window can't be read", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{opens("22:00", 8*time.Hour, "Europe/Atlantis")}}}
+	{"a pause window can't be read", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("22:00", 8*time.Hour, "Europe/Atlantis")}}}
 	}},
 	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},
 	{"no policy selects it any more: its fence ends", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		s.Brakes = Against(&api.NodeFence{Spec: api.NodeFenceSpec{Node: "n0", Policy: api.ResolvedPolicy{Name: "p", Generation: 3}}}, nil, s.Node, &api.FenceLedger{}, walkStart)
+		s.Brakes = Against(&api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n0", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p", Generation: 3}}}}}, nil, s.Node, &api.FenceLedger{}, walkStart)
 	}},
 	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
 		l.Status.Restored = restored(0)
 	}},
 	{"the policy excludes the node", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Excluded = "policy p excludes this node by spec.exclude.nodes"
+		f.Spec.Decision.Settings.Excluded = "policy p excludes this node by spec.exclude.nodeNames"
 	}},
 	{"its policy's selector can't be read", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
+		f.Spec.Decision.Settings.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 			Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
 	}},
 	{"the node is in maintenance", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
@@ -89,25 +89,29 @@ var noes = []struct {
 		plane(f, c, false, true, false)
 		c.EtcdFrom = map[string]string{"n2": "its pod etcd-n2 is not Ready"}
 	}},
-	{"two policies of one priority select it", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) { f.Spec.Policy.Conflict = "q" }},
-	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Mode, f.Spec.Policy.ApproveWithin.Duration = api.Approve, time.Hour
+	{"two policies of one precedence select it", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Spec.Decision.Settings.Conflict = "q"
 	}},
-	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) { f.Spec.Policy.Mode = api.DryRun }},
+	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
+	}},
+	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
+		f.Spec.Decision.Settings.Mode = api.DryRun
+	}},
 	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Policy.Action, f.Spec.Binding, s.Resolved = api.ActionNone, nil, true
+		f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionNone, nil, true
 	}},
 	{"its binding is wrong", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Binding, s.Resolved = nil, true
-		f.Spec.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
+		f.Spec.Decision.Binding, s.Resolved = nil, true
+		f.Spec.Decision.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
 	}},
 	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Status.Power.LastError = "mend its user, its password or what it may do: Secret bmc-n0, key password: device denied access: wrong password"
-		f.Status.Power.Denied = []api.Denied{{Device: f.Spec.Binding.Driver + " " + f.Spec.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
+		f.Status.Power.Denied = []api.Denied{{Device: f.Spec.Decision.Binding.Driver + " " + f.Spec.Decision.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
 	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Scope: api.ScopeNetwork, Must: true}
-		f.Spec.Isolation = []api.Binding{b}
+		f.Spec.Decision.Isolation = []api.Binding{b}
 		f.Status.Isolation = []api.IsolationRecord{{Device: b.Driver + " " + b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
@@ -149,11 +153,11 @@ func TestGeneratedNoes(t *testing.T) {
 func refusal(change func(*api.NodeFence, *Seen, *Cluster, *api.FenceLedger)) (api.Reason, string) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f, c, l := admitWorld(walkStart)
-	limits := f.Spec.Policy.Limits
+	limits := f.Spec.Decision.Limits
 	uid := f.UID
 	f.Spec = s.spec
-	f.Spec.Node, f.Spec.Policy.Limits, f.UID = "n0", limits, uid
-	f.Status = api.NodeFenceStatus{Phase: api.Pending, Generation: 1, SchemaVersion: api.Schema}
+	f.Spec.NodeName, f.Spec.Decision.Limits, f.UID = "n0", limits, uid
+	f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema}
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	seen.Reserved = nil
 	change(f, &seen, &c, l)

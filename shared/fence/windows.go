@@ -8,11 +8,11 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Windows are one policy's maintenance windows as they stand now. Those of every
+// Windows are one policy's pause windows as they stand now. Those of every
 // policy that selects the node hold, as limits do.
 type Windows struct {
 	Policy  string
-	Windows []api.MaintenanceWindow
+	Windows []api.PauseWindow
 }
 
 // inMaintenance sends a fence that was not begun back to the gate while a window is
@@ -60,7 +60,7 @@ type closure struct {
 // looked for: longer than any of them, and longer than a week.
 const furthest = 14 * 24 * time.Hour
 
-// closed tells whether a maintenance window is open at this time of the API server
+// closed tells whether a pause window is open at this time of the API server
 // (S30); nil if none is. One that can't be read holds at all times: nobody knows
 // when it was meant to.
 func closed(all []Windows, now time.Time) *closure {
@@ -69,9 +69,9 @@ func closed(all []Windows, now time.Time) *closure {
 		for i, w := range p.Windows {
 			r, err := readWindow(w)
 			if err != nil {
-				return &closure{why: api.WindowInvalidHold, message: fmt.Sprintf("policy %s, maintenanceWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
+				return &closure{why: api.WindowInvalidHold, message: fmt.Sprintf("policy %s, pauseWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
 			}
-			r.name = "maintenance window of policy " + p.Policy
+			r.name = "pause window of policy " + p.Policy
 			if w.Reason != "" {
 				r.name += " (" + w.Reason + ")"
 			}
@@ -102,7 +102,7 @@ func lastOpen(all []window, at time.Time) (name string, until time.Time) {
 	return name, until
 }
 
-// window is a maintenance window as it was understood.
+// window is a pause window as it was understood.
 type window struct {
 	name  string
 	days  []api.Weekday
@@ -111,7 +111,7 @@ type window struct {
 	zone  *time.Location
 }
 
-func readWindow(w api.MaintenanceWindow) (window, error) {
+func readWindow(w api.PauseWindow) (window, error) {
 	r := window{days: w.Days, lasts: w.Duration.Duration}
 	var err error
 	// Local would be whatever the machine is set to on which this runs.

@@ -11,8 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.MaintenanceWindow {
-	return api.MaintenanceWindow{Start: start, Duration: metav1.Duration{Duration: lasts}, TimeZone: zone, Days: days}
+func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindow {
+	return api.PauseWindow{Start: start, Duration: metav1.Duration{Duration: lasts}, TimeZone: zone, Days: days}
 }
 
 func moment(t *testing.T, text string) time.Time {
@@ -29,7 +29,7 @@ func moment(t *testing.T, text string) time.Time {
 func TestOpenUntil(t *testing.T) {
 	const berlin = "Europe/Berlin"
 	for name, c := range map[string]struct {
-		window      api.MaintenanceWindow
+		window      api.PauseWindow
 		from, until string
 	}{
 		"every day, in UTC unless set":                  {opens("22:00", time.Hour, ""), "2026-05-01T22:00Z", "2026-05-01T23:00Z"},
@@ -59,7 +59,7 @@ func TestOpenUntil(t *testing.T) {
 				"a minute before": from.Add(-time.Minute), "first": from, "last": until.Add(-time.Nanosecond), "at its end": until,
 			} {
 				got[what] = ""
-				if c := closed([]Windows{{Policy: "p", Windows: []api.MaintenanceWindow{c.window}}}, at); c != nil {
+				if c := closed([]Windows{{Policy: "p", Windows: []api.PauseWindow{c.window}}}, at); c != nil {
 					got[what] = c.until.UTC().Format("2006-01-02T15:04Z07:00")
 				}
 			}
@@ -72,7 +72,7 @@ func TestOpenUntil(t *testing.T) {
 }
 
 // openNow is a window that is open while the walk's clock begins.
-var openNow = []Windows{{Policy: "p", Windows: []api.MaintenanceWindow{opens("00:00", time.Hour, "")}}}
+var openNow = []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("00:00", time.Hour, "")}}}
 
 // TestClosed: the windows of all policies hold, and the end is that of the last of
 // those that follow on one another.
@@ -85,28 +85,28 @@ func TestClosed(t *testing.T) {
 		message string
 	}{
 		"no windows":   {},
-		"none is open": {all: []Windows{{"p", []api.MaintenanceWindow{opens("22:00", time.Hour, "", "Sunday")}}}},
+		"none is open": {all: []Windows{{"p", []api.PauseWindow{opens("22:00", time.Hour, "", "Sunday")}}}},
 		"one is, of another policy": {
-			[]Windows{{"p", []api.MaintenanceWindow{opens("01:00", time.Hour, "")}}, {"q", []api.MaintenanceWindow{firmware}}},
-			api.WindowHold, "maintenance window of policy q (firmware): no fence begins until 2026-05-02T00:00:00Z"},
+			[]Windows{{"p", []api.PauseWindow{opens("01:00", time.Hour, "")}}, {"q", []api.PauseWindow{firmware}}},
+			api.WindowHold, "pause window of policy q (firmware): no fence begins until 2026-05-02T00:00:00Z"},
 		"two are, and the longer holds": {
-			[]Windows{{"p", []api.MaintenanceWindow{firmware}}, {"q", []api.MaintenanceWindow{opens("21:00", 5*time.Hour, "")}}},
-			api.WindowHold, "maintenance window of policy q: no fence begins until 2026-05-02T02:00:00Z"},
+			[]Windows{{"p", []api.PauseWindow{firmware}}, {"q", []api.PauseWindow{opens("21:00", 5*time.Hour, "")}}},
+			api.WindowHold, "pause window of policy q: no fence begins until 2026-05-02T02:00:00Z"},
 		"another follows": {
-			[]Windows{{"p", []api.MaintenanceWindow{opens("00:00", time.Hour, "", "Saturday"), firmware}}},
-			api.WindowHold, "maintenance window of policy p (firmware): no fence begins until 2026-05-02T01:00:00Z"},
+			[]Windows{{"p", []api.PauseWindow{opens("00:00", time.Hour, "", "Saturday"), firmware}}},
+			api.WindowHold, "pause window of policy p (firmware): no fence begins until 2026-05-02T01:00:00Z"},
 		"they follow on one another for ever": {
-			[]Windows{{"p", []api.MaintenanceWindow{opens("00:00", 12*time.Hour, ""), opens("12:00", 12*time.Hour, "")}}},
-			api.WindowHold, "maintenance window of policy p: no fence begins until 2026-05-16T00:00:00Z"},
+			[]Windows{{"p", []api.PauseWindow{opens("00:00", 12*time.Hour, ""), opens("12:00", 12*time.Hour, "")}}},
+			api.WindowHold, "pause window of policy p: no fence begins until 2026-05-16T00:00:00Z"},
 		"a zone that is not known": {
-			[]Windows{{"p", []api.MaintenanceWindow{firmware}}, {"q", []api.MaintenanceWindow{opens("01:00", time.Hour, ""), opens("01:00", time.Hour, "Mars/Base")}}},
-			api.WindowInvalidHold, `policy q, maintenanceWindows[1]: time zone "Mars/Base" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindow{firmware}}, {"q", []api.PauseWindow{opens("01:00", time.Hour, ""), opens("01:00", time.Hour, "Mars/Base")}}},
+			api.WindowInvalidHold, `policy q, pauseWindows[1]: time zone "Mars/Base" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
 		"the machine's own zone": {
-			[]Windows{{"p", []api.MaintenanceWindow{opens("01:00", time.Hour, "Local")}}},
-			api.WindowInvalidHold, `policy p, maintenanceWindows[0]: time zone "Local" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindow{opens("01:00", time.Hour, "Local")}}},
+			api.WindowInvalidHold, `policy p, pauseWindows[0]: time zone "Local" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
 		"a time that there is not": {
-			[]Windows{{"p", []api.MaintenanceWindow{opens("25:00", time.Hour, "")}}},
-			api.WindowInvalidHold, `policy p, maintenanceWindows[0]: start "25:00" is no time of day: write HH:MM; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindow{opens("25:00", time.Hour, "")}}},
+			api.WindowInvalidHold, `policy p, pauseWindows[0]: start "25:00" is no time of day: write HH:MM; no fence begins until that is corrected`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var why api.Reason
@@ -137,11 +137,11 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 		"before the first Off":         {phase: api.Fencing, change: func(st *api.NodeFenceStatus) { st.Power.LastRead = on }, held: true},
 		"a machine that was found off": {phase: api.Releasing, held: true},
 		"a further Off": {phase: api.Fencing, change: func(st *api.NodeFenceStatus) {
-			st.Power = api.PowerRecord{CutByUs: true, Cuts: 1, LastRead: on}
+			st.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, LastRead: on}
 		}},
-		"a machine that we cut":  {phase: api.Releasing, change: func(st *api.NodeFenceStatus) { st.Power.CutByUs = true }},
+		"a machine that we cut":  {phase: api.Releasing, change: func(st *api.NodeFenceStatus) { st.Power.SwitchedByUs = true }},
 		"release has begun":      {phase: api.Releasing, change: func(st *api.NodeFenceStatus) { st.Release.StartedAt = at(time.Second) }},
-		"its power-on":           {phase: api.PoweringOn, change: func(st *api.NodeFenceStatus) { st.Power.CutByUs = true }},
+		"its power-on":           {phase: api.PoweringOn, change: func(st *api.NodeFenceStatus) { st.Power.SwitchedByUs = true }},
 		"a healed node's return": {phase: api.Recovering},
 		"a fence that stays":     {phase: api.Fenced},
 		"given up":               {phase: api.Failed},
@@ -149,7 +149,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Spec: walkSpec()}
 			f.Status = api.NodeFenceStatus{
-				Phase: c.phase, Generation: 1, SchemaVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
+				Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
 				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Placed: api.Placed{Taint: c.phase != api.Pending},
 			}
 			if c.change != nil {
@@ -192,8 +192,8 @@ func TestAfterTheWindow(t *testing.T) {
 	for _, c := range []struct{ at, again time.Time }{
 		{walkStart, walkStart.Add(Resync)}, {end.Add(-Resync), end}, {end.Add(-10 * time.Second), end},
 	} {
-		if act := decide(c.at); act != None || !f.Status.NextCheck.Time.Equal(c.again) {
-			t.Errorf("at %s: %q, again at %s, want %s", c.at, act, f.Status.NextCheck, c.again)
+		if act := decide(c.at); act != None || !f.Status.NextLook.Time.Equal(c.again) {
+			t.Errorf("at %s: %q, again at %s, want %s", c.at, act, f.Status.NextLook, c.again)
 		}
 	}
 	if n := len(f.Status.History); n != 2 {

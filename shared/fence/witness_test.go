@@ -15,24 +15,24 @@ import (
 // device; aloneSpec asks the device alone.
 func deviceSpec() api.NodeFenceSpec {
 	s := evidenceSpec()
-	p := *s.Policy.SecondEvidence
+	p := *s.Decision.Settings.ActivityChecks
 	p.Checks = append(p.Checks[:1:1], api.ActivityCheck{Device: &api.DeviceCheck{}})
-	s.Policy.SecondEvidence = &p
+	s.Decision.Settings.ActivityChecks = &p
 	return s
 }
 
 func aloneSpec() api.NodeFenceSpec {
 	s := deviceSpec()
-	s.Policy.SecondEvidence.Checks = s.Policy.SecondEvidence.Checks[1:]
+	s.Decision.Settings.ActivityChecks.Checks = s.Decision.Settings.ActivityChecks.Checks[1:]
 	return s
 }
 
 func (s *state) asksDevice() bool {
-	p := s.spec.Policy.SecondEvidence
+	p := s.spec.Decision.Settings.ActivityChecks
 	return p != nil && p.Checks[len(p.Checks)-1].Device != nil
 }
 
-func (s *state) alone() bool { return len(s.spec.Policy.SecondEvidence.Checks) == 1 }
+func (s *state) alone() bool { return len(s.spec.Decision.Settings.ActivityChecks.Checks) == 1 }
 
 // reads: the machine is being read as a check.
 func (s *state) reads() bool {
@@ -186,12 +186,12 @@ func TestTheDevicesAnswer(t *testing.T) {
 		started := stampOf(now.Add(-time.Second))
 		f := &api.NodeFence{Spec: c.spec}
 		f.Status = api.NodeFenceStatus{
-			Phase: api.Fencing, Generation: 1, SchemaVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
+			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
 			Lease:    api.LeaseRecord{Renewed: "r0", StillSince: &at},
 			Claim:    &api.Claim{Holder: "me", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
 			Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
 		}
-		for i, check := range c.spec.Policy.SecondEvidence.Checks {
+		for i, check := range c.spec.Decision.Settings.ActivityChecks.Checks {
 			r := api.CheckResult{Check: fmt.Sprintf("%d kubeletPort", i+1), Answer: api.AnswerNone, Message: "silent"}
 			if check.Device != nil {
 				r = api.CheckResult{Check: DeviceCheck(i + 1)}

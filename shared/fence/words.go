@@ -29,7 +29,7 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 	d.tell(why, msg)
 	d.next(Handover)
 	if p == api.Finished {
-		d.st.NextCheck, d.st.Claim = nil, nil
+		d.st.NextLook, d.st.Claim = nil, nil
 	}
 	return None
 }
@@ -71,13 +71,13 @@ func (d *decision) tell(why api.Reason, msg string) {
 	}
 }
 
-func (d *decision) next(after time.Duration) { d.st.NextCheck = d.at(after) }
+func (d *decision) next(after time.Duration) { d.st.NextLook = d.at(after) }
 
 func (d *decision) nextAt(t time.Time) {
 	if t.Before(d.now) {
 		t = d.now
 	}
-	d.st.NextCheck = d.stamp(t)
+	d.st.NextLook = d.stamp(t)
 }
 
 // awaken asks to be looked at again at t. Who was woken shortly before t has a
@@ -116,7 +116,7 @@ func (d *decision) within(t *api.Time, age time.Duration) bool {
 
 // flowRestarts is the policy's, or 2.
 func (d *decision) flowRestarts() int32 {
-	if r := d.spec.Policy.Retries.Flow; r != nil {
+	if r := d.spec.Decision.Settings.Retries.Flow; r != nil {
 		return *r
 	}
 	return 2
@@ -126,8 +126,8 @@ func (d *decision) flowRestarts() int32 {
 func (d *decision) describe() {
 	st := &d.st
 	st.Step, st.Status, st.HostHA = st.Phase.Step(), st.Phase.Status(), d.hostHA()
-	if st.Phase != api.Finished && st.NextCheck == nil {
-		st.NextCheck = d.at(Resync)
+	if st.Phase != api.Finished && st.NextLook == nil {
+		st.NextLook = d.at(Resync)
 	}
 	processing, acted, succeeded := metav1.ConditionTrue, metav1.ConditionUnknown, metav1.ConditionUnknown
 	if st.Release.StartedAt != nil {
@@ -173,5 +173,5 @@ func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
 
 // conflict says which two policies it is between, and what ends it.
 func conflict(p api.ResolvedPolicy) string {
-	return fmt.Sprintf("policies %s and %s have the same priority and both select this node: give one of them another spec.priority, or selectors that do not both select it", p.Name, p.Conflict)
+	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
 }

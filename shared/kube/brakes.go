@@ -22,12 +22,12 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	}
 	seen.Reserved = fence.ReservedAt(led, f)
 	for _, s := range led.Status.Leases.Still {
-		if s.Node == f.Spec.Node && s.Renewed == seen.Lease.Renewed {
+		if s.Node == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
 			seen.Lease.StillSince = s.Since.Time
 		}
 	}
 	for i := range policies {
-		if p := &policies[i]; p.Name == f.Spec.Policy.Name {
+		if p := &policies[i]; p.Name == f.Spec.Decision.Policy.Name {
 			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
 		}
 	}

@@ -45,11 +45,11 @@ type machineRef struct {
 // power was cut, or work released, nothing is looked at: by then it may be our own
 // fence that has deleted the Machine, and it runs to its end (S25).
 func (c *Client) LookDeletion(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	begun := f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil
+	begun := f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil
 	if begun || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}
-	n, err := c.Node(ctx, f.Spec.Node)
+	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil || n == nil {
 		return err
 	}

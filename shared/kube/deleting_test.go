@@ -28,7 +28,7 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 	}
 	goes := machine(`,`+going, mine)
 	none, begun, released := api.NodeFenceStatus{}, api.NodeFenceStatus{}, api.NodeFenceStatus{}
-	begun.Power.CutByUs, released.Release.StartedAt = true, &metav1.MicroTime{Time: noon}
+	begun.Power.SwitchedByUs, released.Release.StartedAt = true, &metav1.MicroTime{Time: noon}
 	held := "its Machine m/x has been in deletion since 2026-05-01T12:00:00Z"
 	for name, c := range map[string]struct {
 		annotations string
@@ -72,7 +72,7 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 					refuse(w, code, map[int]string{403: "Forbidden", 500: "InternalError", 503: "ServiceUnavailable"}[code])
 				}
 			}
-			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{Node: "a", NodeUID: "u"}, Status: c.status}
+			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}, Status: c.status}
 			var seen fence.Seen
 			err := a.LookNodeOnly(t.Context(), f, &seen)
 			if err == nil {

@@ -17,7 +17,7 @@ import (
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
 func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
-	if f.Spec.Policy.ControlPlane != api.Quorum {
+	if f.Spec.Decision.Settings.ControlPlane != api.Quorum {
 		members = map[string]bool{}
 		for i := range policies {
 			for _, node := range policies[i].Spec.Etcd {
@@ -30,9 +30,9 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 	for i := range nodes {
 		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
 	}
-	listed := f.Spec.Policy.Etcd
+	listed := f.Spec.Decision.Settings.Etcd
 	for i := range policies {
-		if policies[i].Name == f.Spec.Policy.Name {
+		if policies[i].Name == f.Spec.Decision.Policy.Name {
 			listed = policies[i].Spec.Etcd
 		}
 	}
@@ -57,7 +57,7 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string {
 	all := map[string][]string{}
 	for i := range policies {
-		if p := &policies[i]; p.Name != f.Spec.Policy.Name && len(p.Spec.Etcd) > 0 {
+		if p := &policies[i]; p.Name != f.Spec.Decision.Policy.Name && len(p.Spec.Etcd) > 0 {
 			all[p.Name] = p.Spec.Etcd
 		}
 	}

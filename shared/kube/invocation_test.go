@@ -17,7 +17,7 @@ import (
 // again, and nothing else is taken for it.
 func TestAProcessLooksOnce(t *testing.T) {
 	const get, patch = "GET ", "PATCH "
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a"}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 	look := func(ctx context.Context, c *fakeAPI) fence.Node {
 		var seen fence.Seen
 		if err := c.LookNodeOnly(ctx, f, &seen); err != nil {

@@ -32,10 +32,10 @@ const (
 // listens, and nothing is heard. A right can also be refused for a while: a dump
 // that the fence has on record is not ended by that (fence.Decide).
 func (c *Client) LookDump(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if fence.Kdump(f) == nil || f.Status.Power.CutByUs {
+	if fence.Kdump(f) == nil || f.Status.Power.SwitchedByUs {
 		return nil
 	}
-	l, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+f.Spec.Node)
+	l, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+f.Spec.NodeName)
 	if apierrors.IsForbidden(err) {
 		return nil
 	}

@@ -88,12 +88,12 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 		answer int
 		want   bool
 	}{
-		"by the policy":             {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionReboot, Kdump: rule}}, want: true},
-		"by the node's ConfigMap":   {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionOff}, Binding: &api.Binding{Kdump: true}}, want: true},
-		"nobody asked":              {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionReboot}, Binding: &api.Binding{}}},
-		"no power is cut":           {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionIsolate, Kdump: rule}}},
-		"the power is cut":          {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionReboot, Kdump: rule}}, status: api.NodeFenceStatus{Power: api.PowerRecord{CutByUs: true}}},
-		"no right to look: not set": {spec: api.NodeFenceSpec{Policy: api.ResolvedPolicy{Action: api.ActionReboot, Kdump: rule}}, answer: http.StatusForbidden},
+		"by the policy":             {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, want: true},
+		"by the node's ConfigMap":   {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Binding: &api.Binding{Kdump: true}}}, want: true},
+		"nobody asked":              {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Binding: &api.Binding{}}}},
+		"no power is cut":           {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionIsolate, Kdump: rule}}}}},
+		"the power is cut":          {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: true}}},
+		"no right to look: not set": {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, answer: http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
@@ -107,7 +107,7 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
 				}
 			}
-			tc.spec.Node = "node-7"
+			tc.spec.NodeName = "node-7"
 			var seen fence.Seen
 			if err := f.LookDump(t.Context(), &api.NodeFence{Spec: tc.spec, Status: tc.status}, &seen); err != nil {
 				t.Fatal(err)

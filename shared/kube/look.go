@@ -61,7 +61,7 @@ func (c *Client) LookNode(ctx context.Context, f *api.NodeFence, seen *fence.See
 
 // LookNodeOnly is for where nothing is decided by the Lease.
 func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	n, err := c.Node(ctx, f.Spec.Node)
+	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence
 
 // LookLease sees the node's Lease.
 func (c *Client) LookLease(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	l, err := c.Lease(ctx, f.Spec.Node)
+	l, err := c.Lease(ctx, f.Spec.NodeName)
 	if err != nil || l == nil {
 		return err
 	}

@@ -96,7 +96,7 @@ const lease = `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-05-01T12:00:00
 // TestLook: what a decision rests on, as it stands on the API server.
 func TestLook(t *testing.T) {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{
-		Node: "a", Generation: 2, Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}},
+		NodeName: "a", FenceNumber: 2, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}}},
 	}}
 	seenLease := fence.Lease{Exists: true, Renewed: "2026-05-01T12:00:00.123456Z", Renewal: 2 * time.Second}
 	still := seenLease
@@ -136,8 +136,8 @@ func TestLook(t *testing.T) {
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused"}}},
 		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
-		"a policy with a maintenance window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"maintenanceWindows":[{"start":"22:00","duration":"8h"}]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.MaintenanceWindow{{Start: "22:00", Duration: metav1.Duration{Duration: 8 * time.Hour}}}}}}}},
+		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindow{{Start: "22:00", Duration: metav1.Duration{Duration: 8 * time.Hour}}}}}}}},
 		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {
@@ -174,7 +174,7 @@ const unwatched = "nobody has watched the Leases yet"
 // it: what was not begun ends, and what was sends no further Off (S17, S25).
 func TestNoPolicySelectsTheNode(t *testing.T) {
 	const words = "no FencePolicy selects this node any more; it was fenced under policy mine"
-	const mine, other = `{"metadata":{"name":"mine"},"spec":{"priority":1}}`, `{"metadata":{"name":"other"},"spec":{"priority":2}}`
+	const mine, other = `{"metadata":{"name":"mine"},"spec":{"precedence":1}}`, `{"metadata":{"name":"other"},"spec":{"precedence":2}}`
 	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyGoneHold, Message: words}
 	other2 := fence.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
 	for name, c := range map[string]struct {
@@ -191,8 +191,8 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Name: "mine", Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}
-			f.Status.Power.CutByUs = c.begun
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
+			f.Status.Power.SwitchedByUs = c.begun
 			fake := newFakeAPI(t)
 			fake.set(ledgerPath, c.ledger)
 			fake.set(policiesPath, `{"items":[`+c.policies+`]}`)
@@ -210,7 +210,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 
 // TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
 func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: "a", Policy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}}
 	for _, path := range []string{nodePath, leasesPath + "/a", ledgerPath, policiesPath} {
 		t.Run(path, func(t *testing.T) {
 			api := newFakeAPI(t)

@@ -88,7 +88,7 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 		return since
 	}
 	var ended *api.Time
-	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Spec.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
+	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Spec.Decision.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
 		ended = st.PhaseSince
 	} else {
 		for _, p := range slices.Backward(st.Past) {
@@ -188,7 +188,7 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 	}
 	for i := range fences {
 		f := &fences[i]
-		if f.Spec.Node == node {
+		if f.Spec.NodeName == node {
 			continue
 		}
 		ended := f.Status.Release.DoneAt
@@ -202,7 +202,7 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 		}
 		switch {
 		case f.CurrentPhase() != f.Status.Phase || f.Open() && ended == nil:
-			return since, "the work of node " + f.Spec.Node + " is not released yet, and Pods fail for its sake elsewhere", nil
+			return since, "the work of node " + f.Spec.NodeName + " is not released yet, and Pods fail for its sake elsewhere", nil
 		case ended != nil && ended.After(since):
 			since = ended.Time
 		}
@@ -215,10 +215,10 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 // one that is not Ready Kubernetes does, however long its fence waits. The time is by
 // the node's own clock, and can only make less count (S30).
 func stays(ctx context.Context, c Reader, f *api.NodeFence) (*api.Time, error) {
-	if f.Status.Phase != api.Pending || f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil {
+	if f.Status.Phase != api.Pending || f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil {
 		return nil, nil
 	}
-	n, err := c.Node(ctx, f.Spec.Node)
+	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil || n == nil {
 		return nil, err
 	}

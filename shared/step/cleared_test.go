@@ -44,9 +44,9 @@ func TestATaintIsClearedForTheRecordAsItIs(t *testing.T) {
 			w := newWorld(api.Releasing)
 			at := metav1.NewMicroTime(noon)
 			st := &w.record.Status
-			st.BootIDBefore, st.Power.CutByUs, st.Placed.OutOfService = "a", true, true
+			st.BootIDBefore, st.Power.SwitchedByUs, st.Placed.OutOfService = "a", true, true
 			st.Release = api.ReleaseRecord{StartedAt: &at, Batches: 1}
-			st.Proof = &api.Proof{Kind: api.ProofSeenOff, At: at, BootIDBefore: "a"}
+			st.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
 			l := w.loop(nil, api.Releasing)
 			l.World = &freed{w, c.meanwhile}
 			if _, err := l.Run(t.Context(), "n", event.New()); err != nil {

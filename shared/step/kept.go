@@ -44,7 +44,7 @@ func (k *Kept) put(f *api.NodeFence, now time.Time) {
 			delete(k.records, node)
 		}
 	}
-	k.records[f.Spec.Node] = kept{f, now}
+	k.records[f.Spec.NodeName] = kept{f, now}
 }
 
 // take gives a record away, so that two invocations never share one.

@@ -187,7 +187,7 @@ func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence
 			return inv.again() // what this invocation saw is kept
 		}
 		if err != nil {
-			return false, fmt.Errorf("save fence of %s: %w", f.Spec.Node, err)
+			return false, fmt.Errorf("save fence of %s: %w", f.Spec.NodeName, err)
 		}
 		f = saved
 	}
@@ -211,7 +211,7 @@ func (inv *invocation) act(ctx context.Context, d Decision, seen *fence.Seen) (m
 		return true, nil
 	}
 	if d.Err != nil && !errors.Is(d.Err, inv.Conflict) {
-		return false, fmt.Errorf("%s %s: %w", d.Action, d.Fence.Spec.Node, d.Err)
+		return false, fmt.Errorf("%s %s: %w", d.Action, d.Fence.Spec.NodeName, d.Err)
 	}
 	if d.Err != nil || d.Fence.ResourceVersion == "" {
 		inv.fence = nil
@@ -223,17 +223,17 @@ func (inv *invocation) act(ctx context.Context, d Decision, seen *fence.Seen) (m
 	return true, nil
 }
 
-// soon is what is left at least of a nextCheck that need not be put off.
+// soon is what is left at least of a nextLook that need not be put off.
 const soon = 2 * time.Second
 
-// onlyLater: all that the decision changes is to put nextCheck off, and the one
+// onlyLater: all that the decision changes is to put nextLook off, and the one
 // that stands is still to come. If we die in the action, that one wakes somebody
 // in time, so there is nothing to save.
 func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
-	if before.NextCheck == nil || after.NextCheck == nil || after.NextCheck.Before(before.NextCheck) || before.NextCheck.Sub(now) < soon {
+	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
 		return false
 	}
-	before.NextCheck = after.NextCheck
+	before.NextLook = after.NextLook
 	return equality.Semantic.DeepEqual(before, after)
 }
 
@@ -244,7 +244,7 @@ func (inv *invocation) announce() *event.Event {
 		return nil
 	}
 	now := inv.Now()
-	due := f.Status.NextCheck != nil && !f.Status.NextCheck.After(now)
+	due := f.Status.NextLook != nil && !f.Status.NextLook.After(now)
 	// A new phase of our own was worked on already, unless a device call ended the invocation.
 	moved := f.Status.Phase != inv.from && (inv.spoke || !slices.Contains(inv.Owns, f.Status.Phase))
 	if !moved && !due {

@@ -88,13 +88,14 @@ func newWorld(p api.Phase) *world {
 	return &world{now: noon.Add(time.Second), power: "On", record: &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "f", ResourceVersion: "1"},
 		Spec: api.NodeFenceSpec{
-			Node: "n", NodeUID: "node", Generation: 1, Binding: &api.Binding{Driver: "mem"},
-			Policy: api.ResolvedPolicy{
-				Action: api.ActionReboot, Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-				Timeouts: api.Timeouts{PowerOff: metav1.Duration{Duration: time.Minute}},
+			NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
+				ResolvedPolicy: api.ResolvedPolicy{
+					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+						Timeouts: api.Timeouts{PowerOff: metav1.Duration{Duration: time.Minute}}},
+				},
 			},
 		},
-		Status: api.NodeFenceStatus{Generation: 1, SchemaVersion: api.Schema, Phase: p, PhaseSince: &at, DecidedAt: &at},
+		Status: api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.Schema, Phase: p, PhaseSince: &at, DecidedAt: &at},
 	}}
 }
 
@@ -109,7 +110,7 @@ func (w *world) loop(k *Kept, owns ...api.Phase) *Loop {
 func TestARecordIsReadOnlyWhereItIsNotKnown(t *testing.T) {
 	cut := func(w *world) {
 		at := metav1.NewMicroTime(noon)
-		w.record.Status.Power.CutByUs, w.record.Status.Power.OffAt = true, &at
+		w.record.Status.Power.SwitchedByUs, w.record.Status.Power.OffAt = true, &at
 		w.record.Status.BootIDBefore = "a"
 	}
 	for name, c := range map[string]struct {
@@ -158,11 +159,11 @@ func TestOnlyLater(t *testing.T) {
 		before, after api.NodeFenceStatus
 		want          bool
 	}{
-		"put off a little":             {api.NodeFenceStatus{NextCheck: at(9 * time.Second)}, api.NodeFenceStatus{NextCheck: at(10 * time.Second)}, true},
-		"what stands is about to come": {api.NodeFenceStatus{NextCheck: at(time.Second)}, api.NodeFenceStatus{NextCheck: at(10 * time.Second)}, false},
-		"nothing stands":               {api.NodeFenceStatus{}, api.NodeFenceStatus{NextCheck: at(10 * time.Second)}, false},
-		"sooner than it stands":        {api.NodeFenceStatus{NextCheck: at(9 * time.Second)}, api.NodeFenceStatus{NextCheck: at(5 * time.Second)}, false},
-		"something else is new":        {api.NodeFenceStatus{NextCheck: at(9 * time.Second)}, api.NodeFenceStatus{NextCheck: at(10 * time.Second), Retries: 1}, false},
+		"put off a little":             {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, true},
+		"what stands is about to come": {api.NodeFenceStatus{NextLook: at(time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, false},
+		"nothing stands":               {api.NodeFenceStatus{}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, false},
+		"sooner than it stands":        {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(5 * time.Second)}, false},
+		"something else is new":        {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second), Retries: 1}, false},
 	} {
 		if got := onlyLater(c.before, c.after, noon); got != c.want {
 			t.Errorf("%s: %v", name, got)

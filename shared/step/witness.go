@@ -82,7 +82,7 @@ func (p *Public) Decided(ctx context.Context, d Decision) {
 func (p *Public) log(d Decision) {
 	st := d.Fence.Status
 	attrs := []any{
-		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Spec.Generation, "node", d.Fence.Spec.Node,
+		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Spec.FenceNumber, "node", d.Fence.Spec.NodeName,
 		"phase", string(st.Phase), "event", d.Cause.ID(), "reason", string(st.Reason), "message", st.Message,
 	}
 	if d.Action != fence.None {
@@ -122,7 +122,7 @@ func (p *Public) count(d Decision) {
 // is lost does no harm.
 func (p *Public) say(ctx context.Context, d Decision) {
 	before, after := d.Before, d.Fence.Status
-	begun := before.Generation != after.Generation
+	begun := before.FenceNumber != after.FenceNumber
 	turned := before.Phase != after.Phase || begun
 	if !turned && before.Reason == after.Reason && before.Message == after.Message {
 		return
@@ -136,7 +136,7 @@ func (p *Public) say(ctx context.Context, d Decision) {
 		p.post(ctx, e)
 	}
 	if warn || begun || ended || news && milestones[after.Reason] {
-		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.Node, d.Fence.Spec.NodeUID
+		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.NodeName, d.Fence.Spec.Decision.NodeUID
 		p.post(ctx, e)
 	}
 }

@@ -50,7 +50,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	if bound == nil {
 		return errors.New("no device is bound to this node")
 	}
-	if a == fence.Off && t.Self == f.Spec.Node && t.Self != "" {
+	if a == fence.Off && t.Self == f.Spec.NodeName && t.Self != "" {
 		return errors.New("this is the machine that nodefence runs on") // S13
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -58,7 +58,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	ctx = device.Timely(ctx, func() error { return t.inTime(f) })
 	var ends ends
 	d, err := t.Open(ctx, bound, Call{
-		Node: f.Spec.Node, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
+		Node: f.Spec.NodeName, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
 		Made: func(job string) { c.Jobs = append(c.Jobs, job) }, Ended: ends.one,
 	})
 	if errors.Is(err, device.ErrNotForHost) {

@@ -38,7 +38,7 @@ type closedFence struct {
 // not ours to judge (S21).
 func (s *Source) closed(f *api.NodeFence) {
 	st := f.Status
-	if f.Open() || st.PhaseSince == nil || st.SchemaVersion > api.Schema || f.DeletionTimestamp != nil || len(f.Finalizers) > 0 {
+	if f.Open() || st.PhaseSince == nil || st.MinReaderVersion > api.Schema || f.DeletionTimestamp != nil || len(f.Finalizers) > 0 {
 		delete(s.finished, f.Name)
 		return
 	}

@@ -35,7 +35,7 @@ func leftOf(node string, gone time.Duration) *corev1.ConfigMap {
 func closedIn(node string, ago time.Duration, change ...func(*api.NodeFence)) *api.NodeFence {
 	f := fenceOf("", change...)
 	at := metav1.NewMicroTime(time.Now().Add(-ago))
-	f.Name, f.Spec.Node, f.UID, f.Status.PhaseSince = node, node, types.UID("fence-"+node), &at
+	f.Name, f.Spec.NodeName, f.UID, f.Status.PhaseSince = node, node, types.UID("fence-"+node), &at
 	if len(change) == 0 {
 		f.Status.Phase = api.Finished
 	}
@@ -73,7 +73,7 @@ func TestWhatIsLeftOfANodeThatIsGone(t *testing.T) {
 		closedIn("never", 8*day), closedIn("lately", 6*day),
 		closedIn("fenced", 8*day, func(*api.NodeFence) {}),
 		closedIn("held", 8*day, func(f *api.NodeFence) { f.Status.Phase, f.Finalizers = api.Finished, []string{api.Finalizer} }),
-		closedIn("newer", 8*day, func(f *api.NodeFence) { f.Status.Phase, f.Status.SchemaVersion = api.Finished, api.Schema+1 }),
+		closedIn("newer", 8*day, func(f *api.NodeFence) { f.Status.Phase, f.Status.MinReaderVersion = api.Finished, api.Schema+1 }),
 	} {
 		f.set(fencesURL, nf)
 	}

@@ -26,12 +26,12 @@ func newDueList(resync time.Duration) *dueList {
 	return &dueList{resync: resync, byNode: map[string]*due{}}
 }
 
-// put notes a NodeFence as it is now. A missing nextCheck means now (S19), and so
+// put notes a NodeFence as it is now. A missing nextLook means now (S19), and so
 // does a person's wish, and a deletion, which asks for the fence's end (S27).
 func (d *dueList) put(f *api.NodeFence, now time.Time) {
-	old, known := d.byNode[f.Spec.Node]
+	old, known := d.byNode[f.Spec.NodeName]
 	if !f.Open() {
-		delete(d.byNode, f.Spec.Node)
+		delete(d.byNode, f.Spec.NodeName)
 		return
 	}
 	if known && old.fence.ResourceVersion == f.ResourceVersion && old.fence.UID == f.UID {
@@ -39,9 +39,9 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 		return
 	}
 	at := now
-	switch next := f.Status.NextCheck; {
+	switch next := f.Status.NextLook; {
 	case asked(old, f):
-	case f.Status.Generation != f.Spec.Generation, known && next != nil && !next.After(now):
+	case f.Status.FenceNumber != f.Spec.FenceNumber, known && next != nil && !next.After(now):
 		// Whoever wrote this is at work on it, or has answered with the event
 		// that goes on: only if that is lost is it ours to send.
 		at = now.Add(replyGrace)
@@ -52,7 +52,7 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	if known && old.fence.UID == f.UID {
 		x.hurry, x.hurried = old.hurry, old.hurried
 	}
-	d.byNode[f.Spec.Node] = x
+	d.byNode[f.Spec.NodeName] = x
 }
 
 // replyGrace is how long a function's own reply may take to arrive.

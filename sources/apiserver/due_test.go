@@ -15,8 +15,8 @@ const resync = 30 * time.Second
 func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
 	f := &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "fence-a", ResourceVersion: rv, Generation: 1},
-		Spec:       api.NodeFenceSpec{Node: "a", NodeUID: "node-a", Generation: 1},
-		Status:     api.NodeFenceStatus{Generation: 1, Phase: api.Fencing},
+		Spec:       api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "node-a"}, FenceNumber: 1},
+		Status:     api.NodeFenceStatus{FenceNumber: 1, Phase: api.Fencing},
 	}
 	for _, c := range change {
 		c(f)
@@ -25,10 +25,10 @@ func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
 }
 
 func check(at float64) func(*api.NodeFence) {
-	return func(f *api.NodeFence) { f.Status.NextCheck = stamp(sec(at)) }
+	return func(f *api.NodeFence) { f.Status.NextLook = stamp(sec(at)) }
 }
 func finished(f *api.NodeFence) { f.Status.Phase = api.Finished }
-func reopened(f *api.NodeFence) { f.Status.Phase, f.Spec.Generation = api.Finished, 2 }
+func reopened(f *api.NodeFence) { f.Status.Phase, f.Spec.FenceNumber = api.Finished, 2 }
 func wished(f *api.NodeFence)   { f.Spec.Requests.Abort = &api.Request{By: "ada"} }
 func resolved(f *api.NodeFence) { f.Generation++ }
 func opened(f *api.NodeFence)   { f.Status = api.NodeFenceStatus{} }
@@ -98,7 +98,7 @@ func TestTheFirstOfSeveralIsNext(t *testing.T) {
 	d := newDueList(resync)
 	for node, at := range map[string]float64{"a": 9, "b": 3, "c": 6} {
 		f := fenceOf("1", check(at))
-		f.Spec.Node = node
+		f.Spec.NodeName = node
 		d.put(f, t0)
 	}
 	if !d.next().Equal(sec(3)) {

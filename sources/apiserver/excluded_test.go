@@ -32,7 +32,7 @@ func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 	pets := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "pets"}, Spec: api.FencePolicySpec{
 		Exclude: &api.ExcludedNodes{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"pet": "yes"}}},
 	}}
-	named := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "named"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{Nodes: []string{"a"}}}}
+	named := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "named"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{NodeNames: []string{"a"}}}}
 	const why = "the node has the label " + theirLabel + "=true"
 	f.set(policiesURL, named)
 	labelled("True", map[string]string{theirLabel: "true", "pet": "yes"})

@@ -57,7 +57,7 @@ func (d *dueList) hurryAll(now time.Time) {
 			waits = append(waits, x)
 		}
 	}
-	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.Node, b.fence.Spec.Node) })
+	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName) })
 	gap := max(hurryGap, time.Duration(len(waits))*hurryPace)
 	for i, x := range waits {
 		at := now.Add(hurryAfter + time.Duration(i)*hurryPace)

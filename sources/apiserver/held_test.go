@@ -18,16 +18,16 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	d := newDueList(resync)
 	for i := range 3 {
 		f := fenceOf("1", check(20), pending)
-		f.Spec.Node = fmt.Sprint("n", i)
+		f.Spec.NodeName = fmt.Sprint("n", i)
 		d.put(f, sec(0))
 	}
 	busy := fenceOf("1", check(20))
-	busy.Spec.Node = "busy"
+	busy.Spec.NodeName = "busy"
 	d.put(busy, sec(0))
 	sent := map[string][]string{}
 	take := func(at float64) {
 		for _, w := range d.take(sec(at)) {
-			sent[w.fence.Spec.Node] = append(sent[w.fence.Spec.Node], w.at.Sub(t0).String())
+			sent[w.fence.Spec.NodeName] = append(sent[w.fence.Spec.NodeName], w.at.Sub(t0).String())
 		}
 	}
 	d.hurryAll(sec(1))
@@ -36,7 +36,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 		t.Errorf("the first is due at %s", at.Sub(t0))
 	}
 	f := fenceOf("2", check(20), pending)
-	f.Spec.Node = "n1"
+	f.Spec.NodeName = "n1"
 	d.put(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
 	take(1.39)
 	take(1.4)
@@ -57,7 +57,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	d := newDueList(time.Hour)
 	for i := range 1000 {
 		f := fenceOf("1", check(3000), pending)
-		f.Spec.Node = fmt.Sprint(i)
+		f.Spec.NodeName = fmt.Sprint(i)
 		d.put(f, sec(0))
 	}
 	sent := 0

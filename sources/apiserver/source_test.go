@@ -129,7 +129,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	}
 	recovering := fenceOf("", func(f *api.NodeFence) {
 		later := api.Time{Time: time.Now().Add(time.Hour)}
-		f.Status.Phase, f.Status.Transitions, f.Status.NextCheck = api.Recovering, 9, &later
+		f.Status.Phase, f.Status.Transitions, f.Status.NextLook = api.Recovering, 9, &later
 	})
 	f.set(fencesURL, recovering)
 	// Two watches have no order between them: only once the fence is known does

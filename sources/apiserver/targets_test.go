@@ -36,7 +36,7 @@ func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 		f.set(nodesURL, nodeIn(n, "True", 0))
 	}
 	f.set(targetsURL, targetIn("b", string(api.DeviceAnswers), 0))
-	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.Node = "c", "c" }))
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.NodeName = "c", "c" }))
 	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
 	var got []string
 	for range 3 {
@@ -119,7 +119,7 @@ func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 	f.set(targetsURL, targetIn("c", string(api.DeviceAnswers), 0))
 	f.set(targetsURL, targetIn("gone", string(api.NoBinding), 0))
 	f.set(targetsURL, targetIn("fenced", string(api.NoBinding), 0))
-	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.Node = "fenced", "fenced" }))
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.NodeName = "fenced", "fenced" }))
 	reg := prometheus.NewRegistry()
 	startWith(t, f, Options{Resync: 50 * time.Millisecond, CheckEvery: time.Hour, Registerer: reg})
 	count := func(r api.Reason) (n float64) {

@@ -100,7 +100,7 @@ func requestsAt(ctx context.Context, nodes int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
-	if err := errors.Join(c.Apply(ctx, rig.Policy("default", "priority: 0")), c.Apply(ctx, rig.StatefulSet("db", 1))); err != nil {
+	if err := errors.Join(c.Apply(ctx, rig.Policy("default", "precedence: 0")), c.Apply(ctx, rig.StatefulSet("db", 1))); err != nil {
 		return err
 	}
 	victim, err := c.PodRunning(ctx, "db-0", "")

@@ -14,7 +14,7 @@ const degradedPolicy = `
 unhealthy: {conditions: [{type: Ready, status: Unknown}]}
 limits: {maxUnhealthy: "40%"}
 timeouts: {healthyFor: 1s}
-secondEvidence:
+activityChecks:
   checks: [{kubeletPort: {}}]
   required: 4
   ratioPercent: 50

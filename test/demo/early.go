@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-const earlyPolicy = policy + "earlyEvidence: {leaseStillFor: 12s}\n"
+const earlyPolicy = policy + "earlyProbe: {leaseStillDuration: 12s}\n"
 
 // labFlags are those of tales that need other timings than a lab's own: here
 // Kubernetes' defaults.

@@ -44,17 +44,17 @@ const gateAccount = "system:serviceaccount:nodefence-system:nodefence-gate"
 // decided are what people try to write of what only the gate decides: who could
 // would have credentials sent to an address of his own, or a proof forged.
 var decided = map[string]func(*api.NodeFenceSpec){
-	"a binding":           func(s *api.NodeFenceSpec) { s.Binding = bound("10.6.6.6") },
-	"the binding's end":   func(s *api.NodeFenceSpec) { s.Binding = nil },
-	"a further level":     func(s *api.NodeFenceSpec) { s.NextBindings = []api.Binding{*bound("10.6.6.6")} },
-	"a cut":               func(s *api.NodeFenceSpec) { s.Isolation = []api.Binding{*bound("10.6.6.6")} },
-	"the next generation": func(s *api.NodeFenceSpec) { s.Generation++ },
-	"a trigger":           func(s *api.NodeFenceSpec) { s.Trigger.Since = metav1.NewMicroTime(time.Now()) },
-	"another node's UID":  func(s *api.NodeFenceSpec) { s.NodeUID = "2" },
-	"a policy":            func(s *api.NodeFenceSpec) { s.Policy.Limits = []api.ScopedLimits{} },
-	"a binding's error":   func(s *api.NodeFenceSpec) { s.BindingError = "gone" },
+	"a binding":           func(s *api.NodeFenceSpec) { s.Decision.Binding = bound("10.6.6.6") },
+	"the binding's end":   func(s *api.NodeFenceSpec) { s.Decision.Binding = nil },
+	"a further level":     func(s *api.NodeFenceSpec) { s.Decision.NextBindings = []api.Binding{*bound("10.6.6.6")} },
+	"a cut":               func(s *api.NodeFenceSpec) { s.Decision.Isolation = []api.Binding{*bound("10.6.6.6")} },
+	"the next generation": func(s *api.NodeFenceSpec) { s.FenceNumber++ },
+	"a trigger":           func(s *api.NodeFenceSpec) { s.Decision.Trigger.Since = metav1.NewMicroTime(time.Now()) },
+	"another node's UID":  func(s *api.NodeFenceSpec) { s.Decision.NodeUID = "2" },
+	"a policy":            func(s *api.NodeFenceSpec) { s.Decision.Limits = []api.ScopedLimits{} },
+	"a binding's error":   func(s *api.NodeFenceSpec) { s.Decision.BindingError = "gone" },
 	"a binding beside a wish": func(s *api.NodeFenceSpec) {
-		s.Binding, s.Requests.Abort = bound("10.6.6.6"), wish("otto")
+		s.Decision.Binding, s.Requests.Abort = bound("10.6.6.6"), wish("otto")
 	},
 }
 
@@ -127,7 +127,7 @@ func bound(ip string) *api.Binding {
 func (w *world) open(who, node string) refusal {
 	w.t.Helper()
 	f := w.record(node)
-	f.Spec.Binding = bound("10.0.0.7")
+	f.Spec.Decision.Binding = bound("10.0.0.7")
 	_, err := w.as(who).CreateFence(w.ctx, f)
 	return w.refused(err)
 }

@@ -99,14 +99,14 @@ var asks = map[string]struct {
 	"an approval is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("anna")}},
 	"an approval is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("cleo")}, refused: refusal{403, "it needs the verb approve on nodefences"}},
 	"an approval in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("ben")}, refused: refusal{422, "spec.requests.approve.by must be your own name, anna"}},
-	"a lift is added by who has the verb":         {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("anna")}},
-	"a lift is added by nobody else":              {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("cleo")}, refused: refusal{403, "it needs the verb lift on nodefences"}},
-	"a lift in a name that is another's":          {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Lift: wish("ben")}, refused: refusal{422, "spec.requests.lift.by must be your own name, anna"}},
+	"a lift is added by who has the verb":         {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("anna")}},
+	"a lift is added by nobody else":              {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("cleo")}, refused: refusal{403, "it needs the verb lift on nodefences"}},
+	"a lift in a name that is another's":          {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("ben")}, refused: refusal{422, "spec.requests.uncordon.by must be your own name, anna"}},
 	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {
-		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Lift: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
-		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Lift: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
+		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
+		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a new wish beside an old one does": {
 		who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"another's words are not changed": {
@@ -190,7 +190,7 @@ func (w *world) ask(who, node string, before, wanted *api.Requests) refusal {
 		made, err := w.as("anna").CreateFence(w.ctx, f)
 		must(w.t, err)
 		f = made
-		f.Spec.BindingError = "of no account here"
+		f.Spec.Decision.BindingError = "of no account here"
 		write = w.as(who).SaveFence
 	}
 	f.Spec.Requests = *wanted
@@ -205,8 +205,9 @@ func (w *world) record(node string) *api.NodeFence {
 	must(w.t, err)
 	policy, _ := fence.ResolvePolicy(policies, node, nil)
 	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{
-		Node: node, NodeUID: "1", Generation: 1, Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
-		Policy: policy,
+		NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: "1", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
+			ResolvedPolicy: policy,
+		},
 	}}
 }
 

@@ -38,7 +38,7 @@ const roomy = `limits: {maxUnhealthy: "100%", maxConcurrent: 1, stormCoolDown: 0
 
 var brakes = []brake{
 	{name: "dryrun", spec: broken + "mode: DryRun\nlimits: {maxUnhealthy: 0, maxConcurrent: 1}\n", why: api.DryRunHold},
-	{name: "exclude", spec: broken + roomy + "exclude: {nodes: [FIRST, SECOND]}\naction: None\n", why: api.ExcludedHold},
+	{name: "exclude", spec: broken + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: None\n", why: api.ExcludedHold},
 	{name: "none", spec: broken + roomy + "action: None\n", why: api.ConfirmationHold},
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
 	{name: "pause", spec: broken + roomy + "paused: true\n", why: api.PausedHold},
@@ -80,7 +80,7 @@ func TestBrakes(t *testing.T) {
 			all++
 		}
 	}
-	w := newWorld(t, all, "priority: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
+	w := newWorld(t, all, "precedence: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
 	w.start(nil)
 	var wg sync.WaitGroup
 	last := brakes[len(brakes)-1] // stops all others too

@@ -12,7 +12,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-const soon = quick + "earlyEvidence: {leaseStillFor: 5s}\n"
+const soon = quick + "earlyProbe: {leaseStillDuration: 5s}\n"
 
 // TestEarlyPowerLoss: the pod of a machine that is seen off moves before
 // Kubernetes has lost the node, and no command is needed.
@@ -24,8 +24,8 @@ func TestEarlyPowerLoss(t *testing.T) {
 	w.node(victim, "power-loss")
 	w.moved("db-0", victim)
 	f := w.phase(victim, api.Fenced)
-	if !f.Spec.Trigger.Suspicion() {
-		t.Errorf("opened for %+v", f.Spec.Trigger)
+	if !f.Spec.Decision.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
 	}
 	// Kubernetes had not lost it: it was nodefence that set Ready to Unknown.
 	if c := w.readiness(victim); c.Status != corev1.ConditionUnknown || c.Reason != api.NotReadyReason {
@@ -43,15 +43,15 @@ func TestEarlyPowerLoss(t *testing.T) {
 // fields: what the policy's field takes, and what it is unless set.
 func (w *world) fields() {
 	w.t.Helper()
-	err := w.Apply(w.ctx, rig.Policy("bad", "earlyEvidence: {leaseStillFor: 1s}\n"))
-	if err == nil || !strings.Contains(err.Error(), "leaseStillFor must be between 5s and 10m") {
+	err := w.Apply(w.ctx, rig.Policy("bad", "earlyProbe: {leaseStillDuration: 1s}\n"))
+	if err == nil || !strings.Contains(err.Error(), "leaseStillDuration must be between 5s and 10m") {
 		w.t.Errorf("a second is enough for a Lease to be still: %v", err)
 	}
 	must(w.t, w.Apply(w.ctx, rig.Policy("nobody", "selector: {matchLabels: {nobody: has}}\nearlyEvidence: {}\n")))
 	p, err := w.Fences.Policy(w.ctx, "nobody")
 	must(w.t, err)
-	if p.Spec.EarlyEvidence == nil || p.Spec.EarlyEvidence.LeaseStillFor.Duration != 12*time.Second {
-		w.t.Errorf("unless set it is %+v", p.Spec.EarlyEvidence)
+	if p.Spec.EarlyProbe == nil || p.Spec.EarlyProbe.LeaseStillDuration.Duration != 12*time.Second {
+		w.t.Errorf("unless set it is %+v", p.Spec.EarlyProbe)
 	}
 }
 
@@ -97,8 +97,8 @@ func TestEarlyButAlive(t *testing.T) {
 	}
 	f, err := w.Fences.Fence(w.ctx, "node-2")
 	must(t, err)
-	if !f.Spec.Trigger.Suspicion() {
-		t.Errorf("opened for %+v", f.Spec.Trigger)
+	if !f.Spec.Decision.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
 	}
 	w.node("node-2", "heal")
 	w.phase("node-2", api.Finished)
@@ -111,7 +111,7 @@ func TestEarlyButAlive(t *testing.T) {
 // released, without a command.
 func TestEarlyStorm(t *testing.T) {
 	// When the first of them may be looked at the last one must have missed a renewal.
-	w := newWorld(t, 10, stormPolicy+"earlyEvidence: {leaseStillFor: 8s}\n", "--grace", "2m")
+	w := newWorld(t, 10, stormPolicy+"earlyProbe: {leaseStillDuration: 8s}\n", "--grace", "2m")
 	w.start(nil)
 	dead := []string{"node-0", "node-1", "node-2", "node-3", "node-4"}
 	w.allAtOnce(dead, "power-loss")

@@ -8,7 +8,7 @@ import (
 )
 
 const byDevice = quick + `
-secondEvidence:
+activityChecks:
   checks: [CHECKS]
   required: 2
   ratioPercent: 50

@@ -21,7 +21,7 @@ import (
 )
 
 const byPort = quick + `
-secondEvidence:
+activityChecks:
   checks: [{kubeletPort: {}}]
   required: 4
   ratioPercent: 50
@@ -69,22 +69,22 @@ func TestStorageHold(t *testing.T) {
 	storage, err := port.NewClosed()
 	must(t, err)
 	t.Cleanup(func() { _ = storage.Close() })
-	w := newWorld(t, 3, quick+"storageHold: {tcp: \""+storage.Addr+"\", interval: 1s}\n")
+	w := newWorld(t, 3, quick+"storageCheck: {tcp: \""+storage.Addr+"\", interval: 1s}\n")
 	root, err := rig.Root()
 	must(t, err)
-	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/examples/second-evidence.yaml")))
+	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/examples/activity-checks.yaml")))
 	for name, c := range map[string]struct{ spec, says string }{
-		"no check":          {"secondEvidence: {checks: []}", "checks"},
-		"an empty check":    {"secondEvidence: {checks: [{}]}", "set exactly one"},
-		"the device twice":  {"secondEvidence: {checks: [{device: {}}, {device: {}}]}", "check it once"},
+		"no check":          {"activityChecks: {checks: []}", "checks"},
+		"an empty check":    {"activityChecks: {checks: [{}]}", "set exactly one"},
+		"the device twice":  {"activityChecks: {checks: [{device: {}}, {device: {}}]}", "check it once"},
 		"no device":         {"action: Isolate\nsecondEvidence: {checks: [{device: {}}]}", "no device is touched"},
-		"two in one":        {"secondEvidence: {checks: [{kubeletPort: {}, job: {podTemplate: x}}]}", "set exactly one"},
-		"always rechecked":  {"secondEvidence: {checks: [{kubeletPort: {}}], recheck: 2h}", "recheck must not be longer"},
-		"never dead":        {"secondEvidence: {checks: [{kubeletPort: {}}], ratioPercent: 100}", "ratioPercent"},
-		"an unknown way on": {"secondEvidence: {checks: [{kubeletPort: {}}], then: Wait}", "then"},
-		"early and late":    {"earlyEvidence: {leaseStillFor: 12s}\nsecondEvidence: {checks: [{kubeletPort: {}}]}", "exclude each other"},
-		"no storage probe":  {"storageHold: {}", "set exactly one"},
-		"a bad address":     {"storageHold: {tcp: storage}", "tcp"},
+		"two in one":        {"activityChecks: {checks: [{kubeletPort: {}, job: {podTemplate: x}}]}", "set exactly one"},
+		"always rechecked":  {"activityChecks: {checks: [{kubeletPort: {}}], recheck: 2h}", "recheck must not be longer"},
+		"never dead":        {"activityChecks: {checks: [{kubeletPort: {}}], ratioPercent: 100}", "ratioPercent"},
+		"an unknown way on": {"activityChecks: {checks: [{kubeletPort: {}}], then: Wait}", "then"},
+		"early and late":    {"earlyProbe: {leaseStillDuration: 12s}\nsecondEvidence: {checks: [{kubeletPort: {}}]}", "exclude each other"},
+		"no storage probe":  {"storageCheck: {}", "set exactly one"},
+		"a bad address":     {"storageCheck: {tcp: storage}", "tcp"},
 	} {
 		if err := w.Apply(w.ctx, rig.Policy("bad", c.spec)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -102,7 +102,7 @@ func TestStorageHold(t *testing.T) {
 }
 
 const byJobs = quick + `
-secondEvidence:
+activityChecks:
   checks:
     - neighbours: {count: 2, image: example.invalid/nodefence}
     - job: {podTemplate: watcher}

@@ -47,7 +47,7 @@ func checkProof(t *testing.T, f *api.NodeFence) {
 	if apart := p.Reads[1].At.Sub(p.Reads[0].At.Time); apart < fence.Settle {
 		t.Errorf("the two reads are %s apart", apart)
 	}
-	if p.FenceUID != f.UID || p.NodeUID != f.Spec.NodeUID || p.Generation != f.Spec.Generation {
+	if p.FenceUID != f.UID || p.NodeUID != f.Spec.Decision.NodeUID || p.FenceNumber != f.Spec.FenceNumber {
 		t.Errorf("the proof is of another fence: %+v", p)
 	}
 }
@@ -72,7 +72,7 @@ func TestPowerLossNeedsNoCommandAndStaysOff(t *testing.T) { // S9, S12
 	w.moved("db-0", victim)
 	f := w.phase(victim, api.Fenced)
 	w.words(victim, "")
-	if f.Status.Reason != api.StaysOff || f.Status.Power.CutByUs {
+	if f.Status.Reason != api.StaysOff || f.Status.Power.SwitchedByUs {
 		t.Errorf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 	w.oneWriter()
@@ -132,7 +132,7 @@ func TestReplayedEventsDoNothing(t *testing.T) {
 	w.words(victim, "off on")
 	after, err := w.Fences.Fence(w.ctx, victim)
 	must(t, err)
-	if d := cmp.Diff(before.Status, after.Status); d != "" || after.Spec.Generation != before.Spec.Generation {
+	if d := cmp.Diff(before.Status, after.Status); d != "" || after.Spec.FenceNumber != before.Spec.FenceNumber {
 		t.Errorf("the record changed:\n%s", d)
 	}
 	if dead, err := p.Broker.DeadLetters(w.ctx); err != nil || len(dead) > 0 {

@@ -150,7 +150,7 @@ func (g *gatesWorld) release(name string) error {
 			return fmt.Errorf("fence of %s: begun, and then written by a gate: it is %s", name, p)
 		}
 		at := metav1.NewMicroTime(time.Now().UTC())
-		f.Status.Phase, f.Status.PhaseSince, f.Status.NextCheck = api.Recovering, &at, nil
+		f.Status.Phase, f.Status.PhaseSince, f.Status.NextLook = api.Recovering, &at, nil
 		if _, err = g.Fences.SaveStatus(g.ctx, f); !errors.Is(err, kube.ErrConflict) {
 			return err
 		}

@@ -160,7 +160,7 @@ func holders(open map[string]*api.NodeFence, reserved []api.Reservation) []strin
 		}
 	}
 	for _, r := range reserved {
-		if f := open[r.Node]; f != nil && f.UID == r.FenceUID && f.Spec.Generation == r.Generation && f.CurrentPhase() == api.Pending {
+		if f := open[r.Node]; f != nil && f.UID == r.FenceUID && f.Spec.FenceNumber == r.Generation && f.CurrentPhase() == api.Pending {
 			all[r.Node] = true
 		}
 	}

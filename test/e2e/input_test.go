@@ -116,12 +116,12 @@ func badPolicies(t *testing.T, w *world) {
 		"a Node deleted and missing":  {"action: PowerOff\nexpected: {nodes: [x]}\ncleanup: {deleteNode: true}", "excludes expected.nodes"},
 		"a Node deleted, work kept":   {"action: PowerOff\ncleanup: {strategy: None, deleteNode: true}", "it excludes strategy None and storageClasses"},
 		"Machines of no choice":       {`expected: {nodes: [x], deleteMachines: true}`, "deleteMachines needs machineSelector"},
-		"a window of no length":       {`maintenanceWindows: [{start: "22:00", duration: 0s}]`, "duration must be between 1m and 144h"},
-		"a window of a whole week":    {`maintenanceWindows: [{days: [Monday], start: "22:00", duration: 168h}]`, "duration must be between 1m and 144h"},
-		"a window that never ends":    {`maintenanceWindows: [{start: "22:00", duration: 24h}]`, "never ends"},
-		"no time of day":              {`maintenanceWindows: [{start: "24:00", duration: 1h}]`, "maintenanceWindows[0].start"},
+		"a window of no length":       {`pauseWindows: [{start: "22:00", duration: 0s}]`, "duration must be between 1m and 144h"},
+		"a window of a whole week":    {`pauseWindows: [{days: [Monday], start: "22:00", duration: 168h}]`, "duration must be between 1m and 144h"},
+		"a window that never ends":    {`pauseWindows: [{start: "22:00", duration: 24h}]`, "never ends"},
+		"no time of day":              {`pauseWindows: [{start: "24:00", duration: 1h}]`, "pauseWindows[0].start"},
 		"days as a unit":              {`limits: {rate: {fences: 1, within: 1d}}`, "spec.limits.rate.within"},
-		"minutes in words":            {`unhealthy: {conditions: [{type: Ready, status: Unknown, for: 5 minutes}]}`, "conditions[0].for"},
+		"minutes in words":            {`unhealthy: {conditions: [{type: Ready, status: Unknown, duration: 5 minutes}]}`, "conditions[0].duration"},
 		"more than a number holds":    {`limits: {maxUnhealthy: 99999999999}`, "from 0 to 1000000"},
 		"an operator that is none":    {`selector: {matchExpressions: [{key: pool, operator: in, values: [a]}]}`, "In or NotIn, with values"},
 		"nodes in no set":             {`exclude: {selector: {matchExpressions: [{key: pool, operator: In}]}}`, "In or NotIn, with values"},
@@ -131,7 +131,7 @@ func badPolicies(t *testing.T, w *world) {
 		"a value in a set":            {`exclude: {selector: {matchExpressions: [{key: pool, operator: In, values: [a, "b c"]}]}}`, "a value that no label has"},
 		"a key of Machines":           {`expected: {machineSelector: {matchExpressions: [{key: "Not.DNS/pool", operator: Exists}]}}`, "a key that no label has"},
 		"a trust that all can use":    {`requests: {trusted: [{source: /me}]}`, "set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"},
-		"no day of the week":          {`maintenanceWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
+		"no day of the week":          {`pauseWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
 	} {
 		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -53,7 +53,7 @@ func TestProblems(t *testing.T) {
 	}
 	w.report("node-1", "TaskHung", "a2")
 	f := w.phase("node-1", api.Finished)
-	if by := f.Spec.Trigger.Request.By; by != "node problem TaskHung" {
+	if by := f.Spec.Decision.Trigger.Request.By; by != "node problem TaskHung" {
 		t.Errorf("asked for by %q", by)
 	}
 	w.words("node-1", "off on")
@@ -82,7 +82,7 @@ func TestProblemsOfPods(t *testing.T) {
 	w.pinned("other", node)
 	w.reportPod("other", "FailedMount", "d")
 	f := w.phase(node, api.Finished)
-	if why := f.Spec.Trigger.Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
+	if why := f.Spec.Decision.Trigger.Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
 		t.Errorf("fenced because %q", why)
 	}
 	w.words(node, "off on")

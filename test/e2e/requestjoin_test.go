@@ -13,7 +13,7 @@ import (
 // anHour is a policy whose condition has to hold for longer than any test runs, and whose
 // fences do not give up.
 var anHour = strings.Replace(trusting, "interval: 1s", "interval: 1s, flow: 100", 1) + `
-unhealthy: {conditions: [{type: Ready, status: "Unknown", for: 1h}]}
+unhealthy: {conditions: [{type: Ready, status: "Unknown", duration: 1h}]}
 `
 
 // TestRequestsJoin: a request for a node whose fence waits for a condition to hold for
@@ -39,7 +39,7 @@ func TestRequestsJoin(t *testing.T) {
 	a.joined("the request that comes while it waits", "node-1", "4")
 	w.until("the power to be cut", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
-		return err == nil && f.Status.Power.CutByUs, err
+		return err == nil && f.Status.Power.SwitchedByUs, err
 	})
 	a.post("node-1", "/me", "5", second)
 	a.joined("the request that comes after the power was cut", "node-1", "5")
@@ -47,8 +47,8 @@ func TestRequestsJoin(t *testing.T) {
 	must(t, w.Lab.Fault("node-1", "none"))
 	f := w.phase("node-1", api.Finished)
 
-	if by := f.Spec.Trigger.Request.By; f.Spec.Trigger.Condition != "Ready" || by != "system:serviceaccount:default:rack-watch" {
-		t.Errorf("opened for %+v", f.Spec.Trigger)
+	if by := f.Spec.Decision.Trigger.Request.By; f.Spec.Decision.Trigger.Condition != "Ready" || by != "system:serviceaccount:default:rack-watch" {
+		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
 	}
 	told := ""
 	for _, h := range f.Status.History {
@@ -61,7 +61,7 @@ func TestRequestsJoin(t *testing.T) {
 	}
 	a.again(p, "with a token that has joined", "node-1", "/else", "4", first)
 	a.again(p, "with another that has", "node-1", "/else", "5", second)
-	if n := f.Spec.Generation; n != 1 {
+	if n := f.Spec.FenceNumber; n != 1 {
 		t.Errorf("there were %d fences", n)
 	}
 	a.nowhere(p, first)

@@ -44,7 +44,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	policy := trusting + "secondEvidence: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod, action: Evict}]}\n"
+	policy := trusting + "activityChecks: {checks: [{job: {podTemplate: watcher}}], required: 2, ratioPercent: 50, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod, action: Evict}]}\n"
 	w := newWorld(t, 5, policy)
 	root, err := rig.Root()
 	must(t, err)
@@ -80,7 +80,7 @@ func TestRights(t *testing.T) {
 	must(t, o.publish(a.request(first, "/me", "2", a.token(first, "2", 600))))
 	w.until("the first node to be fenced again", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, first)
-		return f != nil && f.Spec.Generation == 2 && f.Status.Generation == 2 && f.Status.Phase == api.Finished, err
+		return f != nil && f.Spec.FenceNumber == 2 && f.Status.FenceNumber == 2 && f.Status.Phase == api.Finished, err
 	})
 
 	// The machine with the work loses its power, the work is released pod by pod, and the
@@ -176,7 +176,7 @@ func (w *world) left(node string) {
 	}))
 	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\n"+
 		"spec: {node: "+node+", nodeUID: x, generation: 1, trigger: {condition: Ready, status: Unknown, since: \""+long.Format(microseconds)+"\"}, policy: {name: default, generation: 1, action: Reboot, mode: Enforce, retries: {}, timeouts: {}, conditions: [], limits: []}}\n"))
-	closed := `{"status":{"schemaVersion":1,"generation":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
+	closed := `{"status":{"minReaderVersion":1,"generation":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body([]byte(closed)).Do(w.ctx).Error())
 }
 

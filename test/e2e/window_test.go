@@ -28,9 +28,9 @@ func TestMaintenanceWindow(t *testing.T) {
 	w.node(first, "crash")
 	w.unready(first)
 	f := w.held(first, api.WindowHold)
-	says := "maintenance window of policy default (new firmware): no fence begins until " + hour.Add(6*time.Hour).Format(time.RFC3339)
-	if f.Status.Phase != api.Pending || f.Status.Message != says || f.Status.NextCheck == nil {
-		t.Errorf("held: %s, %q, looked at again at %v, want %q", f.Status.Phase, f.Status.Message, f.Status.NextCheck, says)
+	says := "pause window of policy default (new firmware): no fence begins until " + hour.Add(6*time.Hour).Format(time.RFC3339)
+	if f.Status.Phase != api.Pending || f.Status.Message != says || f.Status.NextLook == nil {
+		t.Errorf("held: %s, %q, looked at again at %v, want %q", f.Status.Phase, f.Status.Message, f.Status.NextLook, says)
 	}
 	w.event("NodeFence", first, api.WindowHold, says)
 	w.disallowed(api.WindowHold, says)
@@ -63,9 +63,9 @@ func TestMaintenanceWindow(t *testing.T) {
 	w.unmarked(second)
 }
 
-// window is a policy's maintenance window as text.
+// window is a policy's pause window as text.
 func window(from time.Time, lasts time.Duration) string {
-	return fmt.Sprintf("maintenanceWindows: [{start: %q, duration: %s, reason: new firmware}]\n", from.Format("15:04"), lasts)
+	return fmt.Sprintf("pauseWindows: [{start: %q, duration: %s, reason: new firmware}]\n", from.Format("15:04"), lasts)
 }
 
 // besides is a node of so many that is none of these.

@@ -33,16 +33,16 @@ func (p process) standIn(ctx context.Context, e event.Event) (*event.Event, erro
 	switch st.Phase {
 	case api.Isolating:
 		now := api.Time{Time: c.Clock().Now()}
-		st.Phase, st.Power.CutByUs = api.Fencing, true
+		st.Phase, st.Power.SwitchedByUs = api.Fencing, true
 		st.Claim = &api.Claim{Holder: p.me, Call: api.CallOff, At: now, NotAfter: now}
 		if f, err = c.SaveStatus(ctx, f); err != nil {
 			return nil, err
 		}
-		if err := (driver{p, f.Spec.Node}).Off(ctx); err != nil {
+		if err := (driver{p, f.Spec.NodeName}).Off(ctx); err != nil {
 			return nil, err
 		}
 	case api.Fencing:
-		st.Phase, st.Claim, st.NextCheck = api.Fenced, nil, stamp(never)
+		st.Phase, st.Claim, st.NextLook = api.Fenced, nil, stamp(never)
 		if f, err = c.SaveStatus(ctx, f); err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (t *twin) picture(ctx context.Context) (fence.Cluster, error) {
 // holding tells whether the record of another node holds a slot.
 func holding(c fence.Cluster, f *api.NodeFence) bool {
 	for i := range c.Fences {
-		if o := &c.Fences[i]; o.Spec.Node != f.Spec.Node && o.CurrentPhase().HoldsSlot() {
+		if o := &c.Fences[i]; o.Spec.NodeName != f.Spec.NodeName && o.CurrentPhase().HoldsSlot() {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, roo
 		return t.hold(seen)
 	}
 	l.Status.Reservations = append(l.Status.Reservations, api.Reservation{
-		Node: f.Spec.Node, FenceUID: f.UID, Generation: f.Spec.Generation, At: api.Time{Time: t.Client.Clock().Now()},
+		Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
 	})
 	_, err = t.Client.SaveLedger(ctx, l)
 	return err
@@ -175,12 +175,12 @@ func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, roo
 
 // keepsInMemory has the slot in its own process, where it is safe from all but a crash.
 func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	a, err := t.call(request{method: http.MethodPut, path: memory, body: []byte(f.Spec.Node), by: t.me})
+	a, err := t.call(request{method: http.MethodPut, path: memory, body: []byte(f.Spec.NodeName), by: t.me})
 	if err != nil {
 		return err
 	}
 	holder := string(a.body)
-	if holder == f.Spec.Node {
+	if holder == f.Spec.NodeName {
 		now := t.Client.Clock().Now()
 		t.yes = &now
 		return nil
@@ -205,7 +205,7 @@ func opensAgain(p process, name string) run.Handler {
 		c := p.client()
 		f, err := c.Fence(ctx, e.Subject())
 		if err == nil && f != nil && e.Type() == events.NodeUnhealthy {
-			f.Spec.Generation++
+			f.Spec.FenceNumber++
 			_, err = c.SaveFence(ctx, f)
 		}
 		if err != nil {

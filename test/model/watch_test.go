@@ -85,7 +85,7 @@ func (c *watch) claims(w *world, r request, was, is *api.NodeFence) {
 		return
 	}
 	until := old.NotAfter.Time
-	if b := was.Spec.Binding; b != nil && old.Call != api.CallRead {
+	if b := was.Spec.Decision.Binding; b != nil && old.Call != api.CallRead {
 		until = until.Add(b.EffectDelay.Duration)
 	}
 	if epoch.Add(w.now).Add(time.Second).Before(until) {
@@ -115,7 +115,7 @@ func (c *watch) holds(w *world, f *api.NodeFence) bool {
 	case f.CurrentPhase().HoldsSlot():
 		// A yes that has run out without a power cut leads to nothing: whoever
 		// looks next sends it back (S17).
-		return f.Status.Power.CutByUs || f.Status.Release.StartedAt != nil || live(w, f.Status.DecidedAt)
+		return f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil || live(w, f.Status.DecidedAt)
 	case f.CurrentPhase() == api.Pending && at != nil:
 		return live(w, &metav1.MicroTime{Time: *at})
 	}
@@ -133,8 +133,8 @@ func (c *watch) ended(w *world) {
 		switch {
 		case m.died && m.offs == 0 && m.dead():
 			c.found(served, "%s is dead and was not fenced", m.node)
-		case m.offs > 1 || f != nil && f.Spec.Generation > 1:
-			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Spec.Generation)
+		case m.offs > 1 || f != nil && f.Spec.FenceNumber > 1:
+			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Spec.FenceNumber)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (w *world) notice() {
 		f := w.fence(m.node)
 		switch {
 		case f != nil && f.Open():
-			if due := f.Status.NextCheck; due == nil || due.Time.Before(epoch.Add(w.now+time.Second)) {
+			if due := f.Status.NextLook; due == nil || due.Time.Before(epoch.Add(w.now+time.Second)) {
 				w.send(delivery{events.OfPhase(f.CurrentPhase()), m.node})
 			}
 		case m.dead():
@@ -190,8 +190,8 @@ func (w *world) notice() {
 func (w *world) due() time.Duration {
 	next := w.now + fence.Resync
 	for _, m := range w.machines {
-		if f := w.fence(m.node); f != nil && f.Open() && f.Status.NextCheck != nil {
-			next = min(next, f.Status.NextCheck.Sub(epoch).Truncate(time.Second))
+		if f := w.fence(m.node); f != nil && f.Open() && f.Status.NextLook != nil {
+			next = min(next, f.Status.NextLook.Sub(epoch).Truncate(time.Second))
 		}
 	}
 	return max(next, w.now+time.Second)

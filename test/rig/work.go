@@ -129,7 +129,7 @@ func (c *Cluster) Phase(ctx context.Context, node string, want ...api.Phase) (*a
 			return false, nil
 		}
 		for _, p := range want {
-			if f.Status.Phase == p && f.Status.Generation == f.Spec.Generation {
+			if f.Status.Phase == p && f.Status.FenceNumber == f.Spec.FenceNumber {
 				return true, nil
 			}
 		}

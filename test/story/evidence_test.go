@@ -9,16 +9,16 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// secondEvidence is the policy's with its defaults, but for how long a node may
+// activityChecks is the policy's with its defaults, but for how long a node may
 // be degraded.
-func secondEvidence(w *world) {
+func activityChecks(w *world) {
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 	w.still = start.Add(-45 * time.Second)
-	w.record.Spec.Policy.SecondEvidence = &api.SecondEvidence{
+	w.record.Spec.Decision.Settings.ActivityChecks = &api.ActivityChecks{
 		Checks:   []api.ActivityCheck{{KubeletPort: &api.KubeletPortCheck{}}},
 		Required: 10, RatioPercent: 70, Interval: s(60), Timeout: s(60), Recheck: s(300), MaxDegraded: s(1200), Then: api.DegradedApprove,
 	}
-	w.record.Spec.Policy.ApproveWithin = s(3600)
+	w.record.Spec.Decision.Settings.ApprovalTimeout = s(3600)
 }
 
 // check is the round under way: whether the kubelet's port answers, or the storage.

@@ -55,7 +55,7 @@ func (w *world) invoke(why string) {
 			cleared = w.saves
 		}
 	}
-	if w.record.Status.Phase != from || (w.record.Status.NextCheck != nil && !w.record.Status.NextCheck.After(w.now)) {
+	if w.record.Status.Phase != from || (w.record.Status.NextLook != nil && !w.record.Status.NextLook.After(w.now)) {
 		w.wake(10*time.Millisecond, "reply")
 	}
 }
@@ -63,8 +63,8 @@ func (w *world) invoke(why string) {
 func (w *world) save(st api.NodeFenceStatus) {
 	w.saves++
 	old := w.record.Status
-	if w.isShut() && st.Power.CutByUs && !old.Power.CutByUs {
-		w.wrong("a first Off in a maintenance window, at +%s", w.now.Sub(start)) // S25
+	if w.isShut() && st.Power.SwitchedByUs && !old.Power.SwitchedByUs {
+		w.wrong("a first Off in a pause window, at +%s", w.now.Sub(start)) // S25
 	}
 	w.record.Status = st
 	if old.Phase != st.Phase || old.Reason != st.Reason || old.Message != st.Message {
@@ -75,14 +75,14 @@ func (w *world) save(st api.NodeFenceStatus) {
 func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	w.tooEarly(a)
 	ofNode := !a.Device() && a != fence.DropFinalizer
-	if seen.Node.UID != w.record.Spec.NodeUID && ofNode {
+	if seen.Node.UID != w.record.Spec.Decision.NodeUID && ofNode {
 		w.wrong("%s in the name of another node, at +%s", a, w.now.Sub(start)) // S6
 	}
 	if seen.Brakes.Paused && w.offs == 0 && a == fence.Off {
 		w.wrong("cut while everything is paused, at +%s", w.now.Sub(start)) // S25
 	}
 	if w.isShut() && a == fence.Isolate {
-		w.wrong("isolated in a maintenance window, at +%s", w.now.Sub(start)) // S25
+		w.wrong("isolated in a pause window, at +%s", w.now.Sub(start)) // S25
 	}
 	if seen.Brakes.Stopped && a == fence.Off {
 		w.wrong("cut while everything is stopped, at +%s", w.now.Sub(start)) // S16, S25

@@ -35,7 +35,7 @@ func among(w *world, change ...func(*cluster, *api.Limits)) *cluster {
 		do(c, &l)
 	}
 	w.cluster = c
-	w.record.Spec.Policy.Limits = []api.ScopedLimits{{Policy: "default", Limits: l}}
+	w.record.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "default", Limits: l}}
 	return c
 }
 
@@ -99,7 +99,7 @@ func (w *world) reserve() *fence.Verdict {
 
 // waits lets a condition count only when it has held for so long.
 func waits(w *world, d time.Duration) {
-	w.record.Spec.Policy.Conditions[0].For = metav1.Duration{Duration: d}
+	w.record.Spec.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: d}
 }
 
 // remove deletes the Node object, and with it all that was on it.
@@ -207,7 +207,7 @@ var wide = map[string]incident{
 	// What she said then is not so now, and nothing can be read: it is not released by it.
 	"the API server is restored to where a person has confirmed": {func(w *world) { // S16
 		w.on, w.bmc, w.goes = false, "dead", true
-		w.record.Spec.Policy.Timeouts.Release = metav1.Duration{Duration: 10 * time.Minute}
+		w.record.Spec.Decision.Settings.Timeouts.Release = metav1.Duration{Duration: 10 * time.Minute}
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 		restoredAt(w, 60500*time.Millisecond, 5*time.Minute)
 		at(w, 2*time.Minute, func() { w.powerOn(); w.say("           somebody switches it on") })
@@ -239,7 +239,7 @@ var wide = map[string]incident{
 			at(w, spell+10*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
 			at(w, spell+time.Minute, func() {
 				if w.record.Status.Phase == api.Finished {
-					w.record.Spec.Generation++
+					w.record.Spec.FenceNumber++
 					w.finalizer = true
 				}
 				w.cut, w.ready, w.readySince = true, "Unknown", w.now
@@ -271,7 +271,7 @@ var wide = map[string]incident{
 		among(w, func(c *cluster, _ *api.Limits) {
 			c.etcd = map[string]bool{"node-7": false, "node-8": true, "node-9": true}
 		})
-		w.record.Spec.Policy.ControlPlane = api.Quorum
+		w.record.Spec.Decision.Settings.ControlPlane = api.Quorum
 		w.crashed = true
 	}, []api.Phase{api.Finished}, 1},
 	"a member of etcd dies, and another is down": {func(w *world) { // S13
@@ -279,7 +279,7 @@ var wide = map[string]incident{
 			c.etcd = map[string]bool{"node-7": false, "node-8": false, "node-9": true}
 			c.down[1] = true
 		})
-		w.record.Spec.Policy.ControlPlane = api.Quorum
+		w.record.Spec.Decision.Settings.ControlPlane = api.Quorum
 		w.crashed = true
 		at(w, time.Minute, func() {
 			c.etcd["node-8"], c.down[1] = true, false

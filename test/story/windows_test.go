@@ -13,7 +13,7 @@ import (
 // the story.
 func maintenance(w *world, ends time.Duration) {
 	w.shutUntil = start.Add(ends)
-	w.windows = []fence.Windows{{Policy: "default", Windows: []api.MaintenanceWindow{{
+	w.windows = []fence.Windows{{Policy: "default", Windows: []api.PauseWindow{{
 		Start: "11:00", Duration: metav1.Duration{Duration: time.Hour + ends}, Reason: "new firmware",
 	}}}}
 }
@@ -21,24 +21,24 @@ func maintenance(w *world, ends time.Duration) {
 // isShut: a window is open, by which nothing new may begin.
 func (w *world) isShut() bool { return w.now.Before(w.shutUntil) }
 
-// windows are the stories of maintenance windows.
+// windows are the stories of pause windows.
 var windows = map[string]incident{
-	"a node crashes in a maintenance window": {func(w *world) { // S27
+	"a node crashes in a pause window": {func(w *world) { // S27
 		maintenance(w, 3*time.Minute)
 		w.crashed = true
 	}, []api.Phase{api.Finished}, 1},
-	"a node is cut off in a maintenance window and heals": {func(w *world) { // S27
+	"a node is cut off in a pause window and heals": {func(w *world) { // S27
 		maintenance(w, 3*time.Minute)
 		w.cut = true
 		at(w, 40*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
-	"a maintenance window begins while the power is cut": {func(w *world) { // S25
+	"a pause window begins while the power is cut": {func(w *world) { // S25
 		w.crashed = true
-		at(w, 5*time.Second, func() { maintenance(w, 10*time.Minute); w.say("           a maintenance window begins") })
+		at(w, 5*time.Second, func() { maintenance(w, 10*time.Minute); w.say("           a pause window begins") })
 	}, []api.Phase{api.Finished}, 1},
-	"a maintenance window begins before the power is cut": {func(w *world) { // S25
+	"a pause window begins before the power is cut": {func(w *world) { // S25
 		w.crashed, w.bmc = true, "dead"
-		at(w, 3*time.Second, func() { maintenance(w, 2*time.Minute); w.say("           a maintenance window begins") })
+		at(w, 3*time.Second, func() { maintenance(w, 2*time.Minute); w.say("           a pause window begins") })
 		at(w, time.Minute, func() { w.bmc = "" })
 	}, []api.Phase{api.Finished}, 1},
 }

@@ -56,12 +56,12 @@ type world struct {
 	uid   types.UID
 	hers  bool
 	going string
-	// fabrics are the devices of spec.isolation; inUse what the kubelet has mounted.
+	// fabrics are the devices of spec.decision.isolation; inUse what the kubelet has mounted.
 	fabrics []*fabric
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
-	// windows are the policy's maintenance windows.
+	// windows are the policy's pause windows.
 	windows   []fence.Windows
 	shutUntil time.Time
 	// goes: the story goes on after its fence, while something is still to happen.
@@ -100,15 +100,16 @@ func newWorld(tw twist) *world {
 	w.record = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
 		Spec: api.NodeFenceSpec{
-			Node: "node-7", NodeUID: "node-uid", Generation: 1,
-			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
-			Policy: api.ResolvedPolicy{
-				Name: "default", Action: api.ActionReboot, Mode: api.Enforce,
-				Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-				Timeouts:   api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(60), Boot: s(120), HealthyFor: s(5)},
-				Retries:    api.Retries{PerStep: 3, Interval: s(5), Flow: &flow},
+			NodeName: "node-7", FenceNumber: 1, Decision: api.Decision{NodeUID: "node-uid",
+				Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
+				ResolvedPolicy: api.ResolvedPolicy{
+					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+						UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(60), Boot: s(120), HealthyFor: s(5)},
+						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &flow}},
+				},
+				Binding: &api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)},
 			},
-			Binding: &api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)},
 		},
 	}
 	w.wake(0, "node.unhealthy")
@@ -197,7 +198,7 @@ func later(a, b time.Time) time.Time {
 
 // sourceDue is when the source wakes the record by itself.
 func (w *world) sourceDue() time.Time {
-	if n := w.record.Status.NextCheck; n != nil && w.record.Status.Phase != "" {
+	if n := w.record.Status.NextLook; n != nil && w.record.Status.Phase != "" {
 		at := n.Time
 		for !at.After(w.now) {
 			at = at.Add(time.Second)

@@ -53,7 +53,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 func (w *world) unheeded(node string, t *api.FenceTarget) error {
 	why := "is nodefence's source running, and are checks on (NODEFENCE_CHECK_INTERVAL)?"
 	for i := range w.lists.Fences {
-		if f := &w.lists.Fences[i]; f.Spec.Node == node && f.Open() {
+		if f := &w.lists.Fences[i]; f.Spec.NodeName == node && f.Open() {
 			why = "a fence of the node is open, and comes first"
 		}
 	}

@@ -13,10 +13,10 @@ import (
 func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	marks := "API server: cordon the node, and place taint " + api.IsolationTaint
 	out := []string{marks}
-	if p.Action.Device() {
+	if p.Settings.Action.Device() {
 		out = append(out, cutOff(cuts)...)
 	}
-	if len(levels) == 0 && p.Action.Device() {
+	if len(levels) == 0 && p.Settings.Action.Device() {
 		return append(append(out, byCut(p)...), append(givenBack(cuts), "API server: wait until the node is healthy; then "+marksGo(p))...)
 	}
 	var b api.Binding
@@ -25,23 +25,23 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	}
 	device := "device " + b.Driver + " " + b.Address + ": "
 	switch {
-	case p.Action == api.ActionNone && b.Driver != "":
+	case p.Settings.Action == api.ActionNone && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
 			marks, device + "State, once more, at least " + fence.Settle.String() + " later, where no person has confirmed"}
-	case !p.Action.Device():
+	case !p.Settings.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	default:
 		out = append(out,
 			device+"State",
 			device+"Off, if the machine reads on",
 			device+"State, until it reads off twice, at least "+fence.Settle.String()+" apart")
-		for i := 1; i < min(len(levels), len(p.Levels)); i++ {
+		for i := 1; i < min(len(levels), len(p.Settings.Levels)); i++ {
 			out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
 		}
 	}
 	out = append(out, released(p)...)
-	if p.Action != api.ActionReboot || b.LeaveOff {
-		if p.Action.Device() {
+	if p.Settings.Action != api.ActionReboot || b.LeaveOff {
+		if p.Settings.Action.Device() {
 			out = append(out, givenBack(cuts)...)
 		}
 		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: "+marksGo(p))
@@ -50,14 +50,14 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		device+"On, if it was nodefence that switched it off",
 		device+"State, until it reads on")
 	return append(append(out, givenBack(cuts)...),
-		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Timeouts.HealthyFor.Duration, p.Timeouts.Boot.Duration, marksGo(p)))
+		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Settings.Timeouts.HealthyFor.Duration, p.Settings.Timeouts.Boot.Duration, marksGo(p)))
 }
 
 // marksGo is how the node is given work again.
 func marksGo(p *api.ResolvedPolicy) string {
 	const away = "taint and cordon away"
-	if p.Return == api.ReturnManual {
-		return away + " once a person lifts that (spec.requests.lift)"
+	if p.Settings.Return == api.ReturnManual {
+		return away + " once a person lifts that (spec.requests.uncordon)"
 	}
 	return away
 }
@@ -89,7 +89,7 @@ func givenBack(cuts []api.Binding) []string {
 
 // byCut is what is released where nothing switches the machine.
 func byCut(p *api.ResolvedPolicy) []string {
-	if p.Cleanup.Strategy == api.CleanupNone {
+	if p.Settings.Cleanup.Strategy == api.CleanupNone {
 		return released(p)
 	}
 	first := strings.TrimPrefix(detachedFirst(p), ", ")
@@ -98,22 +98,22 @@ func byCut(p *api.ResolvedPolicy) []string {
 	}
 	return []string{
 		"API server: " + first + "force-delete the pods all of whose writable volumes are cut off, then the attachments of volumes that no pod of it uses any more; all others stay",
-		fmt.Sprintf("API server: wait until those are gone, or %s", p.Timeouts.Release.Duration),
+		fmt.Sprintf("API server: wait until those are gone, or %s", p.Settings.Timeouts.Release.Duration),
 		"wait until the node has rebooted, or its kubelet says that it uses none of those volumes any more",
 	}
 }
 
 // detachedFirst are the words for what goes before any pod.
 func detachedFirst(p *api.ResolvedPolicy) string {
-	if len(p.Cleanup.DetachFirst) == 0 {
+	if len(p.Settings.Cleanup.DetachFirst) == 0 {
 		return ""
 	}
-	return ", delete the attachments of volumes whose name or class is " + strings.Join(p.Cleanup.DetachFirst, " or ") + " and wait until they are gone"
+	return ", delete the attachments of volumes whose name or class is " + strings.Join(p.Settings.Cleanup.DetachFirst, " or ") + " and wait until they are gone"
 }
 
 // released is what becomes of the node's work.
 func released(p *api.ResolvedPolicy) []string {
-	how := p.Cleanup
+	how := p.Settings.Cleanup
 	if how.Strategy == api.CleanupNone {
 		return []string{"the node's pods and volumes are left as they are (cleanup.strategy None)"}
 	}
@@ -137,5 +137,5 @@ func released(p *api.ResolvedPolicy) []string {
 	if how.Detaches() {
 		words += ", then the attachments of volumes that no pod of it uses any more"
 	}
-	return []string{words, fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Timeouts.Release.Duration)}
+	return []string{words, fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Settings.Timeouts.Release.Duration)}
 }

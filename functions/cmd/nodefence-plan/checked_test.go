@@ -68,7 +68,7 @@ func TestWhatTheFenceTargetSays(t *testing.T) {
 		"a person is the device":          {targetOf(api.ManualOnly, "ask"), "", 0, read + "ManualOnly, read at 2026-11-22T08:00:00Z: ask"},
 		"another address did not":         {another, "", 0, read + "NotCheckedYet: it was not read yet as it is configured now"},
 		"there is none":                   {nil, "", 0, read + "NotCheckedYet: it was not read yet as it is configured now"},
-		"it did not before a fence began": {targetOf(api.DeviceUnreachable, "no"), `{"items": [{"spec": {"node": "a", "generation": 1}, "status": {"generation": 1, "phase": "Fencing"}}]}`, 0, read + "DeviceUnreachable, read at 2026-11-22T08:00:00Z: no"},
+		"it did not before a fence began": {targetOf(api.DeviceUnreachable, "no"), `{"items": [{"spec": {"nodeName": "a","fenceNumber": 1}, "status": {"fenceNumber": 1, "phase": "Fencing"}}]}`, 0, read + "DeviceUnreachable, read at 2026-11-22T08:00:00Z: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := running(own(bmc)).watched()
@@ -113,7 +113,7 @@ func TestTheGatesPicture(t *testing.T) {
 		want    Report
 	}{
 		"all is well":                     {running(own(bmc)).watched(), Report{Now: "would begin"}},
-		"a person must approve":           {running(own(bmc)).watched().changed(`"Enforce"`, `"Approve", "approveWithin": "1h"`), Report{Now: "would wait for a person: WaitingForApproval: a person must approve (spec.requests.approve), until "}},
+		"a person must approve":           {running(own(bmc)).watched().changed(`"Enforce"`, `"Approve", "approvalTimeout": "1h"`), Report{Now: "would wait for a person: WaitingForApproval: a person must approve (spec.requests.approve), until "}},
 		"a control-plane node":            {controlPlane(running(own(bmc)).watched(), "True"), Report{Now: "would begin"}},
 		"another one of etcd is not well": {controlPlane(running(own(bmc)).watched(), "False"), Report{Now: "would be held: EtcdQuorum: "}},
 		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"node": "d", "since": "`+since+`"}]}, "spec"`, 1)),
@@ -121,8 +121,8 @@ func TestTheGatesPicture(t *testing.T) {
 		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{
 			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
 			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0), so that no fence ever begins; set atLeastOne: true, or a number of nodes instead of a percentage"}}},
-		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"priority": 100, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}},`, 1)),
-			Report{Refused: "PolicyConflict: policies all and workers have the same priority and both select this node: give one of them another spec.priority, or selectors that do not both select it"}},
+		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"precedence": 100, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}},`, 1)),
+			Report{Refused: "PolicyConflict: policies all and workers have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it"}},
 		"nodefence is not running": {running(own(bmc)).with(ledger, `{"metadata": {"name": "cluster"}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),

@@ -80,7 +80,7 @@ func TestNow(t *testing.T) {
 		"another node is ill": {ledger, `{"status": {` + strings.Replace(picture, `"total": 3`, `"total": 3, "still": [{"node": "b", "renewed": "x", "since": "`+stamp(time.Minute)+`"}]`, 1) + `}}`,
 			"would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 3 nodes are unhealthy, maxUnhealthy is 40% (1)"},
 		"the stop switch": {ledger, `{"spec": {"stop": true}, "status": {` + picture + `}}`, "would be held: Stopped: the ledger's stop switch is on"},
-		"it is being fenced": {"/apis/nodefence.io/v1alpha1/nodefences", `{"items": [{"spec": {"node": "a", "generation": 1}, "status": {"generation": 1, "phase": "Fencing", "reason": "PowerOffSent", "message": "cutting"}}]}`,
+		"it is being fenced": {"/apis/nodefence.io/v1alpha1/nodefences", `{"items": [{"spec": {"nodeName": "a","fenceNumber": 1}, "status": {"fenceNumber": 1, "phase": "Fencing", "reason": "PowerOffSent", "message": "cutting"}}]}`,
 			"a fence is under way: Fencing, PowerOffSent: cutting"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestNow(t *testing.T) {
 
 // TestDetachedFirst: what goes before any pod is told before it.
 func TestDetachedFirst(t *testing.T) {
-	p := &api.ResolvedPolicy{Cleanup: api.Cleanup{Strategy: api.CleanupResourceDeletion, DetachFirst: []string{"pv-1", "fast"}}}
+	p := &api.ResolvedPolicy{Settings: api.Settings{Cleanup: api.Cleanup{Strategy: api.CleanupResourceDeletion, DetachFirst: []string{"pv-1", "fast"}}}}
 	const first = "delete the attachments of volumes whose name or class is pv-1 or fast and wait until they are gone"
 	if got, want := released(p)[0], "API server: set Ready to Unknown, "+first+", force-delete the node's pods, then the attachments of volumes that no pod of it uses any more"; got != want {
 		t.Error(cmp.Diff(want, got))
@@ -106,7 +106,7 @@ func TestDetachedFirst(t *testing.T) {
 	if got, want := byCut(p)[0], "API server: "+first+", of those that the cut covers; then force-delete the pods all of"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s...", got, want)
 	}
-	p.Cleanup.DetachFirst = nil
+	p.Settings.Cleanup.DetachFirst = nil
 	if got, want := byCut(p)[0], "API server: force-delete"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s...", got, want)
 	}

@@ -22,7 +22,7 @@ var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.Exclu
 // the node had failed long enough ago.
 func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
 	for _, f := range w.lists.Fences {
-		if f.Spec.Node == n.Name && f.Open() {
+		if f.Spec.NodeName == n.Name && f.Open() {
 			r.UnderWay = true
 			r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
 			return nil
@@ -108,14 +108,14 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.No
 	seen := fence.Seen{Me: "plan", Node: kube.NodeSeen(n, "plan"), Resolved: true}
 	seen.Node.Conditions = nil
 	t := api.Trigger{}
-	if len(p.Conditions) > 0 {
-		c := p.Conditions[0]
+	if len(p.Settings.UnhealthyConditions) > 0 {
+		c := p.Settings.UnhealthyConditions[0]
 		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
 		t, _ = fence.TriggerOf(p, seen.Node)
 	}
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{Node: n.Name, NodeUID: n.UID, Generation: 1, Trigger: t, Policy: p, Isolation: plan.Cuts()}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: t, ResolvedPolicy: p, Isolation: plan.Cuts()}}}
 	if plan.Binding.Driver != "" {
-		f.Spec.Binding = &plan.Binding
+		f.Spec.Decision.Binding = &plan.Binding
 	}
 	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
 	return f, seen
@@ -125,7 +125,7 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.No
 func (w *world) admit(f *api.NodeFence, c fence.Cluster) *fence.Verdict {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
-		if c.Nodes[i].Name == f.Spec.Node {
+		if c.Nodes[i].Name == f.Spec.NodeName {
 			c.Nodes[i].Unhealthy = true
 		}
 	}

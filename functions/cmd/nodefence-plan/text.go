@@ -50,7 +50,7 @@ func table(w io.Writer, all []Report) {
 			result = "refused"
 		}
 		if r.Policy != nil {
-			policy = r.Policy.Name
+			policy = r.Policy.Policy.Name
 		}
 		if r.Device != nil {
 			device = r.Device.Driver + " " + r.Device.Address
@@ -74,7 +74,7 @@ func one(w io.Writer, r Report) {
 		fmt.Fprintf(w, "checked\t%s\n", c.words())
 	}
 	if p := r.Policy; p != nil {
-		fmt.Fprintf(w, "policy\t%s, generation %d, mode %s, action %s\n", p.Name, p.Generation, p.Mode, p.Action)
+		fmt.Fprintf(w, "policy\t%s, generation %d, mode %s, action %s\n", p.Policy.Name, p.Policy.Generation, p.Settings.Mode, p.Settings.Action)
 		list(w, "when", conditions(p))
 		list(w, "limits", limits(p))
 	}
@@ -135,8 +135,8 @@ func steps(w io.Writer, name string, all []config.Step) {
 
 func conditions(p *api.ResolvedPolicy) []string {
 	var out []string
-	for _, c := range p.Conditions {
-		out = append(out, fmt.Sprintf("%s=%s for %s", c.Type, c.Status, c.For.Duration))
+	for _, c := range p.Settings.UnhealthyConditions {
+		out = append(out, fmt.Sprintf("%s=%s for %s", c.Type, c.Status, c.Duration.Duration))
 	}
 	return out
 }

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SecondEvidence asks other witnesses whether a node that the API server has
+// ActivityChecks asks other witnesses whether a node that the API server has
 // lost is really dead, before anything is reserved or touched. The terms and
 // numbers are those of CloudStack's Host HA.
 //
@@ -18,7 +18,7 @@ import (
 // checked: somebody has answered already.
 //
 // +kubebuilder:validation:XValidation:rule="duration(self.recheck) <= duration(self.maxDegraded)",message="recheck must not be longer than maxDegraded: it would never be reached"
-type SecondEvidence struct {
+type ActivityChecks struct {
 	// Checks are the witnesses.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
@@ -180,14 +180,14 @@ type JobCheck struct {
 // it is unreachable for everyone, no fence makes anything better. Only an answer
 // that says so holds; a probe that goes wrong is told and does not.
 // +kubebuilder:validation:XValidation:rule="has(self.tcp) != has(self.job)",message="a storage probe is tcp or job: set exactly one"
-type StorageHold struct {
+type StorageCheck struct {
 	// TCP is the storage's host:port, reached from where nodefence runs. Connected
 	// means reachable; refused or no answer, unreachable.
 	// +kubebuilder:validation:Pattern=`^[^ ]+:[0-9]{1,5}$`
 	// +kubebuilder:validation:MaxLength=262
 	// +optional
 	TCP string `json:"tcp,omitempty"`
-	// Job as in secondEvidence: exit 0 says reachable, 1 unreachable for everyone.
+	// Job as in activityChecks: exit 0 says reachable, 1 unreachable for everyone.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
 	// Timeout bounds one probe.

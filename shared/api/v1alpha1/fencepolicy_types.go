@@ -30,17 +30,17 @@ type FencePolicy struct {
 
 // FencePolicySpec is what a person decides.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.earlyEvidence) && has(self.secondEvidence))",message="earlyEvidence and secondEvidence exclude each other: one hurries, the other takes its time"
+// +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
 // +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !(has(self.expected) && has(self.expected.nodes))",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes expected.nodes: a Node that was deleted would be missing"
-// +kubebuilder:validation:XValidation:rule="!has(self.secondEvidence) || !(self.action in ['Isolate', 'None']) || !self.secondEvidence.checks.exists(c, has(c.device))",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
+// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'None']) || !self.activityChecks.checks.exists(c, has(c.device))",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
 type FencePolicySpec struct {
-	// Priority orders policies that select the same node: the lowest number
+	// Precedence orders policies that select the same node: the lowest number
 	// decides everything but limits, of which the strictest hold. Two policies
-	// of one priority that select one node are a conflict, and that node is not
+	// of one precedence that select one node are a conflict, and that node is not
 	// fenced.
 	// +kubebuilder:default=100
 	// +optional
-	Priority int32 `json:"priority"`
+	Precedence int32 `json:"precedence"`
 	// Selector chooses nodes by label. Empty selects all.
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
@@ -60,21 +60,21 @@ type FencePolicySpec struct {
 	// long is told, and fenced as far as that is safe. Off unless set.
 	// +optional
 	Expected *ExpectedNodes `json:"expected,omitempty"`
-	// EarlyEvidence opens a fence for a Lease that stands still, before any
+	// EarlyProbe opens a fence for a Lease that stands still, before any
 	// condition counts. Unless set, only conditions do.
 	// +optional
-	EarlyEvidence *EarlyEvidence `json:"earlyEvidence,omitempty"`
+	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
 	// Requests says whose events may ask for a fence without a token.
 	// +optional
 	Requests PolicyRequests `json:"requests,omitzero"`
-	// SecondEvidence asks other witnesses whether the node is really dead, before
+	// ActivityChecks asks other witnesses whether the node is really dead, before
 	// anything is reserved. Off unless set.
 	// +optional
-	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
-	// StorageHold holds fences while the storage is unreachable for everyone. Off
+	ActivityChecks *ActivityChecks `json:"activityChecks,omitempty"`
+	// StorageCheck holds fences while the storage is unreachable for everyone. Off
 	// unless set.
 	// +optional
-	StorageHold *StorageHold `json:"storageHold,omitempty"`
+	StorageCheck *StorageCheck `json:"storageCheck,omitempty"`
 	// Kdump waits for a crashed machine to have written its memory away before its
 	// power is cut. Off unless set, here or by kdump=enabled in the node's
 	// configuration.
@@ -121,7 +121,7 @@ type FencePolicySpec struct {
 	Recoveries *int32 `json:"recoveries,omitempty"`
 	// Return Auto gives a fenced node back once it has been healthy for
 	// timeouts.healthyFor. Manual keeps it isolated then, taint and cordon, until a
-	// person lifts that (spec.requests.lift of its NodeFence). That is a node whose
+	// person lifts that (spec.requests.uncordon of its NodeFence). That is a node whose
 	// power was cut, whose work was released, or which was isolated under action
 	// Isolate or from storage or network; one that healed before returns by itself.
 	// It holds no slot meanwhile, and counts as unhealthy.
@@ -153,15 +153,15 @@ type FencePolicySpec struct {
 	// +kubebuilder:default=Enforce
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
-	// ApproveWithin is how long mode Approve waits for a person. After that the
+	// ApprovalTimeout is how long mode Approve waits for a person. After that the
 	// fence is given up, visibly; a retry asks again.
 	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="approveWithin must be between 1s and 168h"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="approvalTimeout must be between 1s and 168h"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
-	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
+	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
 	// Paused stops new fences under this policy. What was begun runs to its end (S25).
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -171,7 +171,7 @@ type FencePolicySpec struct {
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
-	// MaintenanceWindows are times within which no fence of a node that this policy
+	// PauseWindows are times within which no fence of a node that this policy
 	// selects begins, whatever other policies select it too. What was begun runs to
 	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and
 	// is decided anew after the window; so does an event that asks for a fence, for as
@@ -179,7 +179,7 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
-	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
+	PauseWindows []PauseWindow `json:"pauseWindows,omitempty"`
 }
 
 // PowerLevel is how long one level is tried.
@@ -205,7 +205,7 @@ type ExcludedNodes struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=set
 	// +optional
-	Nodes []string `json:"nodes,omitempty"`
+	NodeNames []string `json:"nodeNames,omitempty"`
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`

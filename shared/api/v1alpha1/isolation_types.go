@@ -27,7 +27,7 @@ func (c *Coverage) Empty() bool {
 	return c == nil || len(c.StorageClasses)+len(c.CSIDrivers) == 0
 }
 
-// IsolationRecord is what was asked of one device of spec.isolation, in the same
+// IsolationRecord is what was asked of one device of spec.decision.isolation, in the same
 // place, and what it said.
 type IsolationRecord struct {
 	// Device in words.
@@ -46,10 +46,10 @@ type IsolationRecord struct {
 	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
-	// CutByUs: a cut was intended after a read of access. Only then is access given
+	// SwitchedByUs: a cut was intended after a read of access. Only then is access given
 	// back (S12).
 	// +optional
-	CutByUs bool `json:"cutByUs,omitempty"`
+	SwitchedByUs bool `json:"switchedByUs,omitempty"`
 	// SeenCutAt is when it was last seen without access.
 	// +optional
 	SeenCutAt *Time `json:"seenCutAt,omitempty"`

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // MaintenanceWindow is a time that comes again each day, or each week on some days,
 // and within which no fence begins.
 // +kubebuilder:validation:XValidation:rule="self.duration < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="a window of every day that lasts 24h or longer never ends: set paused instead, or name the days"
-type MaintenanceWindow struct {
+type PauseWindow struct {
 	// Days on which the window starts. Empty: every day.
 	// +kubebuilder:validation:MaxItems=7
 	// +listType=set

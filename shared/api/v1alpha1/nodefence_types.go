@@ -12,7 +12,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nf
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.node`
+// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name=PHASE,type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name=STEP,type=string,JSONPath=`.status.step`
 // +kubebuilder:printcolumn:name=STATUS,type=string,JSONPath=`.status.status`
@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name=REASON,type=string,priority=1,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name=HOST-HA,type=string,priority=1,JSONPath=`.status.hostHA`
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.node",message="a NodeFence is named like its node (spec.node)"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.nodeName",message="a NodeFence is named like its node (spec.nodeName)"
 type NodeFence struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -36,23 +36,33 @@ type NodeFence struct {
 // ask of it since. All but requests is written by whoever has the verb decide on
 // nodefences, by an admission policy: the gate.
 type NodeFenceSpec struct {
-	// Node is the name of the node to fence.
+	// NodeName is the name of the node to fence.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
-	Node string `json:"node"`
+	NodeName string `json:"nodeName"`
+	// FenceNumber numbers the fences of this node from 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="the fenceNumber of a NodeFence never goes back"
+	FenceNumber int64 `json:"fenceNumber"`
+	// Decision is what the gate decided.
+	Decision Decision `json:"decision"`
+	// Requests are what people ask of this fence. The recorded name is held to
+	// the authenticated one by an admission policy (S20).
+	// +optional
+	Requests Requests `json:"requests,omitzero"`
+}
+
+// Decision is what the gate decided when the fence was opened, and what it resolved since.
+type Decision struct {
 	// NodeUID is the Node object that failed; another one of the same name is
 	// another node (S6).
 	NodeUID types.UID `json:"nodeUID"`
-	// Generation numbers the fences of this node from 1.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="the generation of a NodeFence never goes back"
-	Generation int64 `json:"generation"`
 	// Trigger is why.
 	Trigger Trigger `json:"trigger"`
-	// Policy is the policy as resolved last. It is resolved anew until a slot is
+	// The policy as resolved last. It is resolved anew until a slot is
 	// reserved. From there a later edit does not alter the fence, but what is stricter in
 	// the policies as they stand sends it back to the gate, or stops its further Offs.
-	Policy ResolvedPolicy `json:"policy"`
+	ResolvedPolicy `json:",inline"`
 	// Binding is the device configuration as resolved, without secrets. It is resolved
 	// anew each time that a slot is asked for, a retry included, until something was
 	// switched off by it: that is switched on by the same device.
@@ -72,20 +82,16 @@ type NodeFenceSpec struct {
 	// BindingError says why there is no binding, with ConfigMap and key.
 	// +optional
 	BindingError string `json:"bindingError,omitempty"`
-	// Requests are what people ask of this fence. The recorded name is held to
-	// the authenticated one by an admission policy (S20).
-	// +optional
-	Requests Requests `json:"requests,omitzero"`
 }
 
 // NodeFenceStatus is the state of the automaton. Only nodefence writes it.
 type NodeFenceStatus struct {
-	// SchemaVersion of this record (S21).
+	// MinReaderVersion of this record (S21).
 	// +optional
-	SchemaVersion int32 `json:"schemaVersion,omitempty"`
-	// Generation is the spec.generation that this status is about.
+	MinReaderVersion int32 `json:"minReaderVersion,omitempty"`
+	// FenceNumber is the spec.fenceNumber that this status is about.
 	// +optional
-	Generation int64 `json:"generation,omitempty"`
+	FenceNumber int64 `json:"fenceNumber,omitempty"`
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// Step, Status: the proposal's words for the phase.
@@ -134,10 +140,10 @@ type NodeFenceStatus struct {
 	// ApprovalSince is since when a person is waited for.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`
-	// NextCheck is when this record must be looked at again; missing on an
+	// NextLook is when this record must be looked at again; missing on an
 	// open record means now (S19).
 	// +optional
-	NextCheck *Time `json:"nextCheck,omitempty"`
+	NextLook *Time `json:"nextLook,omitempty"`
 	// Transitions counts saves that changed the phase; it tells events apart.
 	// +optional
 	Transitions int64 `json:"transitions,omitempty"`
@@ -163,7 +169,7 @@ type NodeFenceStatus struct {
 	// Kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
-	// Isolation is what came of each device of spec.isolation.
+	// Isolation is what came of each device of spec.decision.isolation.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
@@ -205,7 +211,7 @@ type NodeFenceStatus struct {
 	// +optional
 	ConfirmHandled *metav1.Time `json:"confirmHandled,omitempty"`
 	// +optional
-	LiftHandled *metav1.Time `json:"liftHandled,omitempty"`
+	UncordonHandled *metav1.Time `json:"uncordonHandled,omitempty"`
 	// Outcome is why the record was closed.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
@@ -276,10 +282,10 @@ type HistoryEntry struct {
 
 // PastFence is a closed fence of this node.
 type PastFence struct {
-	Generation int64  `json:"generation"`
-	OpenedAt   Time   `json:"openedAt"`
-	ClosedAt   Time   `json:"closedAt"`
-	Outcome    Reason `json:"outcome"`
+	FenceNumber int64  `json:"fenceNumber"`
+	OpenedAt    Time   `json:"openedAt"`
+	ClosedAt    Time   `json:"closedAt"`
+	Outcome     Reason `json:"outcome"`
 	// Request is the ID and source of the event that asked for it, if one did.
 	// +optional
 	Request string `json:"request,omitempty"`
@@ -301,7 +307,7 @@ type NodeFenceList struct {
 
 // Open tells whether the fence is still to be worked on.
 func (f *NodeFence) Open() bool {
-	return f.Status.Generation < f.Spec.Generation || f.Status.Phase != Finished
+	return f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.Phase != Finished
 }
 
 // HoldsSlot tells whether the fence counts against maxConcurrent (S14). One that waits
@@ -311,7 +317,7 @@ func (f *NodeFence) HoldsSlot() bool { return f.CurrentPhase().HoldsSlot() && f.
 // CurrentPhase is the phase of the generation that the spec asks for; a fence
 // that was just (re)opened is Pending whatever the old status says.
 func (f *NodeFence) CurrentPhase() Phase {
-	if f.Status.Generation < f.Spec.Generation || f.Status.Phase == "" {
+	if f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.Phase == "" {
 		return Pending
 	}
 	return f.Status.Phase

@@ -18,8 +18,8 @@ func (f *NodeFence) OutOfServiceAs() OutOfServiceValue {
 		return f.Status.Placed.OutOfServiceAs
 	case c != nil && c.OutOfService != "":
 		return c.OutOfService
-	case f.Spec.Policy.Cleanup.OutOfServiceValue != "":
-		return f.Spec.Policy.Cleanup.OutOfServiceValue
+	case f.Spec.Decision.Settings.Cleanup.OutOfServiceValue != "":
+		return f.Spec.Decision.Settings.Cleanup.OutOfServiceValue
 	}
 	return NodeShutdown
 }

@@ -8,7 +8,7 @@ func TestOutOfServiceAs(t *testing.T) {
 	confirms := func(as OutOfServiceValue) func(*NodeFence) {
 		return func(f *NodeFence) { f.Spec.Requests.ConfirmOff = &Confirmation{OutOfService: as} }
 	}
-	policy := func(f *NodeFence) { f.Spec.Policy.Cleanup.OutOfServiceValue = HardwareFailure }
+	policy := func(f *NodeFence) { f.Spec.Decision.Settings.Cleanup.OutOfServiceValue = HardwareFailure }
 	for name, c := range map[string]struct {
 		change []func(*NodeFence)
 		want   OutOfServiceValue

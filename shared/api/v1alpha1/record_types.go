@@ -8,14 +8,14 @@ type Claim struct {
 	Call     Call   `json:"call"`
 	At       Time   `json:"at"`
 	NotAfter Time   `json:"notAfter"`
-	// Isolation is the place, from 1, of the device of spec.isolation that the call is
+	// Isolation is the place, from 1, of the device of spec.decision.isolation that the call is
 	// for; 0 is the machine's own device.
 	// +optional
 	Isolation int32 `json:"isolation,omitempty"`
-	// Alone: when it was claimed, no earlier Off or On of the device that it is for could
+	// NoEarlierEffect: when it was claimed, no earlier Off or On of the device that it is for could
 	// still take effect.
 	// +optional
-	Alone bool `json:"alone,omitempty"`
+	NoEarlierEffect bool `json:"noEarlierEffect,omitempty"`
 }
 
 // Read is one power reading.
@@ -24,9 +24,9 @@ type Read struct {
 	Power string `json:"power"`
 	// +optional
 	Identity string `json:"identity,omitempty"`
-	// Lacks says which of several supplies is not seen on, though the machine is.
+	// MissingSupply says which of several supplies is not seen on, though the machine is.
 	// +optional
-	Lacks string `json:"lacks,omitempty"`
+	MissingSupply string `json:"missingSupply,omitempty"`
 	// At is taken before the device was asked, so that its age is never understated.
 	At Time `json:"at"`
 }
@@ -61,10 +61,10 @@ type PowerRecord struct {
 	// CutAt is when it did so last.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`
-	// CutByUs: an Off was intended after a read of on. Only then is the machine
+	// SwitchedByUs: an Off was intended after a read of on. Only then is the machine
 	// switched on again (S12).
 	// +optional
-	CutByUs bool `json:"cutByUs,omitempty"`
+	SwitchedByUs bool `json:"switchedByUs,omitempty"`
 	// Level is which of the node's devices is spoken to now, from 0; Cut are
 	// those that were told to cut the power and were not seen on since.
 	// +optional
@@ -118,9 +118,9 @@ type AwaitedRecord struct {
 
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
 type Proof struct {
-	Kind         ProofKind `json:"kind"`
+	Type         ProofKind `json:"type"`
 	FenceUID     types.UID `json:"fenceUID"`
-	Generation   int64     `json:"generation"`
+	FenceNumber  int64     `json:"fenceNumber"`
 	NodeUID      types.UID `json:"nodeUID"`
 	BootIDBefore string    `json:"bootIDBefore,omitempty"`
 	Device       string    `json:"device,omitempty"`
@@ -212,9 +212,9 @@ type ReleaseRecord struct {
 	// reboot shows that nobody on the machine writes to them any more.
 	// +optional
 	RebootOnly bool `json:"rebootOnly,omitempty"`
-	// Stays says which pods stay because their storage is not cut.
+	// KeptPods says which pods stay because their storage is not cut.
 	// +optional
-	Stays string `json:"stays,omitempty"`
+	KeptPods string `json:"keptPods,omitempty"`
 	// LeftPods, LeftAttachments at the last look.
 	// +optional
 	LeftPods int32 `json:"leftPods,omitempty"`

@@ -13,7 +13,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.condition) || !has(self.request) || has(self.request.mergedAt)",message="a request beside a condition has joined its fence: set request.mergedAt"
 type Trigger struct {
 	// Condition, Status: the node condition that held, or Lease and Still for a
-	// Lease that stood still (the policy's earlyEvidence), or Startup and TimedOut for
+	// Lease that stood still (the policy's earlyProbe), or Startup and TimedOut for
 	// a node that was never Ready (unhealthy.startupTimeout), or Machine and Failed or
 	// Remediate for its Machine (expected.machineSelector).
 	// +optional
@@ -35,8 +35,8 @@ type Trigger struct {
 	// +optional
 	Merged []FenceRequest `json:"merged,omitempty"`
 	// Since is when the condition took that status; For how long it must have held.
-	Since Time            `json:"since"`
-	For   metav1.Duration `json:"for,omitempty"`
+	Since    Time            `json:"since"`
+	Duration metav1.Duration `json:"duration,omitempty"`
 }
 
 // FenceRequest is an event that asked for a fence, and on whose authority.
@@ -70,10 +70,10 @@ type Requests struct {
 	// Retry starts a fence that was given up once more.
 	// +optional
 	Retry *Request `json:"retry,omitempty"`
-	// Lift gives a healthy node back that its policy keeps isolated (return: Manual).
+	// Uncordon gives a healthy node back that its policy keeps isolated (return: Manual).
 	// It is about the recovery that is under way, and counts for no later one.
 	// +optional
-	Lift *Request `json:"lift,omitempty"`
+	Uncordon *Request `json:"uncordon,omitempty"`
 	// ConfirmOff is a person's word that the machine is off. What it says
 	// can't be checked by nodefence: if it is not so, data is lost.
 	// +optional
@@ -132,11 +132,11 @@ func (f *NodeFence) ServedID(id string) bool {
 }
 
 func (f *NodeFence) served(is func(key string) bool) bool {
-	if was := f.Spec.Trigger.Request; was != nil && is(was.Key()) {
+	if was := f.Spec.Decision.Trigger.Request; was != nil && is(was.Key()) {
 		return true
 	}
 	joined := func(r FenceRequest) bool { return is(r.Key()) }
-	return slices.ContainsFunc(f.Spec.Trigger.Merged, joined) || slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
+	return slices.ContainsFunc(f.Spec.Decision.Trigger.Merged, joined) || slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
 		return is(p.Request) || slices.ContainsFunc(p.Merged, is)
 	})
 }

@@ -6,25 +6,39 @@ import (
 
 // ResolvedPolicy is the outcome of all policies that select a node.
 type ResolvedPolicy struct {
-	// Name and Generation of the deciding policy.
+	// Policy is the deciding policy.
+	Policy PolicyRef `json:"policy"`
+	// Settings are what it says, with every default in its place.
+	Settings Settings `json:"settings"`
+	// Limits are those of every policy that selects the node; all must hold.
+	// +kubebuilder:validation:MaxItems=64
+	Limits []ScopedLimits `json:"limits"`
+}
+
+// PolicyRef is a policy as it was when it was resolved.
+type PolicyRef struct {
 	Name       string `json:"name"`
 	Generation int64  `json:"generation"`
-	// Conflict names the policy of equal priority, if there is one; then
+}
+
+// Settings are what the deciding policy says of one node's fence.
+type Settings struct {
+	// Conflict names the policy of equal precedence, if there is one; then
 	// nothing is done.
 	// +optional
 	Conflict string `json:"conflict,omitempty"`
 	// +kubebuilder:validation:MaxItems=32
-	Conditions []UnhealthyCondition `json:"conditions"`
+	UnhealthyConditions []UnhealthyCondition `json:"unhealthyConditions"`
 	// +optional
-	EarlyEvidence *EarlyEvidence `json:"earlyEvidence,omitempty"`
-	Action        FenceAction    `json:"action"`
-	Mode          Mode           `json:"mode"`
+	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
+	Action     FenceAction `json:"action"`
+	Mode       Mode        `json:"mode"`
 	// +optional
-	ApproveWithin metav1.Duration `json:"approveWithin,omitempty"`
+	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
 	// +optional
-	SecondEvidence *SecondEvidence `json:"secondEvidence,omitempty"`
+	ActivityChecks *ActivityChecks `json:"activityChecks,omitempty"`
 	// +optional
-	StorageHold *StorageHold `json:"storageHold,omitempty"`
+	StorageCheck *StorageCheck `json:"storageCheck,omitempty"`
 	// +optional
 	Kdump *KdumpRule `json:"kdump,omitempty"`
 	// Excluded says why this node is not to be fenced under this policy, if it is not.
@@ -46,9 +60,6 @@ type ResolvedPolicy struct {
 	Cleanup  Cleanup  `json:"cleanup,omitzero"`
 	Timeouts Timeouts `json:"timeouts"`
 	Retries  Retries  `json:"retries"`
-	// Limits are those of every policy that selects the node; all must hold.
-	// +kubebuilder:validation:MaxItems=64
-	Limits []ScopedLimits `json:"limits"`
 }
 
 // ScopedLimits are one policy's limits with the nodes that they count over.

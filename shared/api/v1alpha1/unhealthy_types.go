@@ -8,7 +8,7 @@ import (
 type Unhealthy struct {
 	// Conditions are node conditions and how long each must have held. Unless
 	// set: Ready=Unknown at once, Ready=False for five minutes.
-	// +kubebuilder:default={{type:Ready,status:Unknown,"for":"0s"},{type:Ready,status:"False","for":"5m"}}
+	// +kubebuilder:default={{type:Ready,status:Unknown,"duration":"0s"},{type:Ready,status:"False","duration":"5m"}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
@@ -164,22 +164,22 @@ const (
 	AboutPod  ProblemAbout = "Pod"
 )
 
-// EarlyEvidence is a Lease that stands still. It is enough to read the machine's
+// EarlyProbe is a Lease that stands still. It is enough to read the machine's
 // power, under all limits, and to release what ran on a machine that is seen off;
 // it is never enough to switch a machine off, or to mark a node whose machine is
 // on: that waits for a condition of the policy, as ever.
-type EarlyEvidence struct {
-	// LeaseStillFor is how long the Lease must have been seen to stand still. The
+type EarlyProbe struct {
+	// LeaseStillDuration is how long the Lease must have been seen to stand still. The
 	// machine is not read before every node that was lost in the same moment would
 	// show too, so that a storm is seen for one: 2.2 renewals and a second, which
 	// is 23 s where Leases are renewed each 10 s.
 	// +kubebuilder:default="12s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillFor must be between 5s and 10m"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillDuration must be between 5s and 10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
-	LeaseStillFor metav1.Duration `json:"leaseStillFor,omitempty"`
+	LeaseStillDuration metav1.Duration `json:"leaseStillDuration,omitempty"`
 }
 
 // ProblemAction is what a problem leads to.
@@ -201,12 +201,12 @@ type UnhealthyCondition struct {
 	Type string `json:"type"`
 	// +kubebuilder:validation:Enum=True;False;Unknown
 	Status string `json:"status"`
-	// For is how long the condition must have held, by the API server's clock.
+	// Duration is how long the condition must have held, by the API server's clock.
 	// +kubebuilder:default="0s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="for must be between 0s and 24h"
+	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="duration must be between 0s and 24h"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
 	// +kubebuilder:validation:Format=duration
 	// +kubebuilder:validation:Type=string
 	// +optional
-	For metav1.Duration `json:"for"`
+	Duration metav1.Duration `json:"duration"`
 }

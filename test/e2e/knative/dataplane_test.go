@@ -71,7 +71,7 @@ type lateness struct {
 	most   time.Duration
 }
 
-// watchLateness compares each nextCheck of a fence with the time at which it still
+// watchLateness compares each nextLook of a fence with the time at which it still
 // stands. The lab and the test share one clock.
 func (w *world) watchLateness(node string) *lateness {
 	l := &lateness{since: time.Now()}
@@ -82,8 +82,8 @@ func (w *world) watchLateness(node string) *lateness {
 		told := false
 		for ctx.Err() == nil && time.Since(l.since) < away {
 			f, err := w.Fences.Fence(ctx, node)
-			if err == nil && f != nil && f.Open() && f.Status.NextCheck != nil {
-				l.most = max(l.most, time.Since(f.Status.NextCheck.Time))
+			if err == nil && f != nil && f.Open() && f.Status.NextLook != nil {
+				l.most = max(l.most, time.Since(f.Status.NextLook.Time))
 			}
 			if l.most > nextStep && !told {
 				told = true

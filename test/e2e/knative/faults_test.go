@@ -153,10 +153,10 @@ func (w *world) unreleased(f *api.NodeFence) {
 	if phase := f.Status.Phase; (phase != api.Isolating && phase != api.Fencing) || f.Status.Release.StartedAt != nil {
 		w.t.Errorf("the fence is %s, released %v\n%s", phase, f.Status.Release.StartedAt, rig.Story(f))
 	}
-	if p := w.Pod(w.ctx, "db-0"); p == nil || p.Spec.NodeName != f.Spec.Node {
+	if p := w.Pod(w.ctx, "db-0"); p == nil || p.Spec.NodeName != f.Spec.NodeName {
 		w.t.Errorf("the pod was taken: %v", p)
 	}
-	if _, taints, err := w.Marks(w.ctx, f.Spec.Node); err != nil || slices.Contains(taints, api.OutOfServiceTaint) {
+	if _, taints, err := w.Marks(w.ctx, f.Spec.NodeName); err != nil || slices.Contains(taints, api.OutOfServiceTaint) {
 		w.t.Errorf("taints %v: %v", taints, err)
 	}
 }
@@ -220,14 +220,14 @@ func forgeries(f *api.NodeFence, node string) (all []event.Event) {
 	source := events.SourceOf("forged")
 	for _, phase := range api.Phases {
 		g := f.DeepCopy()
-		g.Spec.Node, g.Status.Phase = node, phase
+		g.Spec.NodeName, g.Status.Phase = node, phase
 		all = append(all, source.Phase(g, now, now))
 	}
 	for _, unhealthy := range []bool{true, false} {
 		all = append(all, source.Condition(events.ConditionChange{
-			Node: node, NodeUID: string(f.Spec.NodeUID), Condition: "Ready", Status: "Unknown", Since: now, Unhealthy: unhealthy,
+			Node: node, NodeUID: string(f.Spec.Decision.NodeUID), Condition: "Ready", Status: "Unknown", Since: now, Unhealthy: unhealthy,
 		}, now, now))
 	}
-	return append(all, source.Marked(node, string(f.Spec.NodeUID), string(f.UID), now, now),
+	return append(all, source.Marked(node, string(f.Spec.Decision.NodeUID), string(f.UID), now, now),
 		plain("forged-"+node, events.RequestFence, node, `{}`))
 }

@@ -26,8 +26,8 @@ func TestAnInstanceThatSomebodyStopsStaysOff(t *testing.T) {
 	cloud.Settle()
 	w.moved(victim)
 	f := w.phase(victim, api.Fenced)
-	if got := cloud.switches(victim); got != "" || f.Status.Power.CutByUs {
-		t.Errorf("EC2 was told %q, and the cut counts as ours: %v", got, f.Status.Power.CutByUs)
+	if got := cloud.switches(victim); got != "" || f.Status.Power.SwitchedByUs {
+		t.Errorf("EC2 was told %q, and the cut counts as ours: %v", got, f.Status.Power.SwitchedByUs)
 	}
 	w.oneWriter()
 }
