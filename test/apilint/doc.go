@@ -1,0 +1,4 @@
+// Package apilint holds the API to what judges it elsewhere, without a server: the API
+// server's own validation of a CustomResourceDefinition, with its estimate of what the
+// rules cost. It is a module of its own, so that nobody else depends on that.
+package apilint
