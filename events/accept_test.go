@@ -32,6 +32,8 @@ func TestWhatIsRefusedAtTheDoor(t *testing.T) {
 		"without the version":                     {typ: "io.nodefence.request.fence", subject: "node-7", want: asked + `"io.nodefence.request.fence": did you mean io.nodefence.request.fence.v1?`},
 		"capital letters":                         {typ: "io.nodefence.Request.Fence.v1", subject: "node-7", want: asked + `"io.nodefence.Request.Fence.v1": did you mean io.nodefence.request.fence.v1?`},
 		"nothing like one of ours after the name": {typ: "io.nodefence.please.cut.node.seven.off", subject: "node-7", want: asked + `"io.nodefence.please.cut.node.seven.off": did you mean io.nodefence.request.fence.v1?`},
+		"a wake-up without the version":           {typ: "io.nodefence.internal.check", subject: "node-7", want: asked + `"io.nodefence.internal.check": did you mean io.nodefence.internal.check.v1?`},
+		"a schedule's, a letter left out":         {typ: "io.nodefence.internal.schedule.v1", want: asked + `"io.nodefence.internal.schedule.v1": did you mean io.nodefence.internal.scheduled.v1?`},
 		"a request without a subject":             {typ: RequestFence, want: "attribute subject: missing, it must name the node"},
 		"a request without a time":                {typ: RequestFence, subject: "node-7", without: "time", want: "attribute time: missing, a request must say when it was made"},
 		"somebody's own without a time":           {typ: "com.example.rack.lost", subject: "node-7", without: "time", want: "attribute time: missing, a request must say when it was made"},

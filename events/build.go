@@ -20,6 +20,8 @@ const (
 	ReasonAttr    = "reason"
 	ConditionAttr = "condition"
 	ComponentAttr = "component"
+	// FenceNumberAttr tells the fences of one node apart.
+	FenceNumberAttr = "fencenumber"
 )
 
 // Source builds events in the name of one cluster.
@@ -61,18 +63,19 @@ type ConditionChange struct {
 	Unhealthy         bool
 }
 
-// Phase says that the fence is in its present phase. The ID holds generation,
-// phase, the count of transitions and the due time: the same state says the same
+// Phase says that the fence is in its present phase. The ID holds the fence's
+// number, phase, the count of transitions and the due time: the same state says the same
 // event, another due time another one.
 func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	p := f.CurrentPhase()
 	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Spec.FenceNumber, p, f.Status.Transitions, due.UnixMicro())
 	e := s.event(id, OfPhase(p), f.Spec.NodeName, now, Payload{
-		Node: f.Spec.NodeName, NodeUID: string(f.Spec.Decision.NodeUID), Fence: string(f.UID), Generation: f.Spec.FenceNumber,
+		Node: f.Spec.NodeName, NodeUID: string(f.Spec.Decision.NodeUID), Fence: string(f.UID), FenceNumber: f.Spec.FenceNumber,
 		Phase: string(p), Reason: string(f.Status.Reason), Message: f.Status.Message,
 		Due: due.UTC().Format(time.RFC3339Nano),
 	})
 	e.SetExtension(CorrelationID, string(f.UID))
+	e.SetExtension(FenceNumberAttr, f.Spec.FenceNumber)
 	if f.Status.Reason != "" {
 		e.SetExtension(ReasonAttr, string(f.Status.Reason))
 	}

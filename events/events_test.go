@@ -59,6 +59,17 @@ func sample(typ string) event.Event {
 		r.Pod = "shop/db-0"
 		return s.Failing(s.Problem(r, at), "node-7", at)
 	}
+	if typ == RequestFence {
+		e := event.New()
+		e.SetID("rack-7-2026-01-02")
+		e.SetType(typ)
+		e.SetSource("/racks/west")
+		e.SetSubject("node-7")
+		e.SetTime(at)
+		e.SetDataSchema(SchemaID(typ))
+		_ = e.SetData(event.ApplicationJSON, Request{Reason: "no cooling"})
+		return e
+	}
 	p, _ := PhaseOf(typ)
 	return s.Phase(fenceIn(p), at.Add(2*time.Second), at)
 }
@@ -71,7 +82,7 @@ func problem(component, reason, message string, count int64) ProblemReport {
 }
 
 func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
-	for _, typ := range Types() {
+	for _, typ := range append(Types(), RequestFence) {
 		golden.File(t, filepath.Join("schemas", typ+".json"), string(Schema(typ)))
 		e := sample(typ)
 		if err := e.Validate(); err != nil {
@@ -85,31 +96,65 @@ func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestEverySampleCarriesWhatItsSchemaRequires(t *testing.T) {
-	for _, typ := range Types() {
-		var schema struct {
-			Required   []string
-			Properties map[string]any
-		}
-		if err := json.Unmarshal(Schema(typ), &schema); err != nil {
-			t.Fatal(err)
-		}
+// TestASchemaIsItsTypesOwn: who holds an event to its schema learns what this type
+// carries, and takes what a later release adds.
+func TestASchemaIsItsTypesOwn(t *testing.T) {
+	missing := fenceIn(api.Fencing)
+	missing.Spec.Decision.NodeUID = "" // its Node object is gone
+	ofPod := problem("m", "r", "x", 2)
+	ofPod.Pod = "shop/db-0"
+	again := SourceOf("c").ProblemAgain(ofPod, at, at)
+	samples := []event.Event{SourceOf("c").Phase(missing, at, at), again, SourceOf("c").Failing(again, "node-7", at)}
+	for _, typ := range append(Types(), RequestFence) {
+		samples = append(samples, sample(typ))
+	}
+	carried := map[string]map[string]bool{}
+	for _, e := range samples {
+		s := schemaOf(t, e.Type())
 		var data map[string]any
-		e := sample(typ)
 		if err := e.DataAs(&data); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range schema.Required {
+		for _, r := range s.Required {
 			if _, ok := data[r]; !ok {
-				t.Errorf("%s: sample lacks %s", typ, r)
+				t.Errorf("%s: sample lacks %s", e.Type(), r)
 			}
 		}
+		if carried[e.Type()] == nil {
+			carried[e.Type()] = map[string]bool{}
+		}
 		for k := range data {
-			if _, ok := schema.Properties[k]; !ok {
-				t.Errorf("%s: sample has %s, which the schema does not know", typ, k)
+			carried[e.Type()][k] = true
+			if _, ok := s.Properties[k]; !ok {
+				t.Errorf("%s: sample has %s, which the schema does not know", e.Type(), k)
+			}
+		}
+		if !s.AdditionalProperties {
+			t.Errorf("%s: the schema refuses what a later release adds", e.Type())
+		}
+	}
+	for typ, keys := range carried {
+		for k := range schemaOf(t, typ).Properties {
+			// A sender's own: where the subject names the node, and who signs, need not be said.
+			if !keys[k] && typ != RequestFence {
+				t.Errorf("%s: the schema has %s, which no sample carries", typ, k)
 			}
 		}
 	}
+}
+
+type schema struct {
+	Required             []string
+	Properties           map[string]any
+	AdditionalProperties bool
+}
+
+func schemaOf(t *testing.T, typ string) (s schema) {
+	t.Helper()
+	if err := json.Unmarshal(Schema(typ), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestEveryPhaseHasOneTypeAndBack(t *testing.T) {

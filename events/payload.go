@@ -6,12 +6,12 @@ type Payload struct {
 	Node string `json:"node"`
 	// NodeUID tells two nodes of one name apart.
 	NodeUID string `json:"nodeUID,omitempty"`
-	// Fence is the NodeFence's UID; Generation which of its fences.
-	Fence      string `json:"fence,omitempty"`
-	Generation int64  `json:"generation,omitempty"`
-	Phase      string `json:"phase,omitempty"`
-	Reason     string `json:"reason,omitempty"`
-	Message    string `json:"message,omitempty"`
+	// Fence is the NodeFence's UID; FenceNumber which of the node's fences it is.
+	Fence       string `json:"fence,omitempty"`
+	FenceNumber int64  `json:"fenceNumber,omitempty"`
+	Phase       string `json:"phase,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Message     string `json:"message,omitempty"`
 	// Condition, Status, Since: the node condition that changed (RFC 3339).
 	Condition string `json:"condition,omitempty"`
 	Status    string `json:"status,omitempty"`

@@ -45,7 +45,7 @@ func Node(e event.Event) (string, error) {
 func Own(attribute string) bool {
 	switch attribute {
 	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "database64",
-		PartitionKey, CorrelationID, CausationID, ExpiryTime, TraceParent, "tracestate", ReasonAttr, ConditionAttr, ComponentAttr:
+		PartitionKey, CorrelationID, CausationID, ExpiryTime, TraceParent, "tracestate", ReasonAttr, ConditionAttr, ComponentAttr, FenceNumberAttr:
 		return true
 	}
 	return false

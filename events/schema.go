@@ -7,47 +7,64 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (2020-12) of a type's data. It is made from Payload,
-// so that the two can't differ; what a type must carry is listed in required.
+// Schema is the JSON Schema (2020-12) of a type's data: its own properties and no other
+// type's. It is open, so that who holds events to it takes those of a later release.
+// Names and kinds are the Go types', so that the two can't differ.
 func Schema(typ string) []byte {
+	required, optional := carries(typ)
+	body := reflect.TypeFor[Payload]()
+	if typ == RequestFence {
+		body = reflect.TypeFor[Request]()
+	}
 	props := map[string]any{}
-	t := reflect.TypeFor[Payload]()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		p := map[string]any{"type": "string"}
-		if t.Field(i).Type.Kind() == reflect.Int64 {
-			p = map[string]any{"type": "integer", "minimum": 1}
+	for i := range body.NumField() {
+		name, _, _ := strings.Cut(body.Field(i).Tag.Get("json"), ",")
+		if slices.Contains(required, name) || slices.Contains(optional, name) {
+			props[name] = property(name, body.Field(i).Type.Kind())
 		}
-		if slices.Contains([]string{"since", "due", "first", "last"}, name) {
-			p["format"] = "date-time"
-		}
-		props[name] = p
 	}
 	s := map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SchemaID(typ), "title": typ,
-		"type": "object", "properties": props, "required": required(typ), "additionalProperties": false,
+		"type": "object", "properties": props, "additionalProperties": true,
+	}
+	if len(required) > 0 {
+		s["required"] = required
 	}
 	// A map of plain values always encodes.
 	b, _ := json.MarshalIndent(s, "", "  ")
 	return append(b, '\n')
 }
 
-func required(typ string) []string {
+func property(name string, kind reflect.Kind) map[string]any {
+	switch {
+	case kind == reflect.Int64:
+		return map[string]any{"type": "integer", "minimum": 1}
+	case slices.Contains([]string{"since", "due", "first", "last"}, name):
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	return map[string]any{"type": "string"}
+}
+
+// carries is what the data of a type always has, and what it may have.
+func carries(typ string) (required, optional []string) {
 	switch typ {
 	case NodeUnhealthy: // of a Node object that is missing there is no UID
-		return []string{"node", "condition", "status", "since"}
+		return []string{"node", "condition", "status", "since"}, []string{"nodeUID", "reason"}
 	case NodeHealthy:
-		return []string{"node", "nodeUID", "condition", "status", "since"}
+		return []string{"node", "nodeUID", "condition", "status", "since"}, []string{"reason"}
 	case NodeMarked:
-		return []string{"node", "nodeUID", "fence"}
+		return []string{"node", "nodeUID", "fence"}, nil
 	case NodeCheck, NodeCheckIsolation:
-		return []string{"node", "nodeUID", "due"}
+		return []string{"node", "nodeUID", "due"}, nil
 	case NodeSuspect:
-		return []string{"node", "nodeUID", "since"}
+		return []string{"node", "nodeUID", "since"}, []string{"reason"}
 	case NodeDumping:
-		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}
+		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}, nil
 	case NodeProblem, PodsFailing:
-		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}
+		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}, []string{"pod", "message", "due"}
+	case RequestFence: // the node may be the subject
+		return nil, []string{"node", "reason", "token"}
 	}
-	return []string{"node", "nodeUID", "fence", "generation", "phase", "due"}
+	// Of a phase.
+	return []string{"node", "fence", "fenceNumber", "phase", "due"}, []string{"nodeUID", "reason", "message"}
 }

@@ -6,12 +6,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The types. Those of phases are derived: io.nodefence.fence.<phase>.v1.
+// The types. Those of phases are derived: io.nodefence.fence.<phase>.v1. Those
+// that begin like internalPrefix may change with each release.
 const (
 	NodeUnhealthy = "io.nodefence.node.unhealthy.v1"
 	NodeHealthy   = "io.nodefence.node.healthy.v1"
 	// NodeMarked: a node carries our taint and no open record stands for it (S22).
-	NodeMarked = "io.nodefence.node.marked.v1"
+	NodeMarked = internalPrefix + "marked" + version
 	// NodeProblem: somebody reports a passing problem of a node, such as
 	// node-problem-detector does of what the kernel wrote.
 	NodeProblem = "io.nodefence.node.problem.v1"
@@ -20,16 +21,17 @@ const (
 	PodsFailing = "io.nodefence.pods.failing.v1"
 	// NodeSuspect: a node's Lease stands still, and nothing else says yet that the
 	// node has failed.
-	NodeSuspect = "io.nodefence.node.suspect.v1"
+	NodeSuspect = internalPrefix + "suspect" + version
 	// NodeDumping: a node's machine sends kdump messages.
 	NodeDumping = "io.nodefence.node.dumping.v1"
 	// NodeCheck: it is a node's turn to have its device read, before anything fails.
-	NodeCheck = "io.nodefence.node.check.v1"
+	NodeCheck = internalPrefix + "check" + version
 	// NodeCheckIsolation: the same turn, for a device that cuts off storage or network.
-	NodeCheckIsolation = "io.nodefence.node.checkisolation.v1"
+	NodeCheckIsolation = internalPrefix + "checkisolation" + version
 
-	fencePrefix = "io.nodefence.fence."
-	version     = ".v1"
+	fencePrefix    = ownPrefix + "fence."
+	internalPrefix = ownPrefix + "internal."
+	version        = ".v1"
 )
 
 // OfPhase is the type that says: this fence is now in that phase.
@@ -55,6 +57,10 @@ func Types() []string {
 	}
 	return all
 }
+
+// Internal tells whether a type is one by which nodefence's functions wake each other, of
+// which nothing is promised.
+func Internal(eventType string) bool { return strings.HasPrefix(eventType, internalPrefix) }
 
 // NearPrefix begins every type of nodefence's, and those whose "nodefence" is misspelt at
 // its end. Where nobody waits for an answer, whatever begins like that and is none of OwnTypes

@@ -7,5 +7,5 @@ const (
 	Ping = "dev.knative.sources.ping"
 	// Scheduled is what a scheduled rule of EventBridge becomes on Lambda. It is
 	// of nodefence's own, because any type that is not may ask for a fence.
-	Scheduled = ownPrefix + "scheduled" + version
+	Scheduled = internalPrefix + "scheduled" + version
 )

@@ -80,7 +80,7 @@ func TestATypeAlmostOursIsTold(t *testing.T) {
 		"a letter left out, no CloudEvent": {"io.nodefence.request.fenc.v1", `{"node":"node-7"}`, "deadletter"},
 		"the name misspelt":                {"io.nodefense.request.fence.v1", `{"type":"io.nodefense.request.fence.v1"}`, "deadletter"},
 		"ours":                             {events.RequestFence, `{"type":"io.nodefence.request.fence.v1"}`, "gate"},
-		"a schedule's":                     {events.Scheduled, `{"type":"io.nodefence.scheduled.v1"}`, ""},
+		"a schedule's":                     {events.Scheduled, `{"type":"io.nodefence.internal.scheduled.v1"}`, ""},
 		"somebody else's":                  {"com.example.rack", `{"type":"com.example.rack"}`, ""},
 	} {
 		to := ""
