@@ -113,8 +113,9 @@ spec:
 type role struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
+		Name      string            `json:"name"`
+		Namespace string            `json:"namespace"`
+		Labels    map[string]string `json:"labels"`
 	} `json:"metadata"`
 	Rules    []rbacv1.PolicyRule `json:"rules"`
 	RoleRef  rbacv1.RoleRef      `json:"roleRef"`
@@ -123,7 +124,7 @@ type role struct {
 
 // TestGeneratedRights: RIGHTS.md says what each account may do.
 func TestGeneratedRights(t *testing.T) {
-	roles, bindings := rights(t)
+	roles, bindings := rights(t, "base/rights.yaml")
 	accounts := map[string][]string{}
 	for _, b := range bindings {
 		r, ok := roles[b.RoleRef.Kind+"/"+b.Metadata.Namespace+"/"+b.RoleRef.Name]
@@ -167,10 +168,10 @@ func resources(r rbacv1.PolicyRule) string {
 	return s
 }
 
-// rights reads base/rights.yaml.
-func rights(t *testing.T) (roles map[string]role, bindings []role) {
+// rights reads the roles of a file, and who has them.
+func rights(t *testing.T, file string) (roles map[string]role, bindings []role) {
 	t.Helper()
-	text, err := os.ReadFile("base/rights.yaml")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

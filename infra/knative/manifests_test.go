@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,29 @@ func TestOneCommandDeletesOneThing(t *testing.T) {
 	}
 	if len(kinds) != 2 || !kinds["namespaces"]["Namespace"] || len(kinds["namespaces"]) != 1 || len(kinds["crd"]) != 1 || !kinds["crd"]["CustomResourceDefinition"] {
 		t.Errorf("namespaces and kinds stand in %v", kinds)
+	}
+}
+
+// TestWhoEditsWorkloadsOnlyReads: what aggregates to Kubernetes' view and edit writes
+// nothing of nodefence's, and asks for no fence (S20).
+func TestWhoEditsWorkloadsOnlyReads(t *testing.T) {
+	roles, _ := rights(t, "base/people.yaml")
+	if r := roles["ClusterRole//nodefence-operate"]; len(r.Rules) == 0 || len(r.Metadata.Labels) > 0 {
+		t.Errorf("nodefence-operate is to be bound on purpose, and is %+v", r)
+	}
+	for name, r := range roles {
+		for _, to := range []string{"view", "edit"} {
+			if r.Metadata.Labels["rbac.authorization.k8s.io/aggregate-to-"+to] == "" {
+				continue
+			}
+			for _, rule := range r.Rules {
+				for _, verb := range rule.Verbs {
+					if !slices.Contains([]string{"get", "list", "watch"}, verb) {
+						t.Errorf("%s gives %s the verb %s on %v", name, to, verb, rule.Resources)
+					}
+				}
+			}
+		}
 	}
 }
 

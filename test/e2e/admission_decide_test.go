@@ -13,7 +13,8 @@ import (
 )
 
 // operators have the roles that nodefence gives to people: otto operates, ada
-// administers. cara may write NodeFences by a role of somebody's own.
+// administers. cara may write NodeFences by a role of somebody's own. edna edits what
+// runs, in all namespaces.
 const operators = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -37,6 +38,12 @@ kind: ClusterRoleBinding
 metadata: {name: administrators}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodefence-administer}
 subjects: [{kind: User, name: ada}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: editors}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: User, name: edna}]
 `
 
 const gateAccount = "system:serviceaccount:nodefence-system:nodefence-gate"
@@ -88,6 +95,13 @@ func TestOnlyTheGateDecides(t *testing.T) {
 	}
 	w.allowed("otto", "abort", "of-gate")
 	w.allowed(gateAccount, "decide", "of-gate")
+	// Kubernetes' edit has what aggregates to it: edna reads.
+	w.allowed("edna", "get", "of-gate")
+	for _, verb := range []string{"fence", "approve", "abort", "retry", "uncordon", "confirm", "update", "patch", "create", "delete", "decide"} {
+		if w.may("edna", verb, "of-gate") {
+			t.Errorf("who may edit workloads may %s NodeFences", verb)
+		}
+	}
 	w.guarded()
 	if r := w.open(gateAccount, "of-gate"); r != (refusal{}) {
 		t.Fatalf("the gate opens a record: %+v", r)

@@ -168,11 +168,23 @@ func (w *world) allowed(user, verb, name string) {
 // a moment after they are written.
 func (w *world) review(user string, right authorizationv1.ResourceAttributes) {
 	w.t.Helper()
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
 	w.until(fmt.Sprintf("%s to be known to have the right to %s %s", user, right.Verb, right.Resource), func() (bool, error) {
-		r, err := w.Kube.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
-		return err == nil && r.Status.Allowed, err
+		return w.reviewed(user, right)
 	})
+}
+
+func (w *world) reviewed(user string, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
+	r, err := w.Kube.AuthorizationV1().SubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
+	return err == nil && r.Status.Allowed, err
+}
+
+// may tells whether a user may do that to a NodeFence now.
+func (w *world) may(user, verb, name string) bool {
+	w.t.Helper()
+	ok, err := w.reviewed(user, authorizationv1.ResourceAttributes{Group: api.GroupVersion.Group, Resource: "nodefences", Verb: verb, Name: name})
+	must(w.t, err)
+	return ok
 }
 
 // refusal is what the API server says; empty if it takes the write.
