@@ -71,7 +71,7 @@ func fieldsOf(at string, typ reflect.Type) []string {
 		typ = typ.Elem()
 	}
 	leaf := typ.Kind() != reflect.Struct
-	for _, whole := range []any{metav1.Duration{}, metav1.LabelSelector{}, intstr.IntOrString{}} {
+	for _, whole := range []any{metav1.Duration{}, api.LabelSelector{}, intstr.IntOrString{}} {
 		leaf = leaf || typ == reflect.TypeOf(whole)
 	}
 	if leaf {
@@ -161,9 +161,9 @@ func TestFieldsOf(t *testing.T) {
 	}
 	type outer struct {
 		inner `json:",inline"`
-		List  []inner               `json:"list"`
-		Names []string              `json:"names"`
-		Some  *metav1.LabelSelector `json:"some"`
+		List  []inner            `json:"list"`
+		Names []string           `json:"names"`
+		Some  *api.LabelSelector `json:"some"`
 	}
 	want := "duration plain list.duration list.plain names some"
 	if got := strings.Join(fieldsOf("", reflect.TypeOf(outer{})), " "); got != want {

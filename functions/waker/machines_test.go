@@ -18,7 +18,7 @@ import (
 // event, and not while a fence is open.
 func TestFailedMachinesAreTold(t *testing.T) {
 	s := &shown{}
-	s.policy.Spec.Expected = &api.ExpectedNodes{MachineSelector: &metav1.LabelSelector{}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	s.policy.Spec.Expected = &api.ExpectedNodes{MachineSelector: &api.LabelSelector{}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
 	failed := func(name, node string, change func(*fence.Machine)) {
 		m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
 		m.Status.Phase = "Failed"

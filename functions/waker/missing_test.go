@@ -72,7 +72,7 @@ func TestMissingNodesAreTold(t *testing.T) {
 	if got := s.policy.Status.Missing; len(got) != 1 || !got[0].Since.Time.Equal(now) || s.asked != 0 {
 		t.Errorf("missing: %+v; Machines were asked for %d times", got, s.asked)
 	}
-	s.policy.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
+	s.policy.Spec.Expected.MachineSelector = &api.LabelSelector{}
 	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
 	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine != "m/x" {
 		t.Errorf("%v %+v", err, s.policy.Status.Missing)

@@ -164,7 +164,7 @@ func TestResolvePolicy(t *testing.T) {
 	policy := func(name string, precedence int32, labels map[string]string) api.FencePolicy {
 		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Precedence: precedence}}
 		if labels != nil {
-			p.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+			p.Spec.Selector = &api.LabelSelector{MatchLabels: labels}
 		}
 		return p
 	}

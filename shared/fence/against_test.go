@@ -103,7 +103,7 @@ func tightened() map[string]tighter {
 		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.StoppedHold},
 		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyGoneHold},
 		"the policy selects other nodes": {spec(func(p *api.FencePolicySpec) {
-			p.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
+			p.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
 		}), api.Recovering, api.PolicyGoneHold},
 		"another policy decides": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()

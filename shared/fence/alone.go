@@ -110,7 +110,7 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 			if m == nil || m.Record() != record || t.Machine != nil && t.Machine.UID != m.UID {
 				continue
 			}
-			selectors[p.Name] = p.Spec.Selector
+			selectors[p.Name] = p.Spec.Selector.Kubernetes()
 			p.Spec.Selector = nil
 			mine = append(mine, p)
 			t = api.Trigger{

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -55,7 +53,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 	} {
 		p := expecting()
 		p.Spec.Action, p.Spec.Expected.DeleteMachines = api.ActionReboot, true
-		p.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
+		p.Spec.Expected.MachineSelector = &api.LabelSelector{}
 		if c.change != nil {
 			c.change(&p.Spec)
 		}

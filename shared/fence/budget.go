@@ -16,7 +16,7 @@ func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verd
 	labels := c.labels(f.Spec.NodeName)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
-		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector, labels) {
+		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector.Kubernetes(), labels) {
 			continue
 		}
 		s := stateOf(b, f.Spec.NodeName, c, l)
@@ -52,7 +52,7 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 	}
 	for _, n := range c.Nodes {
 		lost[n.Name] = lost[n.Name] || n.Unhealthy
-		if chosen[n.Name] = Selects(b.Spec.Selector, n.Labels); chosen[n.Name] && n.Name == node {
+		if chosen[n.Name] = Selects(b.Spec.Selector.Kubernetes(), n.Labels); chosen[n.Name] && n.Name == node {
 			s.healthy = !lost[node]
 		}
 	}

@@ -52,7 +52,7 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 
 // roundsToNone: on so few nodes not even one that fails may be fenced.
 func roundsToNone(p *api.FencePolicy, c Cluster) (api.Reason, string) {
-	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
+	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits}
 	if lim.UnhealthyRange != "" {
 		return "", ""
 	}

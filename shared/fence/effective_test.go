@@ -33,7 +33,7 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 		"another of that precedence": {func(*api.FencePolicy, *Cluster) {}, []api.FencePolicy{q}, api.PolicyConflictHold, "policy q has the same precedence (7) and selects 10 of these nodes too, such as n0: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector"},
 		"another of a lower one":     {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Precedence = 8 }, []api.FencePolicy{q}, "", ""},
 		"another for no node of it": {func(p *api.FencePolicy, _ *Cluster) {
-			p.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+			p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, []api.FencePolicy{q}, "", ""},
 	} {
 		_, cl, l := admitWorld(walkStart)

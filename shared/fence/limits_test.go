@@ -148,7 +148,7 @@ func TestLimits(t *testing.T) {
 		}, api.BudgetHold},
 		"another set's budget is not ours": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
-			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
@@ -249,7 +249,7 @@ func TestAllAreServed(t *testing.T) {
 
 func TestExcludedByThePolicy(t *testing.T) {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{
-		NodeNames: []string{"pet"}, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
+		NodeNames: []string{"pet"}, Selector: &api.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
 	}}}
 	for name, c := range map[string]struct {
 		node   string
@@ -270,7 +270,7 @@ func TestExcludedByThePolicy(t *testing.T) {
 // TestASelectorThatCannotBeRead fences nothing: nobody knows which nodes it means, and
 // the API server takes labels that are none. Its limits hold for all.
 func TestASelectorThatCannotBeRead(t *testing.T) {
-	no := &metav1.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
+	no := &api.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
 	policy := func(name string, precedence int32, spec api.FencePolicySpec) api.FencePolicy {
 		spec.Precedence = precedence
 		return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}

@@ -73,7 +73,7 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 		if status == "" && x.DeleteMachines && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= x.MissingFor.Duration {
 			status, why = api.MachineAlone, "no Node has come of it for "+x.MissingFor.Duration.String()
 		}
-		if status == "" || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector, m.Labels) {
+		if status == "" || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector.Kubernetes(), m.Labels) {
 			continue
 		}
 		f := api.FailedMachine{MachineRef: m.ref(), Status: status, Message: why, Since: stampOf(now)}

@@ -72,7 +72,7 @@ func TestWhichMachinesFail(t *testing.T) {
 			"m/x n1 u1 Failed " + words + " since 5m, due"},
 	} {
 		p := expecting()
-		p.Spec.Expected.MachineSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		p.Spec.Expected.MachineSelector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 		p.Status.Failed = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, Status: "Failed", Since: stampOf(ago(5))}}
 		var got []string
 		p.Status.Failed = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)

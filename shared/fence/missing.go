@@ -58,7 +58,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 	}
 	for _, m := range c.Machines {
-		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector, m.Labels) {
+		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector.Kubernetes(), m.Labels) {
 			continue
 		}
 		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}
@@ -118,7 +118,7 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			if m.Node != node || m.Machine == "" && !slices.Contains(p.Spec.Expected.Nodes, node) {
 				continue
 			}
-			selectors[p.Name] = p.Spec.Selector
+			selectors[p.Name] = p.Spec.Selector.Kubernetes()
 			p.Spec.Selector = nil
 			mine = append(mine, p)
 			if t.Condition == "" || m.Since.Before(&t.Since) {

@@ -34,12 +34,12 @@ func expecting(nodes ...string) api.FencePolicy {
 
 func TestWhichNodesAreMissing(t *testing.T) {
 	now, hour := walkStart, walkStart.Add(-time.Hour)
-	db := &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
-	all := &metav1.LabelSelector{}
+	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+	all := &api.LabelSelector{}
 	was := []api.MissingNode{{Node: "a", Since: stampOf(hour)}, {Node: "back", Since: stampOf(hour)}}
 	for name, c := range map[string]struct {
 		nodes    []string
-		selector *metav1.LabelSelector
+		selector *api.LabelSelector
 		machines []Machine
 		want     string
 	}{
@@ -50,7 +50,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		"a Machine whose Node is there":          {nil, all, []Machine{machine("x", "back", hour)}, ""},
 		"a Machine whose Node is gone":           {nil, all, []Machine{machine("x", "b", hour)}, "b m/x 0"},
 		"a Machine of which no Node has come":    {nil, all, []Machine{machine("x", "", hour)}, " m/x 3600"},
-		"a Machine that is not selected":         {nil, &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "web"}}, []Machine{machine("x", "b", hour)}, ""},
+		"a Machine that is not selected":         {nil, &api.LabelSelector{MatchLabels: map[string]string{"pool": "web"}}, []Machine{machine("x", "b", hour)}, ""},
 		"a Machine that is":                      {nil, db, []Machine{machine("x", "b", hour)}, "b m/x 0"},
 		"Machines, where only names are":         {[]string{"a"}, nil, []Machine{machine("x", "b", hour)}, "a  3600"},
 		"a Machine that is being deleted":        {nil, all, []Machine{machine("x", "b", hour, func(m *Machine) { at := metav1.NewTime(now); m.DeletionTimestamp = &at })}, ""},
@@ -94,7 +94,7 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 // TestWhoDecidesForAMissingNode: it has no labels, so the policies that expect it do.
 func TestWhoDecidesForAMissingNode(t *testing.T) {
 	late, young := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-time.Minute))
-	policy := func(name string, since *api.Time, selector *metav1.LabelSelector) api.FencePolicy {
+	policy := func(name string, since *api.Time, selector *api.LabelSelector) api.FencePolicy {
 		p := expecting("a")
 		p.Name, p.Spec.Selector = name, selector
 		if since == nil {
@@ -104,7 +104,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		}
 		return p
 	}
-	db := &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 	unlisted := policy("p", &late, nil)
 	unlisted.Spec.Expected.Nodes = []string{"b"}
 	for name, c := range map[string]struct {
@@ -122,7 +122,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		var limits []string
 		for _, l := range r.Limits {
 			limits = append(limits, l.Policy)
-			if l.Policy == "p" && l.Selector != c.policies[0].Spec.Selector {
+			if l.Policy == "p" && !cmp.Equal(l.Selector, c.policies[0].Spec.Selector.Kubernetes()) {
 				t.Errorf("%s: the limits count over %v", name, l.Selector)
 			}
 		}
@@ -296,7 +296,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 // the part that is cut.
 func TestMissingNodesThatNobodyCounts(t *testing.T) {
 	p := expecting()
-	p.Spec.Expected.MachineSelector = &metav1.LabelSelector{}
+	p.Spec.Expected.MachineSelector = &api.LabelSelector{}
 	c := Cluster{}
 	for i := range maxHeld {
 		c.Machines = append(c.Machines, Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: fmt.Sprint(i)}})

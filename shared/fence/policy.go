@@ -42,9 +42,9 @@ func unreadable(policy, field string, s *metav1.LabelSelector) string {
 // unclear says why nobody can tell which nodes a policy means, or which of them it
 // leaves alone; empty if it is clear.
 func unclear(p *api.FencePolicy) string {
-	why := unreadable(p.Name, "spec.selector", p.Spec.Selector)
+	why := unreadable(p.Name, "spec.selector", p.Spec.Selector.Kubernetes())
 	if x := p.Spec.Exclude; x != nil && why == "" {
-		why = unreadable(p.Name, "spec.exclude.selector", x.Selector)
+		why = unreadable(p.Name, "spec.exclude.selector", x.Selector.Kubernetes())
 	}
 	if why != "" {
 		why += "; no fence begins under it until that is corrected"
@@ -58,7 +58,7 @@ func unclear(p *api.FencePolicy) string {
 func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
 	var mine []api.FencePolicy
 	for _, p := range policies {
-		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nodeLabels) {
+		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector.Kubernetes(), nodeLabels) {
 			mine = append(mine, p)
 		}
 	}
@@ -87,7 +87,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Settings.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
-		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits})
 	}
 	return r, true
 }
@@ -98,7 +98,7 @@ func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) str
 	case x == nil:
 	case slices.Contains(x.NodeNames, node):
 		return "policy " + p.Name + " excludes this node by spec.exclude.nodeNames"
-	case x.Selector != nil && Selects(x.Selector, nodeLabels):
+	case x.Selector != nil && Selects(x.Selector.Kubernetes(), nodeLabels):
 		return "policy " + p.Name + " excludes this node by spec.exclude.selector"
 	}
 	return ""

@@ -76,7 +76,7 @@ func samplePolicy(r *rand.Rand, i int) api.FencePolicy {
 		Action: api.ActionReboot, Mode: api.Enforce, ControlPlane: api.Quorum, Limits: sampleLimits(r),
 	}}
 	if i > 0 && r.IntN(2) == 0 {
-		p.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
+		p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
 	}
 	return p
 }
@@ -122,7 +122,7 @@ func sampleBudget(r *rand.Rand) api.FenceBudget {
 		b.Spec.MinAvailable = percent(fmt.Sprintf("%d%%", r.IntN(101)))
 	}
 	if r.IntN(2) == 0 {
-		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
+		b.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
 	}
 	return b
 }

@@ -18,7 +18,7 @@ const maxHeld = 64
 // begin, and for each node that is not being fenced, why. Nobody decides by it.
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
-	lim := api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits}
+	lim := api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits}
 	st.Failed = failedNow(p, c, now)
 	c = c.withFailed(st.Failed)
 	bad := ailing(c, l)
@@ -28,7 +28,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
 	domains := map[string]bool{}
 	for _, n := range c.Nodes {
-		if !Selects(p.Spec.Selector, n.Labels) {
+		if !Selects(p.Spec.Selector.Kubernetes(), n.Labels) {
 			continue
 		}
 		st.Targets++
@@ -113,7 +113,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		st.AllowedNow = 0
 	}
 	if x := p.Spec.Expected; x != nil && wrong == "" {
-		if wrong = unreadable(p.Name, "spec.expected.machineSelector", x.MachineSelector); wrong != "" {
+		if wrong = unreadable(p.Name, "spec.expected.machineSelector", x.MachineSelector.Kubernetes()); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"
 		}
 	}

@@ -33,7 +33,7 @@ func TestPolicyStatus(t *testing.T) {
 			p.Spec.PauseWindows = []api.PauseWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
 		}, nil, api.WindowInvalidHold},
 		"a selector that can't be read": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
-			p.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
+			p.Spec.Selector = &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
 			c.Nodes = c.Nodes[:1:1]
 		}, []api.HeldNode{{Node: "n0", Reason: api.ExcludedHold,
 			Message: `policy p, spec.selector: "in" is not a valid label selector operator; no fence begins under it until that is corrected`}}, api.SelectorInvalid},

@@ -33,7 +33,7 @@ func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now tim
 func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
 	for _, p := range policies {
 		if p.Name == policy {
-			all = append(all, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector, Limits: p.Spec.Limits})
+			all = append(all, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits})
 		}
 	}
 	if len(all) > 0 {

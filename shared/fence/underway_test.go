@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -21,7 +20,7 @@ func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.Fen
 	for i := range c.Nodes {
 		c.Nodes[i].Labels = map[string]string{"role": "worker"}
 	}
-	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
 	c.Nodes[1].Unhealthy = true
 	first := f.DeepCopy()
 	first.Name, first.Spec.NodeName, first.Spec.Decision.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"

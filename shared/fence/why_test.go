@@ -72,7 +72,7 @@ var noes = []struct {
 	}},
 	{"its policy's selector can't be read", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Decision.Settings.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
-			Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
+			Selector: &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
 	}},
 	{"the node is in maintenance", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Node.Excluded = "the node is in maintenance (taint medik8s.io/drain)"

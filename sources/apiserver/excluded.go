@@ -36,7 +36,7 @@ func (x exclusion) into(cm *corev1.ConfigMap) {
 func (s *Source) excludes(policy string, nodes *api.ExcludedNodes) {
 	var now *metav1.LabelSelector
 	if nodes != nil {
-		now = nodes.Selector
+		now = nodes.Selector.Kubernetes()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 		})
 	}
 	pets := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "pets"}, Spec: api.FencePolicySpec{
-		Exclude: &api.ExcludedNodes{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"pet": "yes"}}},
+		Exclude: &api.ExcludedNodes{Selector: &api.LabelSelector{MatchLabels: map[string]string{"pet": "yes"}}},
 	}}
 	named := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "named"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{NodeNames: []string{"a"}}}}
 	const why = "the node has the label " + theirLabel + "=true"
@@ -51,7 +51,7 @@ func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 	gone := func() bool { s.mu.Lock(); defer s.mu.Unlock(); _, here := s.nodes["a"]; return !here }
 	eventually(t, gone)
 	f.set(policiesURL, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "others"}, Spec: api.FencePolicySpec{
-		Exclude: &api.ExcludedNodes{Selector: &metav1.LabelSelector{}},
+		Exclude: &api.ExcludedNodes{Selector: &api.LabelSelector{}},
 	}})
 	labelledB := nodeIn("b", "True", 0)
 	f.set(nodesURL, labelledB) // what comes after it is written

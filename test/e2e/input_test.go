@@ -129,6 +129,7 @@ func badPolicies(t *testing.T, w *world) {
 		"a label that none can be":    {`selector: {matchLabels: {role: "not well"}}`, "a value that no label has"},
 		"a key that none can be":      {`selector: {matchLabels: {"role of it": x}}`, "a key that no label has"},
 		"a value in a set":            {`exclude: {selector: {matchExpressions: [{key: pool, operator: In, values: [a, "b c"]}]}}`, "a value that no label has"},
+		"a label of 64 letters":       {`exclude: {selector: {matchLabels: {pool: ` + strings.Repeat("a", 64) + `}}}`, "may not be more than 63"},
 		"a key of Machines":           {`expected: {machineSelector: {matchExpressions: [{key: "Not.DNS/pool", operator: Exists}]}}`, "a key that no label has"},
 		"a trust that all can use":    {`requests: {trusted: [{source: /me}]}`, "set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"},
 		"no day of the week":          {`pauseWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},

@@ -30,9 +30,8 @@ type ExpectedNodes struct {
 	// conditions say; a Machine that replaces one that was fenced for that waits, from
 	// ten minutes, doubling, to two hours. One with the annotation
 	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
-	MachineSelector *metav1.LabelSelector `json:"machineSelector,omitempty"`
+	MachineSelector *LabelSelector `json:"machineSelector,omitempty"`
 	// DeleteMachines deletes a Machine that has no node, once it is older than
 	// missingFor, or in phase Failed, or asked to be remediated, so that its owner makes
 	// another one. Only one that is controlled by an owner, is not of the control plane

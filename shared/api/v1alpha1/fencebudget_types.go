@@ -35,9 +35,8 @@ type FenceBudget struct {
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) != has(self.minAvailable)",message="set one of maxUnavailable and minAvailable"
 type FenceBudgetSpec struct {
 	// Selector chooses nodes by label. Empty selects all.
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// MaxUnavailable is the most nodes, number or percent (rounded down, never
 	// below one), that may be unavailable.
 	// +kubebuilder:validation:XIntOrString

@@ -42,9 +42,8 @@ type FencePolicySpec struct {
 	// +optional
 	Precedence int32 `json:"precedence"`
 	// Selector chooses nodes by label. Empty selects all.
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// Exclude names nodes that are selected and must not be fenced all the same.
 	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
 	// are left alone under every policy, as are nodes that an autoscaler is about
@@ -206,9 +205,8 @@ type ExcludedNodes struct {
 	// +listType=set
 	// +optional
 	NodeNames []string `json:"nodeNames,omitempty"`
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 }
 
 // ControlPlaneRule says whether control-plane nodes may be fenced.
