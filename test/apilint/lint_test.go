@@ -1,0 +1,199 @@
+package apilint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+	"sigs.k8s.io/kube-api-linter/pkg/analysis/registry"
+	"sigs.k8s.io/kube-api-linter/pkg/config"
+	_ "sigs.k8s.io/kube-api-linter/pkg/registration" // all of its linters
+)
+
+// settings are those of kube-api-linter.
+var settings = config.LintersConfig{
+	"conditions":     map[string]any{"isFirstField": "Ignore", "useProtobuf": "Forbid", "usePatchStrategy": "Forbid"},
+	"defaults":       map[string]any{"preferredDefaultMarker": "kubebuilder:default"},
+	"requiredfields": map[string]any{"omitempty": map[string]any{"policy": "Ignore"}},
+}
+
+// besides are linters that are not on unless named.
+var besides = []string{"maxlength", "statusoptional", "statussubresource"}
+
+// off are linters that speak of what stands on purpose; CONTRIBUTING says why.
+var off = []string{"arrayofstruct", "commentstart", "nomaps", "nonpointerstructs", "nophase", "optionalfields", "optionalorrequired"}
+
+// inSpecs are linters that are heard of what people write, and not of what only
+// nodefence does; CONTRIBUTING says why.
+var inSpecs = []string{"maxlength", "nodurations", "requiredfields"}
+
+// notYet are types whose shape is about to change, and is not held to all this so far.
+var notYet = strings.Fields(`ActivityChecks Binding Cleanup CoolDownEnded EarlyProbe Eviction ExcludedNodes
+	ExpectedNodes FencePolicySpec FenceTarget FenceTargetStatus KdumpRule Limits NeighboursCheck NodeProblem
+	PauseWindow PowerLevel Proof Rate Request ResolvedPolicy RestoreConfirmed Retries Settings StorageCheck Storm
+	Timeouts TrustedSource Unhealthy UnhealthyCondition`)
+
+// TestLint: kube-api-linter finds nothing in the API that does not stand on purpose.
+func TestLint(t *testing.T) {
+	api := load(t)
+	linters, err := registry.DefaultRegistry().InitializeLinters(config.Linters{Enable: besides, Disable: off}, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := checker.Analyze(linters, []*packages.Package{api}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := written(api)
+	for a := range graph.All() {
+		if a.Err != nil {
+			t.Errorf("%s: %v", a.Analyzer.Name, a.Err)
+		}
+		if !a.IsRoot {
+			continue
+		}
+		for _, d := range a.Diagnostics {
+			of := structAt(api, d.Pos)
+			if heard(a.Analyzer.Name, of, specs[of]) {
+				at := api.Fset.Position(d.Pos)
+				t.Errorf("%s:%d: %s: %s", filepath.Base(at.Filename), at.Line, a.Analyzer.Name, d.Message)
+			}
+		}
+	}
+}
+
+// heard says whether a finding counts.
+func heard(linter, of string, inSpec bool) bool {
+	return (inSpec || !slices.Contains(inSpecs, linter)) && !slices.Contains(notYet, of)
+}
+
+// TestWhatIsLeftOutIsNotSent: a Go client that leaves out an optional field sends nothing
+// for it, and so gets the default, as YAML does. kube-api-linter's optionalfields, which
+// does not look at defaults, would have a pointer for each text.
+func TestWhatIsLeftOutIsNotSent(t *testing.T) {
+	api := load(t)
+	for name := range written(api) {
+		if slices.Contains(notYet, name) {
+			continue
+		}
+		for _, f := range fieldsOf(api, name) {
+			if len(f.Names) == 0 || !strings.Contains(comments(f), "+optional") {
+				continue
+			}
+			at := name + "." + f.Names[0].Name
+			if tag := f.Tag.Value; !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",omitzero") {
+				t.Errorf("%s is optional, and its zero value is sent: let its tag say omitempty", at)
+			}
+			_, plain := api.TypesInfo.TypeOf(f.Type).Underlying().(*types.Basic)
+			if plain && strings.Contains(comments(f), "+kubebuilder:default") {
+				t.Errorf("%s has a default, and its zero value cannot be told from none: let it be a pointer", at)
+			}
+		}
+	}
+}
+
+// fieldsOf are a struct's fields as they are written.
+func fieldsOf(api *packages.Package, name string) (fields []*ast.Field) {
+	for _, file := range api.Syntax {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if ts, ok := n.(*ast.TypeSpec); ok && ts.Name.Name == name {
+				fields = ts.Type.(*ast.StructType).Fields.List
+			}
+			return fields == nil
+		})
+	}
+	return fields
+}
+
+// comments are what stands before a field, markers too.
+func comments(f *ast.Field) string {
+	var b strings.Builder
+	if f.Doc != nil {
+		for _, c := range f.Doc.List {
+			b.WriteString(c.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func load(t *testing.T) *packages.Package {
+	t.Helper()
+	found, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: "../.."}, "./shared/api/v1alpha1")
+	if err != nil || len(found) != 1 || len(found[0].Errors) > 0 {
+		t.Fatalf("load the API's types: %v, %v", found, err)
+	}
+	return found[0]
+}
+
+// written are the structs that people write: all that a spec holds. Of a NodeFence's it
+// is the requests.
+func written(api *packages.Package) map[string]bool {
+	into := map[string]bool{}
+	scope := api.Types.Scope()
+	for _, name := range scope.Names() {
+		kind, isStruct := scope.Lookup(name).Type().Underlying().(*types.Struct)
+		if !isStruct || !strings.HasPrefix(fmt.Sprint(field(kind, "ObjectMeta")), "k8s.io/") {
+			continue
+		}
+		spec := field(kind, "Spec")
+		if name == "NodeFence" {
+			spec = field(spec.Underlying().(*types.Struct), "Requests")
+		}
+		if spec != nil {
+			reach(into, api.Types, spec)
+		}
+	}
+	return into
+}
+
+func field(of *types.Struct, name string) types.Type {
+	for f := range of.Fields() {
+		if f.Name() == name {
+			return f.Type()
+		}
+	}
+	return nil
+}
+
+func reach(into map[string]bool, in *types.Package, t types.Type) {
+	switch t := t.(type) {
+	case *types.Pointer:
+		reach(into, in, t.Elem())
+	case *types.Slice:
+		reach(into, in, t.Elem())
+	case *types.Map:
+		reach(into, in, t.Elem())
+	case *types.Named:
+		of, isStruct := t.Underlying().(*types.Struct)
+		if t.Obj().Pkg() != in || !isStruct || into[t.Obj().Name()] {
+			return
+		}
+		into[t.Obj().Name()] = true
+		for f := range of.Fields() {
+			reach(into, in, f.Type())
+		}
+	}
+}
+
+// structAt names the type whose declaration a place is in.
+func structAt(api *packages.Package, at token.Pos) string {
+	for _, file := range api.Syntax {
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Pos() <= at && at < g.End() {
+				for _, s := range g.Specs {
+					if ts, ok := s.(*ast.TypeSpec); ok && (len(g.Specs) == 1 || ts.Pos() <= at && at < ts.End()) {
+						return ts.Name.Name
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
