@@ -75,7 +75,7 @@ func drivers(in device.Cluster, metadata string) map[string]device.Kind {
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, Log: p.Log, Witness: p.Witness}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, Log: p.Log, Witness: p.Witness}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -117,6 +117,10 @@ type Settings struct {
 	ChecksNamespace string `envconfig:"NODEFENCE_CHECKS_NAMESPACE" default:"nodefence-checks"`
 	// NodeNetworks are those that nodes are in, as CIDRs: checks connect to no other.
 	NodeNetworks gate.Networks `envconfig:"NODEFENCE_NODE_NETWORKS"`
+	// KubeletPort is where checks find the kubelets; what each Node reports if zero.
+	KubeletPort int32 `envconfig:"NODEFENCE_KUBELET_PORT"`
+	// NeighborsImage is what checks of type Neighbors run.
+	NeighborsImage string `envconfig:"NODEFENCE_NEIGHBORS_IMAGE"`
 	// JobsNamespace holds the Jobs of fence agents, and for moments what they are
 	// told.
 	JobsNamespace string `envconfig:"NODEFENCE_JOBS_NAMESPACE" default:"nodefence-jobs"`

@@ -29,7 +29,7 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	if s := f.Status.Storage; s != nil && s.StartedAt != nil {
 		r.round, r.storage, r.timeout = s, true, f.Spec.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
-		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Decision.Settings.ActivityChecks.Timeout.Duration
+		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Decision.Settings.ActivityChecks.CheckTimeout.Duration
 		if r.target, r.others, err = g.targets(ctx, f); err != nil {
 			return err
 		}
@@ -85,32 +85,32 @@ func (r *rounding) ask(ctx context.Context) error {
 	for i, c := range checks {
 		var err error
 		switch name := strconv.Itoa(i + 1); {
-		case c.Device != nil:
+		case c.Type == api.CheckDevice:
 			if check := fence.DeviceCheck(i + 1); !r.answered(check) {
 				r.say(check, "", "power reads it when the others have answered")
 			}
-		case c.Neighbours != nil:
-			err = r.neighbours(ctx, name, c.Neighbours)
-		case c.Job != nil:
-			err = r.job(ctx, name+" job "+c.Job.PodTemplate, name, c.Job)
+		case c.Type == api.CheckNeighbors:
+			err = r.neighbors(ctx, name, c.Neighbors)
+		case c.Type == api.CheckJob:
+			err = r.job(ctx, name+" job "+c.Job.PodTemplateName, name, c.Job)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for i, c := range checks {
-		if c.KubeletPort != nil {
-			r.connect(ctx, fmt.Sprintf("%d kubeletPort", i+1), c.KubeletPort.Port)
+		if c.Type == api.CheckKubelet {
+			r.connect(ctx, fmt.Sprintf("%d kubelet", i+1))
 		}
 	}
 	return nil
 }
 
-func (r *rounding) askStorage(ctx context.Context, p *api.StorageCheck) error {
-	if p.Job != nil {
-		return r.job(ctx, "job "+p.Job.PodTemplate, "s", p.Job)
+func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error {
+	if p.Type == api.StorageJob {
+		return r.job(ctx, "job "+p.Job.PodTemplateName, "s", p.Job)
 	}
-	answer, words := reach.Service(ctx, p.TCP)
+	answer, words := reach.Service(ctx, p.TCP.Address)
 	r.say("tcp", answer, words)
 	return nil
 }
@@ -128,11 +128,11 @@ func (r *rounding) answered(check string) bool {
 	return ok
 }
 
-func (r *rounding) connect(ctx context.Context, check string, port int32) {
+func (r *rounding) connect(ctx context.Context, check string) {
 	if r.answered(check) {
 		return
 	}
-	target, beside, err := r.addresses(port)
+	target, beside, err := r.addresses()
 	if err != nil {
 		r.say(check, api.AnswerError, err.Error())
 		return
@@ -142,21 +142,22 @@ func (r *rounding) connect(ctx context.Context, check string, port int32) {
 }
 
 // addresses are where the node's kubelet listens, and those of the others.
-func (r *rounding) addresses(port int32) (target string, beside []string, err error) {
-	if target, err = r.kubelet(&r.target, port); err != nil {
+func (r *rounding) addresses() (target string, beside []string, err error) {
+	if target, err = r.kubelet(&r.target); err != nil {
 		return "", nil, err
 	}
 	for i := range r.others {
-		if a, err := r.kubelet(&r.others[i], port); err == nil {
+		if a, err := r.kubelet(&r.others[i]); err == nil {
 			beside = append(beside, a)
 		}
 	}
 	return target, beside, nil
 }
 
-// kubelet is a node's host:port: the port as the policy has it, as the Node
+// kubelet is a node's host:port: the port as the settings have it, as the Node
 // reports it, or as kubelets have it by default.
-func (r *rounding) kubelet(n *corev1.Node, port int32) (string, error) {
+func (r *rounding) kubelet(n *corev1.Node) (string, error) {
+	port := r.KubeletPort
 	if port == 0 {
 		port = n.Status.DaemonEndpoints.KubeletEndpoint.Port
 	}

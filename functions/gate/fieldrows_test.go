@@ -19,11 +19,12 @@ const (
 	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
 	evicting    = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","component":"","count":3,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Volume","deleteAfter":"4m","atMost":3}}]}}`
 	trustedOne  = `{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
-	second      = `{"activityChecks":{"checks":[{"kubeletPort":{}}],"required":10,"ratioPercent":70,"interval":"60s","timeout":"60s","recheck":"5m","maxDegraded":"1h","then":"Approve"}}`
-	byNeighbour = `{"activityChecks":{"checks":[{"neighbours":{"image":"nodefence","count":1,"topologyKey":"topology.kubernetes.io/zone","port":10250}}],"timeout":"60s"}}`
-	byJob       = `{"activityChecks":{"checks":[{"job":{"podTemplate":"one"}}],"timeout":"60s"}}`
-	kdump       = `{"kdump":{"firstMessage":"0s","quiet":"30s","longest":"15m"}}`
-	storage     = `{"storageCheck":{"timeout":"60s","interval":"30s"}}`
+	second      = `{"activityChecks":{"checks":[{"type":"Kubelet"}]}}`
+	byNeighbors = `{"activityChecks":{"checks":[{"type":"Neighbors","neighbors":{"count":1}}]}}`
+	byJob       = `{"activityChecks":{"checks":[{"type":"Job","job":{"podTemplateName":"one"}}]}}`
+	kdump       = `{"kdump":{"firstMessageTimeout":"0s"}}`
+	byTCP       = `{"storageCheck":{"type":"TCP","tcp":{"address":"127.0.0.1:1"}}}`
+	storageJob  = `{"storageCheck":{"type":"Job","job":{"podTemplateName":"one"}}}`
 	early       = `{"earlyProbe":{"leaseStillDuration":"12s"}}`
 	podByPod    = `{"cleanup":{"strategy":"ResourceDeletion"}}`
 	tenth       = `{"limits":{"maxUnhealthy":null}}`
@@ -72,41 +73,41 @@ var policyRows = map[string]row{
 	"requests.trusted.count":  {with: trustedOne, from: `2`, to: `3`, ask: asked()},
 	"requests.trusted.within": {with: trustedOne, from: `"10m"`, to: `"1m"`, ask: asked()},
 
-	"activityChecks.checks.kubeletPort.port":       {with: second, from: `1`, to: `2`, ask: checks(false)},
-	"activityChecks.checks.neighbours.count":       {with: byNeighbour, from: `1`, to: `2`, ask: checks(false)},
-	"activityChecks.checks.neighbours.topologyKey": {with: byNeighbour, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
-	"activityChecks.checks.neighbours.image":       {with: byNeighbour, from: `"nodefence"`, to: `"registry.example/nodefence"`, ask: checks(false)},
-	"activityChecks.checks.neighbours.port":        {with: byNeighbour, from: `10250`, to: `9100`, ask: checks(false)},
-	"activityChecks.checks.job.podTemplate":        {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
-	"activityChecks.required": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
-		a.Done, a.Failed, a.FailedAt = 3, 3, w.ago(time.Second)
+	"activityChecks.checks.type":                  {with: second, from: `"Kubelet"`, to: `"Device"`, ask: checks(false)},
+	"activityChecks.checks.neighbors.count":       {with: byNeighbors, from: `1`, to: `2`, ask: checks(false)},
+	"activityChecks.checks.neighbors.topologyKey": {with: byNeighbors, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
+	"activityChecks.checks.job.podTemplateName":   {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
+	"activityChecks.rounds": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+		a.Done, a.Failed, a.StartedAt, a.EndedAt, a.Since = 3, 1, w.ago(10*time.Second), nil, w.ago(10*time.Second)
+		w.seen.Checked = &fence.Checked{Round: a.Number, Results: []api.CheckResult{{Check: "1 device", Answer: api.AnswerNeither}}}
 	}))},
-	"activityChecks.ratioPercent": {with: second, from: `60`, to: `70`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.failedRounds": {with: second, from: `7`, to: `8`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 7, 7, w.ago(time.Second)
 	}))},
 	"activityChecks.interval": {with: second, from: `"60s"`, to: `"10s"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.EndedAt = w.ago(30 * time.Second)
 	}))},
-	"activityChecks.timeout": {with: second, from: `"10s"`, to: `"5m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.checkTimeout": {with: second, from: `"10s"`, to: `"5m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.StartedAt = w.ago(time.Minute)
 	}))},
-	"activityChecks.recheck": {with: second, from: `"5m"`, to: `"1m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
+	"activityChecks.recheckInterval": {with: second, from: `"5m"`, to: `"1m"`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 8, 8, w.ago(2*time.Minute)
 	}))},
-	"activityChecks.maxDegraded": {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
-	"activityChecks.then":        {with: `{"activityChecks":{"checks":[],"recheck":"5m","maxDegraded":"10m"}}`, from: `"Approve"`, to: `"Fence"`, ask: decides(degraded)},
+	"activityChecks.aliveTimeout":   {with: second, from: `"1h"`, to: `"10m"`, ask: decides(degraded)},
+	"activityChecks.onAliveTimeout": {with: `{"activityChecks":{"checks":[],"aliveTimeout":"10m"}}`, from: `"RequireApproval"`, to: `"Fence"`, ask: decides(degraded)},
 
-	"kdump.firstMessage": {with: kdump, from: `"5m"`, to: `"60s"`, ask: decides()},
-	"kdump.quiet":        {with: kdump, from: `"30s"`, to: `"10s"`, ask: decides(dumping)},
-	"kdump.longest":      {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
-	"kdump.proof":        {with: kdump, from: `false`, to: `true`, ask: decides(dumping)},
+	"kdump.firstMessageTimeout":     {with: kdump, from: `"5m"`, to: `"60s"`, ask: decides()},
+	"kdump.quietDuration":           {with: kdump, from: `"30s"`, to: `"10s"`, ask: decides(dumping)},
+	"kdump.timeout":                 {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
+	"kdump.releasePodsWhileDumping": {with: kdump, from: `false`, to: `true`, ask: decides(dumping)},
 
-	"storageCheck.tcp":             {with: storage, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
-	"storageCheck.job.podTemplate": {with: storage, from: `"one"`, to: `"two"`, ask: checks(true)},
-	"storageCheck.timeout": {with: storage, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
+	"storageCheck.type":                {with: `{"storageCheck":{"tcp":{"address":"127.0.0.1:1"},"job":{"podTemplateName":"one"}}}`, from: `"TCP"`, to: `"Job"`, ask: checks(true)},
+	"storageCheck.tcp.address":         {with: byTCP, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
+	"storageCheck.job.podTemplateName": {with: storageJob, from: `"one"`, to: `"two"`, ask: checks(true)},
+	"storageCheck.timeout": {with: byTCP, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
 		w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
 	})},
-	"storageCheck.interval": {with: storage, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
+	"storageCheck.validDuration": {with: byTCP, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
 		w.fence.Status.Storage = &api.CheckRound{Number: 1, EndedAt: w.ago(30 * time.Second), Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerNone}}}
 	})},
 

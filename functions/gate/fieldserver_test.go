@@ -39,7 +39,7 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 		}
 		kubetest.Answer(w, string(body))
 	}))
-	return &Gate{Client: c, Namespace: "own", Checks: "checks", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
+	return &Gate{Client: c, Namespace: "own", Checks: "checks", NeighborsImage: "nodefence", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
 }
 
 // deaf is a witness that nobody asks here.
@@ -104,7 +104,7 @@ func checks(storage bool) question {
 	return func(t *testing.T, spec []byte) string {
 		w := newWorld()
 		p := read[api.FencePolicySpec](t, spec)
-		w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: p.ActivityChecks, StorageCheck: p.StorageCheck}}
+		w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: fence.ActivitySettings(p.ActivityChecks), StorageCheck: fence.StorageSettings(p.StorageCheck)}}
 		template := `{"template":{"spec":{"containers":[{"name":"c","image":"%s"}]}}}`
 		g, written := server(t, map[string]string{
 			"/api/v1/nodes": `{"items":[{"metadata":{"name":"n0","labels":{"` + zoneKey + `":"a","rack":"7"}},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}}]}`,

@@ -40,7 +40,12 @@ type Gate struct {
 	Checks string
 	// Networks bound what checks of second evidence connect to.
 	Networks Networks
-	Log      *slog.Logger
+	// KubeletPort is where kubelets listen; what each Node reports if zero.
+	KubeletPort int32
+	// NeighborsImage is what checks of type Neighbors run, nodefence's own; they go wrong
+	// without one.
+	NeighborsImage string
+	Log            *slog.Logger
 	// Witness hears of every event that asks for a fence and opens none.
 	Witness step.Witness
 	Loop    *step.Loop

@@ -27,19 +27,24 @@ const checksOf = "nodefence.io/checks-of"
 // limits are a check's own, where it has none.
 var limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 
-// neighbours begins a Job on each of so many other nodes.
-func (r *rounding) neighbours(ctx context.Context, name string, n *api.NeighboursCheck) error {
+// neighbors begins a Job on each of so many other nodes. Without an image to make them
+// of, each is a check gone wrong: nobody has seen that the node is silent.
+func (r *rounding) neighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
 	for i := range n.Count {
-		check, job := fmt.Sprintf("%s neighbour %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
+		check, job := fmt.Sprintf("%s neighbor %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
 		if r.answered(check) {
 			continue
 		}
-		target, beside, err := r.addresses(n.Port)
+		if r.NeighborsImage == "" {
+			r.say(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
+			continue
+		}
+		target, beside, err := r.addresses()
 		if err != nil {
 			r.say(check, api.AnswerError, err.Error())
 			continue
 		}
-		err = r.run(ctx, check, job, func() (*corev1.PodSpec, error) { return r.neighbour(n, append([]string{target}, beside...)), nil })
+		err = r.run(ctx, check, job, func() (*corev1.PodSpec, error) { return r.neighbor(n, append([]string{target}, beside...)), nil })
 		if err != nil {
 			return err
 		}
@@ -47,12 +52,12 @@ func (r *rounding) neighbours(ctx context.Context, name string, n *api.Neighbour
 	return nil
 }
 
-// neighbour runs `nodefence reach`, away from the node's failure domain and from
-// the other neighbours.
-func (r *rounding) neighbour(n *api.NeighboursCheck, addresses []string) *corev1.PodSpec {
+// neighbor runs `nodefence reach`, away from the node's failure domain and from
+// the other neighbors.
+func (r *rounding) neighbor(n *api.NeighborsSettings, addresses []string) *corev1.PodSpec {
 	spec := &corev1.PodSpec{
 		Containers: []corev1.Container{{
-			Name: "reach", Image: n.Image, Args: append([]string{"reach"}, addresses...),
+			Name: "reach", Image: r.NeighborsImage, Args: append([]string{"reach"}, addresses...),
 			Env: []corev1.EnvVar{{Name: reach.HostIP, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}}},
 		}},
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
@@ -75,12 +80,12 @@ func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck)
 		return nil
 	}
 	return r.run(ctx, check, name, func() (*corev1.PodSpec, error) {
-		t, err := r.Client.PodTemplate(ctx, r.Checks, j.PodTemplate)
+		t, err := r.Client.PodTemplate(ctx, r.Checks, j.PodTemplateName)
 		if err != nil {
 			return nil, err
 		}
 		if t == nil {
-			return nil, &unfit{"there is no PodTemplate " + j.PodTemplate + " in namespace " + r.Checks}
+			return nil, &unfit{"there is no PodTemplate " + j.PodTemplateName + " in namespace " + r.Checks}
 		}
 		spec := t.Template.Spec.DeepCopy()
 		if err := r.harmless(ctx, spec); err != nil {

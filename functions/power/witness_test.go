@@ -69,9 +69,9 @@ func asked(now time.Time) *api.NodeFence {
 		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Binding: &api.Binding{Driver: "ec2"},
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-					ActivityChecks: &api.ActivityChecks{
-						Checks: []api.ActivityCheck{{Device: &api.DeviceCheck{}}}, Required: 3, RatioPercent: 50,
-						Interval: metav1.Duration{Duration: time.Second}, Timeout: metav1.Duration{Duration: time.Minute},
+					ActivityChecks: &api.ActivitySettings{
+						Checks: []api.CheckSettings{{Type: api.CheckDevice}}, Rounds: 3, FailedRounds: 2,
+						Interval: metav1.Duration{Duration: time.Second}, CheckTimeout: metav1.Duration{Duration: time.Minute},
 					}},
 			},
 		},

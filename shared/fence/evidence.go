@@ -46,7 +46,7 @@ func (d *decision) noteChecks() {
 		hear(r, true, p.Timeout.Duration)
 	}
 	d.noteDevice()
-	if p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.Timeout.Duration) {
+	if p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
 		d.weigh(p, a)
 	}
 }
@@ -85,14 +85,14 @@ func (d *decision) doubtful() bool {
 	case a == nil:
 		return true
 	case a.Degraded:
-		return p.Then != api.DegradedFence || d.since(a.DegradedSince) < p.MaxDegraded.Duration
+		return p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration
 	}
-	return !dead(p, a) || d.since(a.FailedAt) > p.Recheck.Duration
+	return !dead(p, a) || d.since(a.FailedAt) > p.RecheckInterval.Duration
 }
 
-// dead: the failed rounds exceed their share of those required: with 0.7 of 10 the 8th.
-func dead(p *api.ActivityChecks, a *api.ActivityRecord) bool {
-	return a.Failed*100 > p.RatioPercent*p.Required
+// dead: so many rounds have failed as the policy says.
+func dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
+	return a.Failed >= p.FailedRounds
 }
 
 // checking asks round after round until the node counts as dead or as alive.
@@ -137,7 +137,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 }
 
 // weigh counts a round that has ended.
-func (d *decision) weigh(p *api.ActivityChecks, a *api.ActivityRecord) {
+func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 	answer, what := d.verdict(&a.CheckRound)
 	a.Saw = what
 	switch answer {
@@ -152,8 +152,8 @@ func (d *decision) weigh(p *api.ActivityChecks, a *api.ActivityRecord) {
 		case answer == api.AnswerNone && dead(p, a):
 			a.DegradedSince = nil
 			d.tell(api.NoActivity, counts(p, a)+", and the Lease stands still: the node counts as dead; "+what)
-		case a.Done >= p.Required:
-			a.Saw = fmt.Sprintf("%d of %d checks failed, which is not more than %d%%", a.Failed, p.Required, p.RatioPercent)
+		case a.Done >= p.Rounds:
+			a.Saw = fmt.Sprintf("%d of %d rounds failed, and %d count as dead", a.Failed, p.Rounds, p.FailedRounds)
 			d.degrade(a)
 		}
 	default:
@@ -170,8 +170,8 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 	}
 }
 
-func counts(p *api.ActivityChecks, a *api.ActivityRecord) string {
-	return fmt.Sprintf("%d of %d checks done, %d failed, %d went wrong", a.Done, p.Required, a.Failed, a.Errored)
+func counts(p *api.ActivitySettings, a *api.ActivityRecord) string {
+	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
 }
 
 // verdict is what a round says: alive by one witness, dead only by the Lease
@@ -205,8 +205,8 @@ func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
 
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
-func (d *decision) degraded(p *api.ActivityChecks, a *api.ActivityRecord) (act Action, stays bool) {
-	over, again := a.DegradedSince.Add(p.MaxDegraded.Duration), a.EndedAt.Add(p.Recheck.Duration)
+func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) (act Action, stays bool) {
+	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
 	since := aliveSince(a)
 	switch {
 	case !over.After(d.now):
@@ -227,18 +227,18 @@ func aliveSince(a *api.ActivityRecord) string {
 	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
 }
 
-func tooLong(p *api.ActivityChecks, a *api.ActivityRecord) string {
-	return aliveSince(a) + ", which is longer than " + p.MaxDegraded.Duration.String() + ": "
+func tooLong(p *api.ActivitySettings, a *api.ActivityRecord) string {
+	return aliveSince(a) + ", which is longer than " + p.AliveTimeout.Duration.String() + ": "
 }
 
 // though says of a fence that begins that the node was seen alive, and is fenced for
 // that all the same; empty of any other (S28).
 func (d *decision) though() string {
 	p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity
-	if p == nil || a == nil || !a.Degraded || p.Then != api.DegradedFence || d.since(a.DegradedSince) < p.MaxDegraded.Duration {
+	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration {
 		return ""
 	}
-	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.then)"
+	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.onAliveTimeout)"
 }
 
 // until asks to be looked at again at t, and each resync before it.
@@ -268,14 +268,14 @@ func (d *decision) storageDown() (act Action, holds bool) {
 		d.st.Storage = &api.CheckRound{}
 	}
 	r := d.st.Storage
-	if r.StartedAt != nil || d.since(r.EndedAt) > p.Interval.Duration {
+	if r.StartedAt != nil || d.since(r.EndedAt) > p.ValidDuration.Duration {
 		return d.ask(r, "asking whether the storage is reachable"), true
 	}
 	for _, c := range r.Results {
 		switch {
 		case c.Answer == api.AnswerNone:
 			d.hold(api.StorageDownHold, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
-			return d.until(r.EndedAt.Add(p.Interval.Duration + time.Millisecond)), true
+			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond)), true
 		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
 			d.tell(api.CheckingHold, "the storage probe went wrong, which holds nothing: "+c.Check+": "+c.Message)
 		}

@@ -18,9 +18,9 @@ import (
 func evidenceSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	s.Decision.Settings.ActivityChecks = &api.ActivityChecks{
-		Checks:   []api.ActivityCheck{{KubeletPort: &api.KubeletPortCheck{}}},
-		Required: 2, RatioPercent: 50, Interval: d(9), Timeout: d(5), Recheck: d(60), MaxDegraded: d(100), Then: api.DegradedFence,
+	s.Decision.Settings.ActivityChecks = &api.ActivitySettings{
+		Checks: []api.CheckSettings{{Type: api.CheckKubelet}},
+		Rounds: 2, FailedRounds: 2, Interval: d(9), CheckTimeout: d(5), RecheckInterval: d(60), AliveTimeout: d(100), OnAliveTimeout: api.AliveFence,
 	}
 	return s
 }
@@ -28,7 +28,7 @@ func evidenceSpec() api.NodeFenceSpec {
 // storageSpec is of a fence whose policy asks for the storage first.
 func storageSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Settings.StorageCheck = &api.StorageCheck{TCP: "storage:2049", Timeout: metav1.Duration{Duration: 5 * time.Second}, Interval: metav1.Duration{Duration: 30 * time.Second}}
+	s.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: 5 * time.Second}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
 	return s
 }
 
@@ -121,15 +121,15 @@ func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.No
 	x := sh.witnesses
 	if p := f.Spec.Decision.Settings.StorageCheck; p != nil && begins {
 		say(!x.downAt.IsZero(), "storage hold: no fence begins before the storage was asked for")
-		say(!x.down || now.Sub(x.downAt) > p.Interval.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
+		say(!x.down || now.Sub(x.downAt) > p.ValidDuration.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
 	}
 	p := f.Spec.Decision.Settings.ActivityChecks
 	if p == nil || f.Spec.Requests.ConfirmOff != nil || f.Spec.Requests.Approve != nil {
 		return
 	}
-	long := !x.alive.IsZero() && now.Sub(x.alive) >= p.MaxDegraded.Duration
+	long := !x.alive.IsZero() && now.Sub(x.alive) >= p.AliveTimeout.Duration
 	if begins {
-		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.Recheck.Duration, "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long")
+		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.RecheckInterval.Duration, "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long")
 	}
 	if act.Device() && !sh.served && !w.checkWitness(s, sh, a, act, say) {
 		say(long || x.failed >= 2, "second evidence: no device call before enough checks failed, or it was degraded for too long")
@@ -181,7 +181,7 @@ func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
 	if r := st.Storage; r != nil && r.StartedAt != nil {
 		return &Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}
-	return &Checked{Round: st.Activity.Number, Results: []api.CheckResult{{Check: "1 kubeletPort", Answer: a}}}
+	return &Checked{Round: st.Activity.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
 }
 
 // evidenceKey is what tells states with second evidence apart, until power is cut:
@@ -193,7 +193,7 @@ func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string 
 			return "storage"
 		}
 		r := s.st.Storage
-		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.Interval.Duration), answers(r), x.down)
+		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.ValidDuration.Duration), answers(r), x.down)
 	}
 	p, a := s.spec.Decision.Settings.ActivityChecks, s.st.Activity
 	if p == nil {
@@ -204,20 +204,20 @@ func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string 
 		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero(), s.asksDevice(), s.alone())
 	}
 	k := fmt.Sprint("evidence", min(x.failed, 2), min(a.Failed, 2), a.Degraded, a.StartedAt != nil,
-		age(&failedAt, p.Recheck.Duration), age(a.FailedAt, p.Recheck.Duration))
+		age(&failedAt, p.RecheckInterval.Duration), age(a.FailedAt, p.RecheckInterval.Duration))
 	if s.asksDevice() {
 		k += fmt.Sprint("done", s.alone(), min(a.Done, 2), min(x.done, 2))
 	}
 	if a.DegradedSince != nil || !x.alive.IsZero() {
-		k += fmt.Sprint("since", age(&alive, p.MaxDegraded.Duration), age(a.DegradedSince, p.MaxDegraded.Duration))
+		k += fmt.Sprint("since", age(&alive, p.AliveTimeout.Duration), age(a.DegradedSince, p.AliveTimeout.Duration))
 	}
 	if a.StartedAt == nil {
-		return k + age(a.EndedAt, p.Interval.Duration, p.Recheck.Duration)
+		return k + age(a.EndedAt, p.Interval.Duration, p.RecheckInterval.Duration)
 	}
 	if l := s.st.Lease.StillSince; l != nil {
 		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(x.since))
 	}
-	return k + age(a.StartedAt, p.Timeout.Duration+checkGrace) + answers(&a.CheckRound) + s.witnessKey()
+	return k + age(a.StartedAt, p.CheckTimeout.Duration+checkGrace) + answers(&a.CheckRound) + s.witnessKey()
 }
 
 func answers(r *api.CheckRound) string {
@@ -376,7 +376,7 @@ func TestARoundsVerdict(t *testing.T) {
 
 // TestTheEighthOfTen holds the numbers to CloudStack's: more than 0.7 of 10.
 func TestTheEighthOfTen(t *testing.T) {
-	p := &api.ActivityChecks{Required: 10, RatioPercent: 70}
+	p := &api.ActivitySettings{Rounds: 10, FailedRounds: 8}
 	for failed := range int32(11) {
 		if got := dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
 			t.Errorf("%d failed: dead is %v", failed, got)
@@ -397,7 +397,7 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
 	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
-		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.then)"}
+		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.onAliveTimeout)"}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}

@@ -28,16 +28,16 @@ type Dump struct {
 }
 
 // Kdump is the rule by which this fence waits for a dump; nil if it does not.
-func Kdump(f *api.NodeFence) *api.KdumpRule { return kdumpRule(&f.Spec) }
+func Kdump(f *api.NodeFence) *api.KdumpSettings { return kdumpRule(&f.Spec) }
 
-func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpRule {
+func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpSettings {
 	switch {
 	case !spec.Decision.Settings.Action.Device():
 		return nil // no power is cut
 	case spec.Decision.Settings.Kdump != nil:
 		return spec.Decision.Settings.Kdump
 	case spec.Decision.Binding != nil && spec.Decision.Binding.Kdump:
-		return api.DefaultKdump()
+		return kdumpSettings(&api.KdumpRule{}) // the defaults
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (d *decision) dumping() bool {
 	if k := d.st.Kdump; k != nil && d.leaseMovedSince(k.Since) {
 		return false
 	}
-	return d.now.Sub(last) < r.Quiet.Duration
+	return d.now.Sub(last) < r.QuietDuration.Duration
 }
 
 // lastMessage is when this node's last message came; zero if none did. Where
@@ -99,21 +99,21 @@ func (d *decision) dumpHolds() (why string, until time.Time) {
 		if d.st.OpenedAt == nil {
 			return "", until
 		}
-		if until = d.st.OpenedAt.Add(r.FirstMessage.Duration); !until.After(d.now) {
+		if until = d.st.OpenedAt.Add(r.FirstMessageTimeout.Duration); !until.After(d.now) {
 			return "", until
 		}
 		return "the machine may be about to dump its memory: a first kdump message is waited for until " + until.UTC().Format(time.RFC3339), until
 	}
-	over := k.Since.Add(r.Longest.Duration)
+	over := k.Since.Add(r.Timeout.Duration)
 	if !d.dumping() || !over.After(d.now) {
 		return "", until
 	}
 	why = fmt.Sprintf("the machine dumps its memory (kdump messages from %s): its power is not cut before there was none for %s, or at %s",
-		k.Source, r.Quiet.Duration, over.UTC().Format(time.RFC3339))
+		k.Source, r.QuietDuration.Duration, over.UTC().Format(time.RFC3339))
 	if d.seen.Dump == nil {
 		why += "; whether more come can't be seen now"
 	}
-	return why, sooner(over, d.lastMessage().Add(r.Quiet.Duration))
+	return why, sooner(over, d.lastMessage().Add(r.QuietDuration.Duration))
 }
 
 // awaitDump holds a fence that has no slot yet. What is only to be read may be
@@ -128,7 +128,7 @@ func (d *decision) awaitDump() (act Action, holds bool) {
 	}
 	if why != "" {
 		d.hold(api.KdumpHold, why, 0)
-		if r, k := kdumpRule(d.spec), d.st.Kdump; r.Proof && k != nil && k.DoneAt == nil {
+		if r, k := kdumpRule(d.spec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
 			until = sooner(until, d.now.Add(Handover)) // it may prove soon
 		}
 		return d.until(until), true
@@ -146,14 +146,14 @@ func (d *decision) dumpOver() string {
 	case r == nil || k == nil:
 		return "no kdump message has come: going on"
 	case d.dumping():
-		return "the dump is still under way after " + r.Longest.Duration.String() + ": going on"
+		return "the dump is still under way after " + r.Timeout.Duration.String() + ": going on"
 	case d.leaseMovedSince(k.Since):
 		return "kdump messages come, and the node's Lease moves: not believed"
 	}
 	if d.seen.Dump == nil {
-		return fmt.Sprintf("no kdump message was seen for %s, and whether any came can't be seen now: going on", r.Quiet.Duration)
+		return fmt.Sprintf("no kdump message was seen for %s, and whether any came can't be seen now: going on", r.QuietDuration.Duration)
 	}
-	return fmt.Sprintf("no kdump message for %s: the dump has ended", r.Quiet.Duration)
+	return fmt.Sprintf("no kdump message for %s: the dump has ended", r.QuietDuration.Duration)
 }
 
 // spareDump gives the slot back, and goes back to waiting, if a dump has begun

@@ -15,7 +15,7 @@ import (
 func kdumpSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	s.Decision.Settings.Kdump = &api.KdumpRule{FirstMessage: d(5), Quiet: d(9), Longest: d(40)}
+	s.Decision.Settings.Kdump = &api.KdumpSettings{FirstMessageTimeout: d(5), QuietDuration: d(9), Timeout: d(40)}
 	return s
 }
 
@@ -69,8 +69,8 @@ func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		return
 	}
 	moved := sh.dumpRefuted(*seen)
-	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Longest.Duration
-	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessage.Duration
+	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Timeout.Duration
+	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessageTimeout.Duration
 	if act == Off && !sh.cut {
 		say(late || moved || !sh.truly(f.Spec, *seen, now), "kdump: no first Off while a dump is under way")
 		say(!waits, "kdump: no first Off before a first message was waited for")
@@ -115,12 +115,12 @@ func (s *state) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 	}
 	k, r := s.st.Kdump, s.spec.Decision.Settings.Kdump
 	if k == nil {
-		return s.proofKey(age) + fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessage.Duration-1), s.sh.dumpSince.IsZero())
+		return s.proofKey(age) + fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessageTimeout.Duration-1), s.sh.dumpSince.IsZero())
 	}
 	since := stampOf(s.sh.dumpSince)
 	last := stampOf(s.sh.dumpLast)
-	return s.proofKey(age) + fmt.Sprint("kdump", age(&k.Since, r.Longest.Duration-1), age(&since, r.Longest.Duration-1),
-		age(&k.LastSeen, r.Quiet.Duration-1), age(&last, r.Quiet.Duration-1),
+	return s.proofKey(age) + fmt.Sprint("kdump", age(&k.Since, r.Timeout.Duration-1), age(&since, r.Timeout.Duration-1),
+		age(&k.LastSeen, r.QuietDuration.Duration-1), age(&last, r.QuietDuration.Duration-1),
 		s.st.Lease.StillSince != nil && s.st.Lease.StillSince.After(k.Since.Time), s.sh.moved.After(s.sh.dumpSince))
 }
 
@@ -134,12 +134,12 @@ var brokenKdump = map[string]decider{
 	}),
 	"takes a refused look for the end of a dump": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if k := f.Status.Kdump; k != nil && s.Dump == nil {
-			k.LastSeen = stampOf(now.Add(-f.Spec.Decision.Settings.Kdump.Quiet.Duration))
+			k.LastSeen = stampOf(now.Add(-f.Spec.Decision.Settings.Kdump.QuietDuration.Duration))
 		}
 	}),
 	"does not wait for a first message": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		r := *f.Spec.Decision.Settings.Kdump
-		r.FirstMessage.Duration = 0
+		r.FirstMessageTimeout.Duration = 0
 		f.Spec.Decision.Settings.Kdump = &r
 	}),
 	"waits for a dump for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {

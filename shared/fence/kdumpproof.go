@@ -27,7 +27,7 @@ const (
 // its messages are to be looked at where neither would be.
 func AsksDump(f *api.NodeFence) bool {
 	r := Kdump(f)
-	return r != nil && r.Proof
+	return r != nil && r.ReleasePodsWhileDumping
 }
 
 // ByDump: this fence is releasing pods for a dump.
@@ -42,7 +42,7 @@ func byDump(st *api.NodeFenceStatus) bool {
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
 	r, m, k, n := kdumpRule(d.spec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.Proof || !d.spec.Decision.Settings.Cleanup.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	if r == nil || !r.ReleasePodsWhileDumping || !d.spec.Decision.Settings.Cleanup.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
 	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {

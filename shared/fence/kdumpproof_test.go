@@ -41,7 +41,9 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"in another phase it does nothing": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			f.Status.Phase, f.Status.Proof = api.Fencing, nil
 		}, Read, api.Fencing, ""},
-		"the policy does not opt in":    {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Kdump.Proof = false }, None, api.Pending, "the machine dumps its memory"},
+		"the policy does not opt in": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Spec.Decision.Settings.Kdump.ReleasePodsWhileDumping = false
+		}, None, api.Pending, "the machine dumps its memory"},
 		"its messages say another node": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, None, api.Pending, "the dump has ended"},
 		"its messages say another boot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.BootID = "b" }, None, api.Pending, ""},
 		"nobody knows which boot": {func(f *api.NodeFence, s *Seen, _ time.Time) {
@@ -148,7 +150,7 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
 			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
 		}, None, api.Pending, api.StormHold},
-		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Kdump.Proof = false }, None, api.Pending, api.KdumpHold},
+		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpHold},
 		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Spec.Decision.Settings.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
@@ -185,7 +187,7 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 			g := *f
 			g.Status = *f.Status.DeepCopy()
 			r := *kdumpSpec().Decision.Settings.Kdump
-			r.Proof = proof
+			r.ReleasePodsWhileDumping = proof
 			g.Spec.Decision.Settings.Kdump = &r
 			if g.Status.Kdump == nil {
 				g.Status.Kdump = &api.KdumpRecord{Since: at, LastSeen: at}

@@ -15,14 +15,14 @@ import (
 func dumpProofSpec() api.NodeFenceSpec {
 	s := kdumpSpec()
 	r := *s.Decision.Settings.Kdump
-	r.Proof, r.FirstMessage.Duration, r.Longest.Duration = true, 0, 100*time.Second
+	r.ReleasePodsWhileDumping, r.FirstMessageTimeout.Duration, r.Timeout.Duration = true, 0, 100*time.Second
 	s.Decision.Settings.Kdump = &r
 	return s
 }
 
 // mayProve: a dump may be a proof for this fence, as its policy really is.
 func (s *state) mayProve() bool {
-	return s.spec.Decision.Settings.Kdump != nil && s.spec.Decision.Settings.Kdump.Proof
+	return s.spec.Decision.Settings.Kdump != nil && s.spec.Decision.Settings.Kdump.ReleasePodsWhileDumping
 }
 
 // byDump: it releases pods for a dump now.
@@ -110,7 +110,7 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 	say(!sh.dumpRefuted(*seen), "S3: a Lease that moved during the dump voids it")
 	say(seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID, "S6: the pods are of the node that was fenced")
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
-	say(now.Sub(sh.dumpSince) < f.Spec.Decision.Settings.Kdump.Longest.Duration, "kdump: nothing is released once the dump's time is over")
+	say(now.Sub(sh.dumpSince) < f.Spec.Decision.Settings.Kdump.Timeout.Duration, "kdump: nothing is released once the dump's time is over")
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
 	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Spec.FenceNumber &&
@@ -142,7 +142,7 @@ func inDump(change func(f *api.NodeFence, s *Seen, m *Dump, now time.Time)) deci
 var brokenOptIn = map[string]decider{
 	"takes a dump for a proof that nobody opted in to": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		r := *f.Spec.Decision.Settings.Kdump
-		r.Proof = true
+		r.ReleasePodsWhileDumping = true
 		f.Spec.Decision.Settings.Kdump = &r
 		comes := s.Dump != nil && s.Dump.NodeUID == f.Spec.Decision.NodeUID && s.Dump.Last.Equal(now)
 		if k := f.Status.Kdump; k != nil && (comes || f.Status.Phase == api.Isolating) {

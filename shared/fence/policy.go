@@ -77,7 +77,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		Policy: api.PolicyRef{Name: first.Name, Generation: first.Generation},
 		Settings: api.Settings{UnhealthyConditions: first.Spec.Unhealthy.Conditions, EarlyProbe: first.Spec.EarlyProbe, Action: first.Spec.Action, Mode: first.Spec.Mode,
 			Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
-			ActivityChecks: first.Spec.ActivityChecks, StorageCheck: first.Spec.StorageCheck, Kdump: first.Spec.Kdump,
+			ActivityChecks: ActivitySettings(first.Spec.ActivityChecks), StorageCheck: StorageSettings(first.Spec.StorageCheck), Kdump: kdumpSettings(first.Spec.Kdump),
 			Cleanup:         first.Spec.Cleanup,
 			Return:          first.Spec.Return,
 			ApprovalTimeout: first.Spec.ApprovalTimeout, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd},

@@ -16,7 +16,7 @@ import (
 func deviceSpec() api.NodeFenceSpec {
 	s := evidenceSpec()
 	p := *s.Decision.Settings.ActivityChecks
-	p.Checks = append(p.Checks[:1:1], api.ActivityCheck{Device: &api.DeviceCheck{}})
+	p.Checks = append(p.Checks[:1:1], api.CheckSettings{Type: api.CheckDevice})
 	s.Decision.Settings.ActivityChecks = &p
 	return s
 }
@@ -29,7 +29,7 @@ func aloneSpec() api.NodeFenceSpec {
 
 func (s *state) asksDevice() bool {
 	p := s.spec.Decision.Settings.ActivityChecks
-	return p != nil && p.Checks[len(p.Checks)-1].Device != nil
+	return p != nil && p.Checks[len(p.Checks)-1].Type == api.CheckDevice
 }
 
 func (s *state) alone() bool { return len(s.spec.Decision.Settings.ActivityChecks.Checks) == 1 }
@@ -192,8 +192,8 @@ func TestTheDevicesAnswer(t *testing.T) {
 			Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
 		}
 		for i, check := range c.spec.Decision.Settings.ActivityChecks.Checks {
-			r := api.CheckResult{Check: fmt.Sprintf("%d kubeletPort", i+1), Answer: api.AnswerNone, Message: "silent"}
-			if check.Device != nil {
+			r := api.CheckResult{Check: fmt.Sprintf("%d kubelet", i+1), Answer: api.AnswerNone, Message: "silent"}
+			if check.Type == api.CheckDevice {
 				r = api.CheckResult{Check: DeviceCheck(i + 1)}
 			}
 			f.Status.Activity.Results = append(f.Status.Activity.Results, r)

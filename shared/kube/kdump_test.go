@@ -81,7 +81,7 @@ func TestAMessageIsAsOldAsItIs(t *testing.T) {
 }
 
 func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
-	rule := &api.KdumpRule{}
+	rule := &api.KdumpSettings{}
 	for name, tc := range map[string]struct {
 		spec   api.NodeFenceSpec
 		status api.NodeFenceStatus

@@ -15,17 +15,17 @@ unhealthy: {conditions: [{type: Ready, status: Unknown}]}
 limits: {maxUnhealthy: "40%"}
 timeouts: {healthyFor: 1s}
 activityChecks:
-  checks: [{kubeletPort: {}}]
-  required: 4
-  ratioPercent: 50
+  checks: [{type: Kubelet}]
+  rounds: 4
+  failedRounds: 3
   interval: 2s
-  recheck: 5s
+  recheckInterval: 5s
 `
 
 // degraded: a node that is lost and alive is left alone; one that is lost and dead
 // is fenced.
 func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
-	say("the policy wants second evidence: more than half of 4 connections to the kubelet's port must find silence")
+	say("the policy wants second evidence: 3 of 4 connections to the kubelet's port must find silence")
 	if err := all(c, []string{"node-1"}, "partition"); err != nil {
 		return err
 	}

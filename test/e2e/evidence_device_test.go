@@ -10,18 +10,17 @@ import (
 const byDevice = quick + `
 activityChecks:
   checks: [CHECKS]
-  required: 2
-  ratioPercent: 50
+  rounds: 2
+  failedRounds: 2
   interval: 1s
-  recheck: 2s
-  then: Approve
+  recheckInterval: 2s
 `
 
 // TestSecondEvidenceByDevice: the machine's BMC is the only other witness. A node
 // that has crashed and whose machine is on is DEGRADED, and gets no command; when
 // its machine has lost its power it counts as dead, and its work moves.
 func TestSecondEvidenceByDevice(t *testing.T) {
-	w := newWorld(t, 3, strings.ReplaceAll(byDevice, "CHECKS", "{device: {}}"))
+	w := newWorld(t, 3, strings.ReplaceAll(byDevice, "CHECKS", "{type: Device}"))
 	w.start(nil)
 	victim := w.database(1)
 	w.node(victim, "crash")

@@ -22,12 +22,11 @@ import (
 
 const byPort = quick + `
 activityChecks:
-  checks: [{kubeletPort: {}}]
-  required: 4
-  ratioPercent: 50
+  checks: [{type: Kubelet}]
+  rounds: 4
+  failedRounds: 3
   interval: 1s
-  recheck: 2s
-  then: Approve
+  recheckInterval: 2s
 `
 
 // TestSecondEvidenceByPort: a node that is cut off from the API server and answers
@@ -69,22 +68,27 @@ func TestStorageHold(t *testing.T) {
 	storage, err := port.NewClosed()
 	must(t, err)
 	t.Cleanup(func() { _ = storage.Close() })
-	w := newWorld(t, 3, quick+"storageCheck: {tcp: \""+storage.Addr+"\", interval: 1s}\n")
+	w := newWorld(t, 3, quick+"storageCheck: {type: TCP, tcp: {address: \""+storage.Addr+"\"}, validDuration: 1s}\n")
 	root, err := rig.Root()
 	must(t, err)
 	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/examples/activity-checks.yaml")))
 	for name, c := range map[string]struct{ spec, says string }{
-		"no check":          {"activityChecks: {checks: []}", "checks"},
-		"an empty check":    {"activityChecks: {checks: [{}]}", "set exactly one"},
-		"the device twice":  {"activityChecks: {checks: [{device: {}}, {device: {}}]}", "check it once"},
-		"no device":         {"action: Isolate\nsecondEvidence: {checks: [{device: {}}]}", "no device is touched"},
-		"two in one":        {"activityChecks: {checks: [{kubeletPort: {}, job: {podTemplate: x}}]}", "set exactly one"},
-		"always rechecked":  {"activityChecks: {checks: [{kubeletPort: {}}], recheck: 2h}", "recheck must not be longer"},
-		"never dead":        {"activityChecks: {checks: [{kubeletPort: {}}], ratioPercent: 100}", "ratioPercent"},
-		"an unknown way on": {"activityChecks: {checks: [{kubeletPort: {}}], then: Wait}", "then"},
-		"early and late":    {"earlyProbe: {leaseStillDuration: 12s}\nsecondEvidence: {checks: [{kubeletPort: {}}]}", "exclude each other"},
-		"no storage probe":  {"storageCheck: {}", "set exactly one"},
-		"a bad address":     {"storageCheck: {tcp: storage}", "tcp"},
+		"no check":            {"activityChecks: {checks: []}", "checks"},
+		"a check of no type":  {"activityChecks: {checks: [{}]}", "type"},
+		"the device twice":    {"activityChecks: {checks: [{type: Device}, {type: Device}]}", "check it once"},
+		"no device":           {"action: Isolate\nactivityChecks: {checks: [{type: Device}]}", "no device is touched"},
+		"two in one":          {"activityChecks: {checks: [{type: Kubelet, job: {podTemplateName: x}}]}", "type Job needs job"},
+		"a Job of nothing":    {"activityChecks: {checks: [{type: Job}]}", "type Job needs job"},
+		"neighbors of no use": {"activityChecks: {checks: [{type: Device, neighbors: {count: 3}}]}", "neighbors belongs to type Neighbors"},
+		"always rechecked":    {"activityChecks: {checks: [{type: Kubelet}], recheckInterval: 2h}", "recheckInterval must not be longer"},
+		"never dead":          {"activityChecks: {checks: [{type: Kubelet}], rounds: 5}", "failedRounds must not be more than rounds"},
+		"dead of nothing":     {"activityChecks: {checks: [{type: Kubelet}], failedRounds: 0}", "failedRounds"},
+		"days":                {"activityChecks: {checks: [{type: Kubelet}], aliveTimeout: 1d}", "write hours, minutes and seconds"},
+		"an unknown way on":   {"activityChecks: {checks: [{type: Kubelet}], onAliveTimeout: Wait}", "onAliveTimeout"},
+		"early and late":      {"earlyProbe: {leaseStillDuration: 12s}\nactivityChecks: {checks: [{type: Kubelet}]}", "exclude each other"},
+		"no storage probe":    {"storageCheck: {type: TCP}", "type TCP needs tcp"},
+		"a bad address":       {"storageCheck: {type: TCP, tcp: {address: storage}}", "write address as host:port"},
+		"a dump without end":  {"kdump: {quietDuration: 5m, timeout: 1m}", "quietDuration must not be longer than timeout"},
 	} {
 		if err := w.Apply(w.ctx, rig.Policy("bad", c.spec)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -104,13 +108,13 @@ func TestStorageHold(t *testing.T) {
 const byJobs = quick + `
 activityChecks:
   checks:
-    - neighbours: {count: 2, image: example.invalid/nodefence}
-    - job: {podTemplate: watcher}
-  required: 2
-  ratioPercent: 50
+    - {type: Neighbors, neighbors: {count: 2}}
+    - {type: Job, job: {podTemplateName: watcher}}
+  rounds: 2
+  failedRounds: 2
   interval: 1s
-  timeout: 20s
-  recheck: 2s
+  checkTimeout: 20s
+  recheckInterval: 2s
 `
 
 const watcher = `
@@ -130,7 +134,7 @@ template:
     volumes: [{name: shared, persistentVolumeClaim: {claimName: shared}}]
 `
 
-// TestSecondEvidenceByJobs: neighbours and a Job of the user's own. The lab has no
+// TestSecondEvidenceByJobs: neighbors and a Job of the user's own. The lab has no
 // container runtime, so that the test says with what code each container ends;
 // Jobs, scheduling, admission and the Jobs' own end are real.
 func TestSecondEvidenceByJobs(t *testing.T) {
@@ -220,7 +224,7 @@ func (w *world) play(code map[string]int32) {
 	w.t.Cleanup(func() { stop(); <-done })
 }
 
-// checkPods: none ran on the node, neighbours in its zone none, and none has rights.
+// checkPods: none ran on the node, neighbors in its zone none, and none has rights.
 func (w *world) checkPods(victim string, seen map[string]corev1.Pod) {
 	w.t.Helper()
 	zone := func(node string) string {

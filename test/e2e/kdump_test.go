@@ -152,7 +152,7 @@ func (w *world) aside(node string) string {
 // TestKdumpHoldsThePower: no power is cut while the machine's messages come, from the
 // machine's own address alone, and the fence runs to its end once they stop.
 func TestKdumpHoldsThePower(t *testing.T) {
-	w := newWorld(t, 3, quick+"kdump: {firstMessage: 2m, quiet: 30s, longest: 5m}\n")
+	w := newWorld(t, 3, quick+"kdump: {firstMessageTimeout: 2m, quietDuration: 30s, timeout: 5m}\n")
 	k := w.listens(w.start(nil))
 	victim := w.database(1)
 	other := w.aside(victim)
@@ -240,7 +240,7 @@ func (w *world) webOn(not string) (node string) {
 // TestKdumpAsProof: where the policy opts in, the pods of a machine that dumps go at
 // once, and what has no volume runs elsewhere; volumes wait for the machine to be off.
 func TestKdumpAsProof(t *testing.T) { // S1, S4
-	w := newWorld(t, 3, quick+"kdump: {firstMessage: 2m, quiet: 30s, longest: 4m, proof: true}\n")
+	w := newWorld(t, 3, quick+"kdump: {firstMessageTimeout: 2m, quietDuration: 30s, timeout: 4m, releasePodsWhileDumping: true}\n")
 	asked := &removals{}
 	k := w.listens(w.start(asked.watch))
 	victim := w.database(1)

@@ -14,9 +14,9 @@ import (
 func activityChecks(w *world) {
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 	w.still = start.Add(-45 * time.Second)
-	w.record.Spec.Decision.Settings.ActivityChecks = &api.ActivityChecks{
-		Checks:   []api.ActivityCheck{{KubeletPort: &api.KubeletPortCheck{}}},
-		Required: 10, RatioPercent: 70, Interval: s(60), Timeout: s(60), Recheck: s(300), MaxDegraded: s(1200), Then: api.DegradedApprove,
+	w.record.Spec.Decision.Settings.ActivityChecks = &api.ActivitySettings{
+		Checks: []api.CheckSettings{{Type: api.CheckKubelet}},
+		Rounds: 10, FailedRounds: 8, Interval: s(60), CheckTimeout: s(60), RecheckInterval: s(300), AliveTimeout: s(1200), OnAliveTimeout: api.AliveRequireApproval,
 	}
 	w.record.Spec.Decision.Settings.ApprovalTimeout = s(3600)
 }
@@ -31,7 +31,7 @@ func (w *world) check() *fence.Checked {
 		}
 		return c
 	}
-	r := api.CheckResult{Check: "1 kubeletPort", Answer: api.AnswerNone, Message: "node-7:10250 does not answer"}
+	r := api.CheckResult{Check: "1 kubelet", Answer: api.AnswerNone, Message: "node-7:10250 does not answer"}
 	switch {
 	case w.checks == "error":
 		r.Answer, r.Message = api.AnswerError, "neither do others: it may be we who are cut off"

@@ -140,7 +140,7 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 1},
 	"a node is degraded for too long, and the policy fences it": {func(w *world) {
 		activityChecks(w)
-		w.record.Spec.Decision.Settings.ActivityChecks.Then = api.DegradedFence
+		w.record.Spec.Decision.Settings.ActivityChecks.OnAliveTimeout = api.AliveFence
 		w.cut = true
 		at(w, 31*time.Minute, func() { w.cut = false })
 	}, []api.Phase{api.Finished}, 1},
@@ -150,7 +150,7 @@ var incidents = map[string]incident{
 		at(w, 2*time.Minute, func() { w.crashed, w.cut = true, false })
 	}, []api.Phase{api.Finished}, 1},
 	"the storage is down for everyone": {func(w *world) {
-		w.record.Spec.Decision.Settings.StorageCheck = &api.StorageCheck{TCP: "storage:2049", Timeout: metav1.Duration{Duration: time.Minute}, Interval: metav1.Duration{Duration: 30 * time.Second}}
+		w.record.Spec.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: time.Minute}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
 		w.crashed, w.storageDown = true, true
 		at(w, 5*time.Minute, func() { w.storageDown = false })
 	}, []api.Phase{api.Finished}, 1},

@@ -33,7 +33,7 @@ HTTP as Knative calls it, or on AWS Lambda where that has started it.
 
 nodefence reach host:port [other:port...] connects to a machine and does nothing
 else: exit 0 if it answers, 1 if it is silent while another answers, 2 if that
-can't be told. The neighbours of second evidence run it.
+can't be told. The neighbors of activityChecks run it.
 
 nodefence agent [given accepted said] makes the one call that stands in a file by a
 fence agent, for some seconds from when a folder was made, and leaves what came of it
@@ -46,6 +46,9 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of second evidence's Jobs (nodefence-checks)
+  NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
+  NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
+                               (none: such checks go wrong, and no node counts as dead)
   NODEFENCE_JOBS_NAMESPACE     namespace of the fence agents' Jobs (nodefence-jobs)
   NODEFENCE_JOB_IMAGES         images, by commas, that a method's job_image may name (none)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)

@@ -1,9 +1,5 @@
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
-
 // ActivityChecks asks other witnesses whether a node that the API server has
 // lost is really dead, before anything is reserved or touched. The terms and
 // numbers are those of CloudStack's Host HA.
@@ -17,195 +13,195 @@ import (
 // What an event asked for, and what a person approved or confirmed, is not
 // checked: somebody has answered already.
 //
-// +kubebuilder:validation:XValidation:rule="duration(self.recheck) <= duration(self.maxDegraded)",message="recheck must not be longer than maxDegraded: it would never be reached"
+// +kubebuilder:validation:XValidation:rule="self.failedRounds <= self.rounds",message="failedRounds must not be more than rounds: the node would never count as dead"
+// +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="recheckInterval must not be longer than aliveTimeout: it would never be reached"
 type ActivityChecks struct {
-	// Checks are the witnesses.
+	// checks are the witnesses. The node's Lease is always one witness more.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:XValidation:rule="self.filter(c, has(c.device)).size() <= 1",message="a node has one device: check it once"
+	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'Device').size() <= 1",message="checks has type Device twice: a node has one device, check it once"
 	// +listType=atomic
 	Checks []ActivityCheck `json:"checks"`
-	// Required is how many rounds are asked, and RatioPercent the share of them
-	// that must be exceeded by failed ones for the node to count as dead: with 10
-	// and 70 it is the 8th failed round.
+	// rounds is how many rounds are asked before a node that has not failed enough of
+	// them counts as alive: 1 to 100, 10 unless set.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	Required int32 `json:"required,omitempty"`
-	// +kubebuilder:default=70
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=99
+	Rounds *int32 `json:"rounds,omitempty"`
+	// failedRounds is how many failed rounds count as dead: from 1 to rounds, 8 unless
+	// set, so that it must be set where rounds is less.
+	// +kubebuilder:default=8
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
 	// +optional
-	RatioPercent int32 `json:"ratioPercent"`
-	// Interval lies between two rounds.
+	FailedRounds *int32 `json:"failedRounds,omitempty"`
+	// interval is the time between two rounds: 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="interval must be between 1s and 1h"
 	// +optional
-	Interval metav1.Duration `json:"interval,omitempty"`
-	// Timeout bounds one check; what has not answered by then went wrong.
+	Interval *Duration `json:"interval,omitempty"`
+	// checkTimeout is how long one check may take; what has not answered by then went
+	// wrong. 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="timeout must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="checkTimeout must be between 1s and 1h"
 	// +optional
-	Timeout metav1.Duration `json:"timeout,omitempty"`
-	// Recheck is how long a node is left DEGRADED before it is suspected anew,
-	// and how long the last failed round speaks for the node's death: a fence that
-	// was held for longer asks once more.
+	CheckTimeout *Duration `json:"checkTimeout,omitempty"`
+	// recheckInterval is how long a living node is left alone, which is DEGRADED, before
+	// it is suspected anew, and how long the last failed round speaks for the node's
+	// death: a fence that was held for longer asks once more. 1s to 24h, and not longer
+	// than aliveTimeout; 5m unless set.
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="recheck must be between 1s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="recheckInterval must be between 1s and 24h"
 	// +optional
-	Recheck metav1.Duration `json:"recheck,omitempty"`
-	// MaxDegraded is how long a node may be unhealthy and alive. After that Then
-	// decides: Approve holds for a person, Fence goes on without one.
+	RecheckInterval *Duration `json:"recheckInterval,omitempty"`
+	// aliveTimeout is how long a node may be unhealthy and alive; after that
+	// onAliveTimeout decides. 1s to 168h, 1h unless set.
 	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="maxDegraded must be between 1s and 168h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="aliveTimeout must be between 1s and 168h"
 	// +optional
-	MaxDegraded metav1.Duration `json:"maxDegraded,omitempty"`
-	// +kubebuilder:default=Approve
+	AliveTimeout *Duration `json:"aliveTimeout,omitempty"`
+	// onAliveTimeout is what becomes of a node that was unhealthy and alive for
+	// aliveTimeout: RequireApproval, which is the default, holds its fence for a person,
+	// Fence goes on without one.
+	// +kubebuilder:default=RequireApproval
 	// +optional
-	Then AfterDegraded `json:"then,omitempty"`
+	OnAliveTimeout AfterAlive `json:"onAliveTimeout,omitempty"`
 }
 
-// AfterDegraded is what becomes of a node that was DEGRADED for too long.
-// +kubebuilder:validation:Enum=Fence;Approve
-type AfterDegraded string
+// AfterAlive is what becomes of a node that was unhealthy and alive for too long.
+// +kubebuilder:validation:Enum=Fence;RequireApproval
+type AfterAlive string
 
 // The ways on.
 const (
-	DegradedFence   AfterDegraded = "Fence"
-	DegradedApprove AfterDegraded = "Approve"
+	AliveFence           AfterAlive = "Fence"
+	AliveRequireApproval AfterAlive = "RequireApproval"
 )
 
 // ActivityCheck is one witness.
-// +kubebuilder:validation:XValidation:rule="(has(self.kubeletPort) ? 1 : 0) + (has(self.neighbours) ? 1 : 0) + (has(self.job) ? 1 : 0) + (has(self.device) ? 1 : 0) == 1",message="a check is kubeletPort, neighbours, job or device: set exactly one"
+// +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.type == 'Neighbors'",message="neighbors belongs to type Neighbors"
+// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="type Job needs job, and no other type has it"
 type ActivityCheck struct {
-	// KubeletPort connects to the node's kubelet from where nodefence runs. An
-	// open port, and one that the machine itself refuses, is activity; no answer
-	// is none, provided that the same port of another Ready node answers: else it
-	// may be nodefence that is cut off, and the check went wrong. The address is what
-	// the Node reports: one that is no IP address, or is loopback, link-local or of a
-	// group, goes wrong too, and with NODEFENCE_NODE_NETWORKS (CIDRs, for the gate)
-	// whatever is in none of them.
+	// type is who is asked: Kubelet, Neighbors, Job or Device.
+	//
+	// Kubelet connects to the node's kubelet from where nodefence runs, at the port that
+	// the Node reports, or at NODEFENCE_KUBELET_PORT of the gate. An open port, and one
+	// that the machine itself refuses, is activity; no answer is none, provided that the
+	// same port of another Ready node answers: else it may be nodefence that is cut off,
+	// and the check went wrong. The address is what the Node reports: one that is no IP
+	// address, or is loopback, link-local or of a group, goes wrong too, and with
+	// NODEFENCE_NODE_NETWORKS (CIDRs, for the gate) whatever is in none of them.
+	//
+	// Neighbors does the same from other nodes, in other failure domains, by short Jobs in
+	// namespace nodefence-checks, of the image NODEFENCE_NEIGHBORS_IMAGE of the gate, which
+	// the manifests set. Job is one of your own. Device reads the machine's power, or the
+	// instance's state, from the device or cloud that is bound to the node; it needs action
+	// Reboot or PowerOff.
+	Type CheckType `json:"type"`
+	// neighbors is for type Neighbors: three, in other zones, unless set.
 	// +optional
-	KubeletPort *KubeletPortCheck `json:"kubeletPort,omitempty"`
-	// Neighbours does the same from other nodes, in other failure domains, by
-	// short Jobs in namespace nodefence-checks.
-	// +optional
-	Neighbours *NeighboursCheck `json:"neighbours,omitempty"`
-	// Job is one of your own, made from a PodTemplate in namespace
-	// nodefence-checks. Exit 0 says that the node is active, 1 that it is not,
+	Neighbors *NeighborsCheck `json:"neighbors,omitempty"`
+	// job is for type Job: exit 0 says that the node is active, 1 that it is not,
 	// anything else that it could not be told.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
-	// Device reads the machine's power, or the instance's state, from the device or
-	// cloud that is bound to the node.
-	// +optional
-	Device *DeviceCheck `json:"device,omitempty"`
 }
 
-// DeviceCheck is what the node's bound device says of its machine: a BMC, a PDU
-// or a hypervisor the power, a cloud the state of the instance. It is asked by one
+// CheckType is a kind of witness.
+// +kubebuilder:validation:Enum=Kubelet;Neighbors;Job;Device
+type CheckType string
+
+// The kinds of witness. What CheckDevice hears is a witness for dead where the machine is
+// off, stopped or terminated. On or running is neither: a health check may take power for
+// health, but activity means that the machine does something, and one whose kernel hangs
+// is on. Were that activity, no hung machine would ever be fenced; were it none, each
+// running one would count as dead. So a machine that is on leaves the round to the other
+// checks; where there are none the round is done and has not failed, and after all rounds
+// the node is DEGRADED. No answer, an unknown state, one on the way between the two, and a
+// device that answers for another machine are the check gone wrong. It is asked by one
 // read, under all limits, and last, where every other check saw nothing.
-//
-// Off, stopped or terminated is no activity: a witness for dead. On or running is
-// neither. A health check may take power for health, but activity means that the
-// machine does something, and one whose kernel hangs is on. Were that activity, no
-// hung machine would ever be fenced; were it none, each running one would count
-// as dead. So a machine that is on leaves the round to the other checks; where
-// there are none the round is done and has not failed, and after all required ones
-// the node is DEGRADED. No answer, an unknown state, one on the way between
-// the two, and a device that answers for another machine are the check gone wrong.
-type DeviceCheck struct{}
+const (
+	CheckKubelet   CheckType = "Kubelet"
+	CheckNeighbors CheckType = "Neighbors"
+	CheckJob       CheckType = "Job"
+	CheckDevice    CheckType = "Device"
+)
 
-// KubeletPortCheck connects to a kubelet.
-type KubeletPortCheck struct {
-	// Port, unless it is the one that the Node reports of itself, or 10250.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=65535
-	// +optional
-	Port int32 `json:"port,omitempty"`
-}
-
-// NeighboursCheck connects to a kubelet from other nodes.
-type NeighboursCheck struct {
-	// Count of neighbours, each another node.
+// NeighborsCheck connects to a kubelet from other nodes.
+type NeighborsCheck struct {
+	// count is how many neighbors, each another node: 1 to 5, 3 unless set.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	// +optional
-	Count int32 `json:"count,omitempty"`
-	// TopologyKey is the node label that tells failure domains apart: no
-	// neighbour has the failed node's value of it. If the failed node has none, the
-	// neighbours are any other nodes.
+	Count *int32 `json:"count,omitempty"`
+	// topologyKey is the node label that tells failure domains apart: no neighbor has the
+	// failed node's value of it. If the failed node has none, the neighbors are any other
+	// nodes. topology.kubernetes.io/zone unless set.
 	// +kubebuilder:default="topology.kubernetes.io/zone"
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
 	// +optional
-	TopologyKey string `json:"topologyKey,omitempty"`
-	// Image is nodefence's own, whose program has the subcommand `reach`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Image string `json:"image"`
-	// Port as in kubeletPort.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=65535
-	// +optional
-	Port int32 `json:"port,omitempty"`
+	TopologyKey *string `json:"topologyKey,omitempty"`
 }
 
 // JobCheck is a Job of the user's own.
 type JobCheck struct {
-	// PodTemplate in namespace nodefence-checks. It may mount file systems that
-	// several nodes may mount at once, and never a block volume: others are
-	// refused. Its first container decides; it gets NODEFENCE_NODE,
-	// NODEFENCE_ADDRESS and NODEFENCE_SINCE (when the node was first suspected, or
-	// last checked, RFC 3339).
+	// podTemplateName is the PodTemplate in namespace nodefence-checks that the Job is
+	// made of. It may mount file systems that several nodes may mount at once, and never a
+	// block volume: others are refused. Its first container decides; it gets
+	// NODEFENCE_NODE, NODEFENCE_ADDRESS and NODEFENCE_SINCE (when the node was first
+	// suspected, or last checked, RFC 3339).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	PodTemplate string `json:"podTemplate"`
+	PodTemplateName string `json:"podTemplateName"`
 }
 
-// StorageHold is a question about the storage, asked before a fence begins: if
+// StorageCheck is a question about the storage, asked before a fence begins: if
 // it is unreachable for everyone, no fence makes anything better. Only an answer
 // that says so holds; a probe that goes wrong is told and does not.
-// +kubebuilder:validation:XValidation:rule="has(self.tcp) != has(self.job)",message="a storage probe is tcp or job: set exactly one"
+// +kubebuilder:validation:XValidation:rule="has(self.tcp) == (self.type == 'TCP')",message="type TCP needs tcp, and no other type has it"
+// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="type Job needs job, and no other type has it"
 type StorageCheck struct {
-	// TCP is the storage's host:port, reached from where nodefence runs. Connected
-	// means reachable; refused or no answer, unreachable.
-	// +kubebuilder:validation:Pattern=`^[^ ]+:[0-9]{1,5}$`
-	// +kubebuilder:validation:MaxLength=262
+	// type is how the storage is asked: TCP connects to it, Job is one of your own.
+	Type StorageCheckType `json:"type"`
+	// tcp is for type TCP.
 	// +optional
-	TCP string `json:"tcp,omitempty"`
-	// Job as in activityChecks: exit 0 says reachable, 1 unreachable for everyone.
+	TCP *TCPCheck `json:"tcp,omitempty"`
+	// job is for type Job: exit 0 says reachable, 1 unreachable for everyone.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
-	// Timeout bounds one probe.
+	// timeout is how long one probe may take: 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="timeout must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="timeout must be between 1s and 1h"
 	// +optional
-	Timeout metav1.Duration `json:"timeout,omitempty"`
-	// Interval is how long an answer counts.
+	Timeout *Duration `json:"timeout,omitempty"`
+	// validDuration is how long an answer counts: 1s to 1h, 30s unless set.
 	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="validDuration must be between 1s and 1h"
 	// +optional
-	Interval metav1.Duration `json:"interval,omitempty"`
+	ValidDuration *Duration `json:"validDuration,omitempty"`
+}
+
+// StorageCheckType is how a storage is asked.
+// +kubebuilder:validation:Enum=TCP;Job
+type StorageCheckType string
+
+// The ways to ask a storage.
+const (
+	StorageTCP StorageCheckType = "TCP"
+	StorageJob StorageCheckType = "Job"
+)
+
+// TCPCheck connects to a service.
+type TCPCheck struct {
+	// address is the storage's host:port, reached from where nodefence runs. Connected
+	// means reachable; refused or no answer, unreachable.
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=262
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+:[0-9]{1,5}$')",message="write address as host:port, such as 192.0.2.10:2049"
+	Address string `json:"address"`
 }
 
 // Answer is what one check says.

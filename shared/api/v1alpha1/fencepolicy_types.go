@@ -32,7 +32,7 @@ type FencePolicy struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
 // +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !(has(self.expected) && has(self.expected.nodes))",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes expected.nodes: a Node that was deleted would be missing"
-// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'None']) || !self.activityChecks.checks.exists(c, has(c.device))",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
+// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'None']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
 type FencePolicySpec struct {
 	// Precedence orders policies that select the same node: the lowest number
 	// decides everything but limits, of which the strictest hold. Two policies

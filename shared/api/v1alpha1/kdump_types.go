@@ -1,61 +1,41 @@
 package v1alpha1
 
-import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
-
 // KdumpRule says how a machine is treated that may be writing the memory of its
 // crashed kernel away (kdump). Cutting its power would destroy the dump. What
 // nodefence-kdump hears of it is a hint that holds for a bounded time.
 //
-// +kubebuilder:validation:XValidation:rule="duration(self.quiet) <= duration(self.longest)",message="quiet must not be longer than longest: a dump would never be seen to end"
+// +kubebuilder:validation:XValidation:rule="[self.quietDuration, self.timeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.quietDuration) <= duration(self.timeout)",message="quietDuration must not be longer than timeout: a dump would never be seen to end"
 type KdumpRule struct {
-	// FirstMessage is how long after the fence was opened a first message is
+	// firstMessageTimeout is how long after the fence was opened a first message is
 	// waited for. A crash kernel takes about half a minute to boot. With 0s only a
-	// dump that is already heard of counts.
+	// dump that is already heard of counts. 0s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('1h')",message="firstMessage must be between 0s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="firstMessageTimeout must be between 0s and 1h"
 	// +optional
-	FirstMessage metav1.Duration `json:"firstMessage,omitempty"`
-	// Quiet is how long after its last message a dump counts as ended.
-	// fence_kdump_send sends one each 10s unless told otherwise.
+	FirstMessageTimeout *Duration `json:"firstMessageTimeout,omitempty"`
+	// quietDuration is how long after its last message a dump counts as ended.
+	// fence_kdump_send sends one each 10s unless told otherwise. 5s to 10m, and not longer
+	// than timeout; 30s unless set.
 	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="quiet must be between 5s and 10m"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="quietDuration must be between 5s and 10m"
 	// +optional
-	Quiet metav1.Duration `json:"quiet,omitempty"`
-	// Longest is how long a dump is waited for in all; then the power is cut
-	// whatever is heard.
+	QuietDuration *Duration `json:"quietDuration,omitempty"`
+	// timeout is how long a dump is waited for in all; then the power is cut whatever is
+	// heard. 5s to 24h, 15m unless set.
 	// +kubebuilder:default="15m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('24h')",message="longest must be between 5s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="timeout must be between 5s and 24h"
 	// +optional
-	Longest metav1.Duration `json:"longest,omitempty"`
-	// Proof lets the pods of a machine be force-deleted while it dumps its memory: more
-	// than one message has come, the last within 5s, its node is not Ready, its Lease
-	// has stood still for two renewals, and its boot ID is the one that it crashed
-	// with. Volumes stay attached, and the out-of-service taint off, until the machine
-	// is seen off. It rests on nobody being able to send UDP with a node's address:
-	// where somebody can, or a node's traffic passes an address translation, leave it
-	// off. It does nothing where storage or network is cut off too.
+	Timeout *Duration `json:"timeout,omitempty"`
+	// releasePodsWhileDumping lets the pods of a machine be force-deleted while it dumps
+	// its memory: more than one message has come, the last within 5s, its node is not
+	// Ready, its Lease has stood still for two renewals, and its boot ID is the one that it
+	// crashed with. Volumes stay attached, and the out-of-service taint off, until the
+	// machine is seen off. It rests on nobody being able to send UDP with a node's address:
+	// where somebody can, or a node's traffic passes an address translation, leave it off.
+	// It does nothing where storage or network is cut off too. false unless set.
+	// +kubebuilder:default=false
 	// +optional
-	Proof bool `json:"proof,omitempty"`
-}
-
-// DefaultKdump holds where a node's configuration says kdump=enabled and its
-// policy says nothing.
-func DefaultKdump() *KdumpRule {
-	d := func(t time.Duration) metav1.Duration { return metav1.Duration{Duration: t} }
-	return &KdumpRule{FirstMessage: d(time.Minute), Quiet: d(30 * time.Second), Longest: d(15 * time.Minute)}
+	ReleasePodsWhileDumping *bool `json:"releasePodsWhileDumping,omitempty"`
 }
 
 // KdumpRecord is what was heard of a dump during this fence.

@@ -36,11 +36,11 @@ type Settings struct {
 	// +optional
 	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
 	// +optional
-	ActivityChecks *ActivityChecks `json:"activityChecks,omitempty"`
+	ActivityChecks *ActivitySettings `json:"activityChecks,omitempty"`
 	// +optional
-	StorageCheck *StorageCheck `json:"storageCheck,omitempty"`
+	StorageCheck *StorageSettings `json:"storageCheck,omitempty"`
 	// +optional
-	Kdump *KdumpRule `json:"kdump,omitempty"`
+	Kdump *KdumpSettings `json:"kdump,omitempty"`
 	// Excluded says why this node is not to be fenced under this policy, if it is not.
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
