@@ -84,7 +84,7 @@ func TestEvictions(t *testing.T) {
 		"nothing for a volume that another node still has": {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
 		"nothing that the policy wants only told":          {change: []func(map[string]string){with(policyPath, `"action":"Evict"`, `"action":"Alert"`)}},
 		"nothing under a dry run":                          {change: []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}},
-		"nothing of a paused policy":                       {change: []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"paused":true,`)}},
+		"nothing of a paused policy":                       {change: []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"pauseRequests":["me"],`)}},
 		"nothing while the ledger stops everything":        {change: []func(map[string]string){with(ledgerPath, `"spec":{`, `"spec":{"stop":true`)}},
 		"nothing of a node that is not Ready":              {change: []func(map[string]string){with(nodePath, `"True"`, `"Unknown"`)}},
 		"nothing of a node that is excluded":               {change: []func(map[string]string){with(nodePath, `"labels":{`, `"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"`)}},

@@ -10,7 +10,7 @@ import (
 )
 
 // basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
-const basePolicy = `{"precedence":10,"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown","duration":"0s"}]},"action":"Reboot","mode":"Enforce","controlPlane":"Never",
+const basePolicy = `{"precedence":10,"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"0s"}],"action":"Reboot","mode":"Enforce","controlPlane":{"fence":"Never"},
 	"approvalTimeout":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"perNodePerDay":3,"stormCoolDown":"1m"},"retries":{"perStep":3,"interval":"5s","flow":2},
 	"timeouts":{"deviceCall":"20s","powerOff":"60s","release":"5m","boot":"15m","healthyFor":"30s"}}`
 
@@ -32,18 +32,18 @@ const (
 
 var policyRows = map[string]row{
 	"precedence": {from: `10`, to: `90`, ask: decides(func(w *world) {
-		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Precedence: 50, Mode: api.DryRun, Action: api.ActionReboot}}
-		dry.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Precedence: new(int32(50)), Mode: api.DryRun, Action: api.ActionReboot}}
+		dry.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 		w.others = append(w.others, dry)
 	})},
 	"selector":          {to: `{"matchLabels":{"name":"n5"}}`, ask: decides()},
 	"exclude.nodeNames": {to: `["n0"]`, ask: decides()},
 	"exclude.selector":  {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
 
-	"unhealthy.conditions.type":            {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
-	"unhealthy.conditions.status":          {from: `"Unknown"`, to: `"False"`, ask: decides()},
-	"unhealthy.conditions.duration":        {from: `"0s"`, to: `"5m"`, ask: decides()},
-	"unhealthy.startupTimeout":             {from: `"10m"`, to: `"1h"`, ask: started},
+	"unhealthyConditions.type":             {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
+	"unhealthyConditions.status":           {from: `"Unknown"`, to: `"False"`, ask: decides()},
+	"unhealthyConditions.duration":         {from: `"0s"`, to: `"5m"`, ask: decides()},
+	"nodeStartupTimeout":                   {from: `"10m"`, to: `"1h"`, ask: started},
 	"unhealthy.problems.about":             {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
 	"unhealthy.problems.reason":            {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
 	"unhealthy.problems.component":         {with: oneProblem, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
@@ -56,10 +56,11 @@ var policyRows = map[string]row{
 	"unhealthy.problems.pods":              {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
 	"unhealthy.problems.namespaces":        {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
 
-	"expected.nodes":           {with: `{"expected":{"missingFor":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
-	"expected.machineSelector": {with: `{"expected":{"missingFor":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
-	"expected.deleteMachines":  {with: `{"expected":{"missingFor":"10m","machineSelector":{}},"action":"Reboot"}`, from: `false`, to: `true`, ask: alone},
-	"expected.missingFor":      {with: `{"expected":{"nodes":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
+	"missingNodes.nodeNames":  {with: `{"missingNodes":{"duration":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
+	"machines.selector":       {with: `{"machines":{"startupTimeout":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
+	"machines.withoutNode":    {with: `{"machines":{"selector":{}},"action":"Reboot"}`, from: `"Report"`, to: `"Delete"`, ask: alone},
+	"machines.startupTimeout": {with: `{"machines":{"selector":{}}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
+	"missingNodes.duration":   {with: `{"missingNodes":{"nodeNames":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 
 	"earlyProbe.leaseStillDuration": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
 		w.fence.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
@@ -126,11 +127,11 @@ var policyRows = map[string]row{
 		w.fence.Status.Past = []api.PastFence{{ClosedAt: *w.ago(time.Hour), Cuts: 1}}
 	})},
 
-	"controlPlane": {from: `"Never"`, to: `"Quorum"`, ask: decides(func(w *world) {
+	"controlPlane.fence": {from: `"Never"`, to: `"WithQuorum"`, ask: decides(func(w *world) {
 		w.cluster.Nodes[0].ControlPlane, w.cluster.Etcd = true, map[string]bool{"n0": false, "n1": true, "n2": true}
 	})},
-	"etcd":   {with: `{"controlPlane":"Quorum"}`, to: `["n0","n1","n2"]`, ask: members},
-	"action": {from: `"Reboot"`, to: `"None"`, ask: decides(phase(api.Fencing), reads("On", ""))},
+	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
+	"action":                     {from: `"Reboot"`, to: `"None"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
 		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},
@@ -160,8 +161,7 @@ var policyRows = map[string]row{
 	"retries.flow":     {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) { w.fence.Status.Restarts, w.fence.Status.Retries = 1, 2 })},
 
 	"mode":            {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
-	"approvalTimeout": {with: `{"mode":"Approve"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
-	"paused":          {from: `false`, to: `true`, ask: braked},
+	"approvalTimeout": {with: `{"mode":"RequireApproval"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},
 	"pauseRequests":   {to: `["upgrade"]`, ask: braked},
 
 	// It is noon in UTC, on a Thursday in January.

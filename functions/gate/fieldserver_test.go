@@ -91,7 +91,7 @@ func members(t *testing.T, spec []byte) string {
 	}
 	p := read[api.FencePolicySpec](t, spec)
 	w.cluster.Nodes[0].ControlPlane = true
-	w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ControlPlane: p.ControlPlane, Etcd: p.Etcd}}
+	w.fence.Spec.Decision.ResolvedPolicy, _ = fence.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
 	var err error
 	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)

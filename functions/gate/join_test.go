@@ -74,7 +74,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 			answers := cluster(now)
 			answers[fencePath], answers["/api/v1/namespaces/default/events"] = c.fence, string(reports)
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/racks/west","type":"io.nodefence.request.fence.v1"}]},` +
-				`"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}],"problems":[{"reason":"TaskHung","component":"kernel-monitor","count":1,"within":"10m","action":"Fence"}]}}}]}`
+				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}],"unhealthy":{"problems":[{"reason":"TaskHung","component":"kernel-monitor","count":1,"within":"10m","action":"Fence"}]}}}]}`
 			g, written := server(t, answers)
 			if _, _, err := g.open(t.Context(), "a", c.event); err != nil {
 				t.Fatal(err)

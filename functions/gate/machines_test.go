@@ -23,7 +23,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 	now := time.Now()
 	at := func(d time.Duration) string { return now.Add(d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	failed := func(uid, more string) string {
-		return `{"name":"m/x","uid":"x","node":"a","nodeUID":"` + uid + `","status":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
+		return `{"namespace":"m","name":"x","uid":"x","node":"a","nodeUID":"` + uid + `","status":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
 	}
 	past := func(outcome, since string) string {
 		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"condition":"Machine","status":"Failed"}}},` +
@@ -49,7 +49,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			policy := `{"metadata":{"name":%q},"spec":{"precedence":%d,"expected":{"machineSelector":{},"missingFor":"10m"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[%s]}}`
+			policy := `{"metadata":{"name":%q},"spec":{"precedence":%d,"machines":{"selector":{},"startupTimeout":"10m"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[%s]}}`
 			answers[policyPath] = `{"items":[` + fmt.Sprintf(policy, "p", 1, c.failed) + `,` + fmt.Sprintf(policy, "q", 2, c.other) + `]}`
 			client, written := apiOf(t, answers)
 			w := &told{}
@@ -90,9 +90,9 @@ func alone(t *testing.T, spec []byte) string {
 func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 	now := time.Now()
 	since := now.Add(-time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z")
-	listed := `{"name":"m/a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
+	listed := `{"namespace":"m","name":"a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
 	past := func(uid string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"name":"m/a","uid":"` + uid + `"}}}},` +
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"namespace":"m","name":"a","uid":"` + uid + `"}}}},` +
 			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"Aborted"}}`
 	}
 	for name, c := range map[string]struct {
@@ -102,9 +102,9 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 	}{
 		"listed":                         {failed: listed, want: []string{"POST 1 Node=Missing"}},
 		"not listed":                     {},
-		"of another name":                {failed: strings.Replace(listed, "m/a", "m/b", 1)},
+		"of another name":                {failed: strings.Replace(listed, `"name":"a"`, `"name":"b"`, 1)},
 		"a Node has its name":            {failed: listed, there: true},
-		"only told":                      {failed: listed, expected: "false"},
+		"only told":                      {failed: listed, expected: "Report"},
 		"a person ended it":              {failed: listed, fence: past("x")},
 		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PUT 5 Node=Missing"}},
 	} {
@@ -116,8 +116,8 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","expected":{"machineSelector":{},"missingFor":"10m","deleteMachines":` + cmp.Or(c.expected, "true") +
-				`},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"failed":[` + c.failed + `]}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","machines":{"selector":{},"startupTimeout":"10m","withoutNode":"` + cmp.Or(c.expected, "Delete") +
+				`"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[` + c.failed + `]}}]}`
 			written, w := opened(t, answers, "Machine", "NoNode", now)
 			if d := gocmp.Diff(c.want, written); d != "" {
 				t.Error(d)

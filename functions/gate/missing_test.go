@@ -74,8 +74,8 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"expected":{"nodes":["a"],"missingFor":"10m"},`+
-				`"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}},"status":{"missing":[%s]}}]}`, c.missing)
+			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
+				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"missing":[%s]}}]}`, c.missing)
 			written, w := opened(t, answers, "Node", "Missing", now)
 			if d := cmp.Diff(c.want, written); d != "" {
 				t.Error(d)

@@ -41,7 +41,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked, made := 0, (*api.NodeFence)(nil)
 			answers := cluster(now)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			table := kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
 				made = &api.NodeFence{}
 				_ = json.NewDecoder(r.Body).Decode(made)

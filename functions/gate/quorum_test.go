@@ -33,7 +33,7 @@ func etcdPod(node string, ready corev1.ConditionStatus, command ...string) corev
 func TestQuorumSaysWhoCounts(t *testing.T) {
 	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
 	const has4, needs3 = "etcd has 4 members, 2 of them healthy without this one (not ", "), and needs 3"
-	const mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy p"
+	const mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy p"
 	for name, c := range map[string]struct {
 		node  []corev1.Node
 		pods  []corev1.Pod
@@ -54,14 +54,14 @@ func TestQuorumSaysWhoCounts(t *testing.T) {
 		"a Node was left over": {[]corev1.Node{planeNode("cp-0", yes)}, nil, "", nil,
 			has4 + "cp-0: a control-plane node without a pod of etcd" + needs3 + mend},
 		"the list itself is old": {nil, nil, "", []string{"cp-0", "cp-1", "cp-2", "cp-3"},
-			has4 + "cp-0: listed in spec.etcd, there is no such Node" + needs3 + mend},
+			has4 + "cp-0: listed in spec.controlPlane.etcdNodeNames, there is no such Node" + needs3 + mend},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := etcdPod("cp-3", yes)
 			if c.named != "" {
 				last = etcdPod("cp-3", yes, c.named)
 			}
-			got := refusal(t, "cp-2", api.Quorum, c.etcd,
+			got := refusal(t, "cp-2", api.WithQuorum, c.etcd,
 				append(c.node, planeNode("cp-1", yes), planeNode("cp-2", no), planeNode("cp-3", yes)),
 				append(c.pods, etcdPod("cp-1", yes), etcdPod("cp-2", yes), last))
 			if got != c.want {
@@ -73,7 +73,7 @@ func TestQuorumSaysWhoCounts(t *testing.T) {
 
 // TestWhoIsListedAsEtcdsIsLeftAlone, whatever its labels, where no policy says Quorum (S13).
 func TestWhoIsListedAsEtcdsIsLeftAlone(t *testing.T) {
-	const want = "etcd runs on this node, as a policy's spec.etcd says, and policy p never fences those (controlPlane: Never)"
+	const want = "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy p never fences those (controlPlane.fence: Never)"
 	for node, want := range map[string]string{"w-1": want, "w-2": ""} {
 		a, b := planeNode("w-1", corev1.ConditionFalse), planeNode("w-2", corev1.ConditionFalse)
 		a.Labels, b.Labels = nil, nil
@@ -93,15 +93,15 @@ func TestAnotherPolicysEtcd(t *testing.T) {
 		want  string
 	}{
 		"the others are well": {yes, ""},
-		"one of them is not": {no, "etcd has 3 members, 1 of them healthy without this one (not w-3: listed in spec.etcd of policy q, and no Ready Node), and needs 2: " +
-			"if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy q"},
+		"one of them is not": {no, "etcd has 3 members, 1 of them healthy without this one (not w-3: listed in spec.controlPlane.etcdNodeNames of policy q, and no Ready Node), and needs 2: " +
+			"if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy q"},
 	} {
 		nodes := []corev1.Node{planeNode("w-1", no), planeNode("w-2", yes), planeNode("w-3", c.third), planeNode("a", yes), planeNode("b", yes), planeNode("c", yes)}
 		for i := range nodes {
 			nodes[i].Labels = nil
 		}
-		other := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Etcd: []string{"w-1", "w-2", "w-3"}}}
-		if got := refusal(t, "w-1", api.Quorum, nil, nodes, nil, other); got != c.want {
+		other := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.Enforce, ControlPlane: api.ControlPlane{EtcdNodeNames: []string{"w-1", "w-2", "w-3"}}}}
+		if got := refusal(t, "w-1", api.WithQuorum, nil, nodes, nil, other); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
 	}
@@ -120,15 +120,15 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	}
 	now := time.Now()
 	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "f"}}
-	f.Spec = api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{ControlPlane: rule}}}}
+	f.Spec = api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{ControlPlane: api.ControlPlaneSetting{Fence: rule}}}}}
 	at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
 	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
 	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{ControlPlane: rule, Etcd: etcd}}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(rule), EtcdNodeNames: etcd}}}
 	all := intstr.FromString("100%")
 	p.Spec.Limits.MaxUnhealthy = &all
 	before := p
-	before.Spec.Etcd = nil
+	before.Spec.ControlPlane.EtcdNodeNames = nil
 	f.Spec.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),

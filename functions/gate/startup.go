@@ -51,7 +51,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		return s, nil
 	}
 	for i := range policies {
-		timeout := policies[i].Spec.Unhealthy.StartupTimeout
+		timeout := policies[i].Spec.NodeStartupTimeout
 		if policies[i].Name != policy.Policy.Name || timeout == nil {
 			continue
 		}
@@ -63,7 +63,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		if changedSince(n, created.Add(atBirth)) {
 			return s, nil
 		}
-		s.trigger, s.starting = fence.Startup(timeout.Duration, g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
+		s.trigger, s.starting = fence.Startup(timeout.Get(), g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
 	}
 	return s, nil
 }

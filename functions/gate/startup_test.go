@@ -51,9 +51,9 @@ func TestANodeThatIsStarting(t *testing.T) {
 				now.Add(-c.age).UTC().Format(time.RFC3339), c.status, now.Add(-cmp.Or(c.ago, c.age)).UTC().Format(time.RFC3339))
 			timeout := ""
 			if c.timeout != "" {
-				timeout = fmt.Sprintf(`"startupTimeout":%q,`, c.timeout)
+				timeout = fmt.Sprintf(`"nodeStartupTimeout":%q,`, c.timeout)
 			}
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthy":{` + timeout + `"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},` + timeout + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			answers["/api/v1/namespaces/ns/configmaps"] = `{"items":[]}`
 			if c.uid != "" {
 				answers["/api/v1/namespaces/ns/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_uid":%q}}]}`, c.uid)

@@ -47,7 +47,7 @@ func cluster(now time.Time) map[string]string {
 	ts := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	return map[string]string{
 		"/api/v1/nodes/a": `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
-		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthy":{"conditions":[{"type":"Ready","status":"Unknown"}]}}}]}`,
+		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
 		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
 		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
 			`","renewal":"10s","total":9,"still":[{"node":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,

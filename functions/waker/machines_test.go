@@ -18,7 +18,7 @@ import (
 // event, and not while a fence is open.
 func TestFailedMachinesAreTold(t *testing.T) {
 	s := &shown{}
-	s.policy.Spec.Expected = &api.ExpectedNodes{MachineSelector: &api.LabelSelector{}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	s.policy.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{}}
 	failed := func(name, node string, change func(*fence.Machine)) {
 		m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
 		m.Status.Phase = "Failed"
@@ -54,7 +54,10 @@ func TestFailedMachinesAreTold(t *testing.T) {
 		if c.held {
 			s.machines[0].Annotations = map[string]string{"cluster.x-k8s.io/paused": ""}
 		}
-		s.policy.Spec.Action, s.policy.Spec.Expected.DeleteMachines = api.ActionReboot, strings.Contains(name, "deleted") || strings.Contains(name, "record")
+		s.policy.Spec.Action, s.policy.Spec.Machines.WithoutNode = api.ActionReboot, new(api.ReportMachine)
+		if strings.Contains(name, "deleted") || strings.Contains(name, "record") {
+			s.policy.Spec.Machines.WithoutNode = new(api.DeleteMachine)
+		}
 		b.got, w.Fences = nil, records{all: c.fences}
 		if err := w.Wake(t.Context()); err != nil {
 			t.Fatal(err)
@@ -63,7 +66,7 @@ func TestFailedMachinesAreTold(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	if got := s.policy.Status.Failed; len(got) != 3 {
+	if got := s.policy.Status.FailedMachines; len(got) != 3 {
 		t.Errorf("failed: %+v", got)
 	}
 }

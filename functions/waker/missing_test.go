@@ -49,7 +49,7 @@ func (s *shown) SavePolicyStatus(_ context.Context, p *api.FencePolicy) error {
 // another event, and not while a fence is open.
 func TestMissingNodesAreTold(t *testing.T) {
 	s := &shown{}
-	s.policy.Spec.Expected = &api.ExpectedNodes{Nodes: []string{"a", "b"}, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	s.policy.Spec.MissingNodes = &api.MissingNodesRule{NodeNames: []string{"a", "b"}}
 	b, at := &broker{}, now
 	w := &Waker{Objects: s, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestMissingNodesAreTold(t *testing.T) {
 	if got := s.policy.Status.Missing; len(got) != 1 || !got[0].Since.Time.Equal(now) || s.asked != 0 {
 		t.Errorf("missing: %+v; Machines were asked for %d times", got, s.asked)
 	}
-	s.policy.Spec.Expected.MachineSelector = &api.LabelSelector{}
+	s.policy.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{}}
 	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
 	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine != "m/x" {
 		t.Errorf("%v %+v", err, s.policy.Status.Missing)

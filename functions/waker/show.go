@@ -50,7 +50,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	var failed []error
 	unseen := false // the Machines
 	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
-	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Expected != nil && p.Spec.Expected.MachineSelector != nil }) {
+	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Machines != nil }) {
 		if c.Machines, err = r.Objects.Machines(ctx); err != nil {
 			unseen, failed = true, append(failed, fmt.Errorf("look at the Machines: %w", err))
 		}
@@ -61,7 +61,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	at := metav1.NewMicroTime(now.UTC())
 	for i := range policies {
 		p := policies[i].DeepCopy()
-		if x := p.Spec.Expected; unseen && x != nil && x.MachineSelector != nil {
+		if unseen && p.Spec.Machines != nil {
 			continue // what was missing stays on record
 		}
 		st := fence.PolicyStatus(p, policies, c, ledger, now)

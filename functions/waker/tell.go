@@ -54,18 +54,18 @@ func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time
 
 // tellFailed does so for each node that is to be fenced on its Machine's account.
 func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
-	for i := range p.Status.Failed {
-		node, uid := p.Status.Failed[i].Record(), p.Status.Failed[i].NodeUID
+	for i := range p.Status.FailedMachines {
+		node, uid := p.Status.FailedMachines[i].Record(), p.Status.FailedMachines[i].NodeUID
 		m := fence.MachineDue(p, node, uid, now)
-		if p.Status.Failed[i].Node == "" {
-			m = fence.AloneDue(p, p.Status.Failed[i].UID, now)
+		if p.Status.FailedMachines[i].Node == "" {
+			m = fence.AloneDue(p, p.Status.FailedMachines[i].UID, now)
 		}
 		if m == nil || open(fences, node) {
 			continue
 		}
 		r.tell(events.ConditionChange{
 			Node: node, NodeUID: string(uid), Condition: api.MachineCondition, Status: m.Status, Reason: string(api.MachineFailed), Since: m.Since.Time, Unhealthy: true,
-		}, now, "has the failed Machine "+m.Name)
+		}, now, "has the failed Machine "+m.MachineRef.String())
 	}
 }
 

@@ -60,7 +60,7 @@ func TestClusterOverAPolicy(t *testing.T) {
 	seconds := func(n int) metav1.Duration { return metav1.Duration{Duration: time.Duration(n) * time.Second} }
 	policy := func(first, second, tries int, limits ...api.ScopedLimits) api.ResolvedPolicy {
 		return api.ResolvedPolicy{
-			Settings: api.Settings{UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Duration: seconds(first)}, {Type: "Ready", Status: "False", Duration: seconds(second)}},
+			Settings: api.Settings{UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: seconds(first)}, {Type: "Ready", Status: "False", Duration: seconds(second)}},
 				Retries: api.Retries{PerStep: int32(tries)}}, Limits: append([]api.ScopedLimits{{Policy: "p"}}, limits...),
 		}
 	}

@@ -26,7 +26,7 @@ type Cluster struct {
 	// EtcdFrom says, of those that are not healthy, by what they are known as members.
 	EtcdFrom map[string]string
 	// EtcdLists are the nodes that other policies than the fence's own list under
-	// spec.etcd, by policy: each may be an etcd of its own.
+	// spec.controlPlane.etcdNodeNames, by policy: each may be an etcd of its own.
 	EtcdLists map[string][]string
 	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
 	// what every reservation allows for.

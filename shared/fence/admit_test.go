@@ -162,7 +162,7 @@ func TestALostLedgerIsRebuilt(t *testing.T) {
 
 func TestResolvePolicy(t *testing.T) {
 	policy := func(name string, precedence int32, labels map[string]string) api.FencePolicy {
-		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Precedence: precedence}}
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: &precedence}}
 		if labels != nil {
 			p.Spec.Selector = &api.LabelSelector{MatchLabels: labels}
 		}

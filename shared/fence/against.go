@@ -33,9 +33,9 @@ func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (
 	// What is missing may not be listed just now: the policy under which it was opened
 	// speaks for it as long as it expects such nodes.
 	for _, p := range policies {
-		if x := p.Spec.Expected; p.Name == f.Spec.Decision.Policy.Name && x != nil && (x.MachineSelector != nil || slices.Contains(x.Nodes, node)) {
+		if p.Name == f.Spec.Decision.Policy.Name && (p.Spec.Machines != nil || names(&p, node)) {
 			selector := p.Spec.Selector
-			p.Spec.Selector = nil
+			p.Spec.Selector = everyNode
 			if r, selected = ResolvePolicy([]api.FencePolicy{p}, node, nil); selected {
 				r.Limits[0].Selector = selector.Kubernetes()
 			}
@@ -58,7 +58,7 @@ func policyOf(p api.ResolvedPolicy) string { return named(p.Policy.Name, p.Polic
 // a fence was admitted under; empty if in none. How many may be fenced, and when, is
 // counted and not compared (see Recount and closed).
 func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
-	modes, by := []api.Mode{api.Enforce, api.Approve, api.DryRun}, policyOf(is)
+	modes, by := []api.Mode{api.Enforce, api.RequireApproval, api.DryRun}, policyOf(is)
 	switch {
 	case is.Settings.Conflict != "":
 		return api.PolicyConflictHold, conflict(is)
@@ -67,12 +67,12 @@ func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 	case is.Policy.Name != was.Policy.Name:
 		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + policyOf(was)
 	case slices.Index(modes, is.Settings.Mode) > slices.Index(modes, was.Settings.Mode):
-		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.Approve: api.ApprovalHold}[is.Settings.Mode], api.PolicyChanged),
+		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.RequireApproval: api.ApprovalHold}[is.Settings.Mode], api.PolicyChanged),
 			by + " is in mode " + string(is.Settings.Mode) + " now"
 	case reach(is.Settings.Action) < reach(was.Settings.Action):
 		return api.PolicyChanged, by + " has action " + string(is.Settings.Action) + " now"
-	case is.Settings.ControlPlane != api.Quorum && was.Settings.ControlPlane == api.Quorum:
-		return api.ControlPlaneHold, by + " never fences control-plane nodes now (controlPlane: Never)"
+	case is.Settings.ControlPlane.Fence != api.WithQuorum && was.Settings.ControlPlane.Fence == api.WithQuorum:
+		return api.ControlPlaneHold, by + " never fences control-plane nodes now (controlPlane.fence: Never)"
 	}
 	if what := asksMore(was, is); what != "" {
 		return api.PolicyChanged, by + " asks for more now: " + what
@@ -113,9 +113,9 @@ func asksMore(was, is api.ResolvedPolicy) string {
 		return "earlyProbe"
 	}
 	for _, c := range was.Settings.UnhealthyConditions {
-		i := slices.IndexFunc(is.Settings.UnhealthyConditions, func(o api.UnhealthyCondition) bool { return o.Type == c.Type && o.Status == c.Status })
+		i := slices.IndexFunc(is.Settings.UnhealthyConditions, func(o api.ConditionSetting) bool { return o.Type == c.Type && o.Status == c.Status })
 		if i < 0 || is.Settings.UnhealthyConditions[i].Duration.Duration > c.Duration.Duration {
-			return "unhealthy.conditions"
+			return "unhealthyConditions"
 		}
 	}
 	return ""
@@ -145,7 +145,7 @@ func limitsNow(f *api.NodeFence, is api.ResolvedPolicy) []api.ScopedLimits {
 func underLive(f *api.NodeFence, is api.ResolvedPolicy) *api.NodeFence {
 	g := *f
 	g.Spec.Decision.Limits = limitsNow(f, is)
-	g.Spec.Decision.Policy.Name, g.Spec.Decision.Settings.ControlPlane, g.Spec.Decision.Settings.Etcd = is.Policy.Name, is.Settings.ControlPlane, is.Settings.Etcd
+	g.Spec.Decision.Policy.Name, g.Spec.Decision.Settings.ControlPlane = is.Policy.Name, is.Settings.ControlPlane
 	return &g
 }
 
@@ -188,15 +188,15 @@ func (b *Brakes) none(f *api.NodeFence) {
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
 	was := f.Spec.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
-	if is.Settings.Mode == api.Approve && approved(f.Spec.Requests, f.Status) {
+	if is.Settings.Mode == api.RequireApproval && approved(f.Spec.Requests, f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
 	why, msg := stricter(was, is)
 	switch {
 	case why == "" && n.Excluded != "":
 		why, msg = api.ExcludedHold, n.Excluded
-	case why == "" && n.ControlPlane && is.Settings.ControlPlane != api.Quorum:
-		why, msg = api.ControlPlaneHold, policyOf(is)+" never fences control-plane nodes (controlPlane: Never)"
+	case why == "" && n.ControlPlane && is.Settings.ControlPlane.Fence != api.WithQuorum:
+		why, msg = api.ControlPlaneHold, policyOf(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
 	}
 	if why == "" {
 		return
@@ -220,8 +220,6 @@ func (b *Brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) 
 			case b.Paused || b.Stopped:
 			case len(p.Spec.PauseRequests) > 0:
 				b.Paused, b.Message = true, named(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
-			case p.Spec.Paused:
-				b.Paused, b.Message = true, named(p.Name, p.Generation)+" is paused"
 			}
 		}
 	}

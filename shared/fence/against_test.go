@@ -14,9 +14,9 @@ import (
 // livePolicy is the one that underPolicy's fence was admitted under, as it stands.
 func livePolicy() api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
-	p.Spec.Precedence, p.Spec.Action, p.Spec.Mode = 100, api.ActionReboot, api.Enforce
-	p.Spec.ControlPlane = api.Quorum
-	p.Spec.Unhealthy.Conditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.Enforce
+	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
+	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Decision.Settings.Timeouts, walkSpec().Decision.Settings.Retries
 	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 9, PerNodePerDay: 100}
 	return p
@@ -90,7 +90,7 @@ func tightened() map[string]tighter {
 	}
 	return map[string]tighter{
 		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.DryRun, number(0) }), api.Recovering, api.DryRunHold},
-		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.Approve }), api.Pending, api.ApprovalHold},
+		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.RequireApproval }), api.Pending, api.ApprovalHold},
 		"the node is excluded by the policy": {spec(func(p *api.FencePolicySpec) {
 			p.Exclude, p.Action = &api.ExcludedNodes{NodeNames: []string{"n0"}}, api.ActionNone
 		}), api.Recovering, api.ExcludedHold},
@@ -98,7 +98,7 @@ func tightened() map[string]tighter {
 		"the action is None":              {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionNone }), api.Recovering, api.PolicyChanged},
 		"the action is Isolate":           {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
 		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.StormHold},
-		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.Paused = true }), api.Pending, api.PausedHold},
+		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.PausedHold},
 		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.PauseWindows = openNow[0].Windows }), api.Pending, api.WindowHold},
 		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.StoppedHold},
 		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyGoneHold},
@@ -107,7 +107,7 @@ func tightened() map[string]tighter {
 		}), api.Recovering, api.PolicyGoneHold},
 		"another policy decides": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
-			other.Name, other.Spec.Precedence = "q", 1
+			other.Name, other.Spec.Precedence = "q", new(int32(1))
 			*ps = append(*ps, other)
 		}, api.Pending, api.PolicyChanged},
 		"another policy has the same precedence": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
@@ -117,11 +117,11 @@ func tightened() map[string]tighter {
 		}, api.Pending, api.PolicyConflictHold},
 		"another policy's limits hold too": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
-			other.Name, other.Spec.Precedence, other.Spec.Limits.MaxUnhealthy = "q", 200, number(0)
+			other.Name, other.Spec.Precedence, other.Spec.Limits.MaxUnhealthy = "q", new(int32(200)), number(0)
 			*ps = append(*ps, other)
 		}, api.Pending, api.StormHold},
-		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].Duration.Duration = time.Hour }), api.Pending, api.PolicyChanged},
-		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.Unhealthy.Conditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
+		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Duration = api.DurationOf(time.Hour) }), api.Pending, api.PolicyChanged},
+		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
 		"second evidence is asked for":       {spec(func(p *api.FencePolicySpec) { p.ActivityChecks = &api.ActivityChecks{} }), api.Pending, api.PolicyChanged},
 		"a budget has no room": {func(_ *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
@@ -141,7 +141,7 @@ func tightened() map[string]tighter {
 		}, api.Pending, api.QuorumHold},
 		"control-plane nodes are never fenced": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			etcd(c)
-			spec(func(p *api.FencePolicySpec) { p.ControlPlane = api.Never })(ps, c, l)
+			spec(func(p *api.FencePolicySpec) { p.ControlPlane.Fence = new(api.Never) })(ps, c, l)
 		}, api.Pending, api.ControlPlaneHold},
 	}
 }

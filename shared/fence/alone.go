@@ -62,8 +62,8 @@ func (c Cluster) aloneHeld(p *api.FencePolicy, m *Machine, f api.FailedMachine) 
 	if f.Node != "" {
 		return ""
 	}
-	if !p.Spec.Expected.DeleteMachines {
-		return "it has no node, and expected.deleteMachines is not set"
+	if !p.Spec.Machines.Deletes() {
+		return "it has no node, and machines.withoutNode is not Delete"
 	}
 	if !p.Spec.Action.Device() {
 		return "it has no node, and the policy's action is " + string(p.Spec.Action)
@@ -81,10 +81,9 @@ func (c Cluster) aloneHeld(p *api.FencePolicy, m *Machine, f api.FailedMachine) 
 
 // AloneDue is the Machine with this UID, where a policy has it deleted now.
 func AloneDue(p *api.FencePolicy, uid types.UID, now time.Time) *api.FailedMachine {
-	for i := range p.Status.Failed {
-		m := &p.Status.Failed[i]
-		x := p.Spec.Expected
-		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.UID == uid && m.Held == "" && m.Node == "" && x != nil && x.DeleteMachines {
+	for i := range p.Status.FailedMachines {
+		m := &p.Status.FailedMachines[i]
+		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.UID == uid && m.Held == "" && m.Node == "" && p.Spec.Machines.Deletes() {
 			return m
 		}
 	}
@@ -105,17 +104,17 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 	var mine []api.FencePolicy
 	selectors := map[string]*metav1.LabelSelector{}
 	for _, p := range policies {
-		for i := range p.Status.Failed {
-			m := AloneDue(&p, p.Status.Failed[i].UID, now)
+		for i := range p.Status.FailedMachines {
+			m := AloneDue(&p, p.Status.FailedMachines[i].UID, now)
 			if m == nil || m.Record() != record || t.Machine != nil && t.Machine.UID != m.UID {
 				continue
 			}
 			selectors[p.Name] = p.Spec.Selector.Kubernetes()
-			p.Spec.Selector = nil
+			p.Spec.Selector = everyNode
 			mine = append(mine, p)
 			t = api.Trigger{
 				Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, Machine: m.MachineRef.DeepCopy(),
-				Reason: string(api.MachineFailed) + ": Machine " + m.Name + ", which has no node: " + m.Message,
+				Reason: string(api.MachineFailed) + ": Machine " + m.MachineRef.String() + ", which has no node: " + m.Message,
 			}
 			break
 		}
@@ -132,7 +131,7 @@ func (d *decision) machineGone() bool {
 		return false
 	}
 	d.st.Outcome = api.MachineDone
-	d.to(api.Recovering, api.MachineDone, "Machine "+d.spec.Decision.Trigger.Machine.Name+" is being deleted, or has a node by now")
+	d.to(api.Recovering, api.MachineDone, "Machine "+d.spec.Decision.Trigger.Machine.String()+" is being deleted, or has a node by now")
 	return true
 }
 
@@ -146,7 +145,7 @@ func (d *decision) machineGoes() Action {
 	case r != nil && d.since(&r.AskedAt) < machineShows:
 		return d.hold(api.MachineAskedFor, d.st.Message, machineShows-d.since(&r.AskedAt))
 	case r != nil && r.Tries >= d.perStep():
-		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.spec.Decision.Trigger.Machine.Name, r.Tries))
+		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.spec.Decision.Trigger.Machine.String(), r.Tries))
 	case d.stale():
 		return None
 	case !d.seen.Brakes.Counted:
@@ -157,6 +156,6 @@ func (d *decision) machineGoes() Action {
 		tries = r.Tries + 1
 	}
 	d.st.Machine = &api.MachineRecord{AskedAt: d.time(), Tries: tries}
-	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.spec.Decision.Trigger.Machine.Name, tries, d.perStep()))
+	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.spec.Decision.Trigger.Machine.String(), tries, d.perStep()))
 	return d.do(DeleteMachine)
 }

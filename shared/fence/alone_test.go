@@ -37,8 +37,8 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 		"young, and Failed":      {machine("x", "", now, failedMachine), nil, nil, "Failed, due"},
 		"with a node":            {machine("x", "n1", hour, owned), nil, nil, ""},
 		"Failed, with a node":    {machine("x", "n1", hour, failedMachine), nil, nil, "Failed"},
-		"no policy says so":      {machine("x", "", hour, owned), func(s *api.FencePolicySpec) { s.Expected.DeleteMachines = false }, nil, ""},
-		"Failed, no policy says": {machine("x", "", hour, failedMachine), func(s *api.FencePolicySpec) { s.Expected.DeleteMachines = false }, nil, "Failed, held: it has no node, and expected.deleteMachines is not set"},
+		"no policy says so":      {machine("x", "", hour, owned), func(s *api.FencePolicySpec) { s.Machines.WithoutNode = new(api.ReportMachine) }, nil, ""},
+		"Failed, no policy says": {machine("x", "", hour, failedMachine), func(s *api.FencePolicySpec) { s.Machines.WithoutNode = new(api.ReportMachine) }, nil, "Failed, held: it has no node, and machines.withoutNode is not Delete"},
 		"a policy that isolates": {machine("x", "", hour, owned), func(s *api.FencePolicySpec) { s.Action = api.ActionIsolate }, nil, "NoNode, held: it has no node, and the policy's action is Isolate"},
 		"without an owner":       {machine("x", "", hour, and(owned, func(m *Machine) { m.OwnerReferences[0].Controller = nil })), nil, nil, "NoNode, held: no owner controls it: nobody would make another one in its place"},
 		"skipped":                {machine("x", "", hour, and(owned, note(skipRemediation, ""))), nil, nil, "NoNode, held: it has the annotation " + skipRemediation},
@@ -52,14 +52,14 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 			[]api.NodeFence{machineFence("old", "o", "pool", api.Finished, now.Add(-12*time.Minute)), machineFence("older", "p", "pool", api.Finished, now.Add(-40*time.Minute))}, "NoNode, in 8m"},
 	} {
 		p := expecting()
-		p.Spec.Action, p.Spec.Expected.DeleteMachines = api.ActionReboot, true
-		p.Spec.Expected.MachineSelector = &api.LabelSelector{}
+		p.Spec.Action = api.ActionReboot
+		p.Spec.Machines = &api.MachinesRule{Selector: everyNode, WithoutNode: new(api.DeleteMachine)}
 		if c.change != nil {
 			c.change(&p.Spec)
 		}
-		p.Status.Failed = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
+		p.Status.FailedMachines = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
 		var got []string
-		for _, f := range p.Status.Failed {
+		for _, f := range p.Status.FailedMachines {
 			s := f.Status
 			if f.NotBefore != nil && f.NotBefore.After(now) {
 				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
@@ -87,9 +87,9 @@ func TestMachinesWithoutANodeAreCounted(t *testing.T) {
 	for n, want := range map[int]api.Reason{2: "", 6: api.StormHold} {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
-		p.Name, p.Spec.Expected.DeleteMachines = f.Spec.Decision.Limits[0].Policy, true
+		p.Name, p.Spec.Machines = f.Spec.Decision.Limits[0].Policy, &api.MachinesRule{Selector: everyNode, WithoutNode: new(api.DeleteMachine)}
 		for i := range n {
-			p.Status.Failed = append(p.Status.Failed, api.FailedMachine{MachineRef: api.MachineRef{Name: fmt.Sprintf("m/x%d", i)}})
+			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{MachineRef: api.MachineRef{Namespace: "m", Name: fmt.Sprintf("x%d", i)}})
 		}
 		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
 		if v == nil && want != "" || v != nil && v.Reason != want {

@@ -12,7 +12,7 @@ import (
 func bareSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Retries.PerStep = "", nil, 2
-	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/n", UID: "x", Owner: "pool"}}
+	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}}
 	return s
 }
 

@@ -12,7 +12,7 @@ import (
 // TestAnApprovalHidesNothing: a person's yes answers the question whether this cut may
 // be; whatever else became stricter holds all the same, and so does a later cut (S17).
 func TestAnApprovalHidesNothing(t *testing.T) {
-	approve := func(p *api.FencePolicySpec) { p.Mode = api.Approve }
+	approve := func(p *api.FencePolicySpec) { p.Mode = api.RequireApproval }
 	for name, c := range map[string]struct {
 		live          func(*api.FencePolicySpec)
 		excluded      string
@@ -22,8 +22,8 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 		"a person must approve, and has":      {live: approve},
 		"the yes was for an earlier cut":      {live: approve, served: true, want: api.ApprovalHold},
 		"the node is excluded":                {live: approve, excluded: "maintenance", want: api.ExcludedHold},
-		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane = api.Approve, api.Never }, plane: true, want: api.ControlPlaneHold},
-		"the action is None besides":          {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.Approve, api.ActionNone }, want: api.PolicyChanged},
+		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane.Fence = api.RequireApproval, new(api.Never) }, plane: true, want: api.ControlPlaneHold},
+		"the action is None besides":          {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.RequireApproval, api.ActionNone }, want: api.PolicyChanged},
 		"the policy is in DryRun all at once": {live: func(p *api.FencePolicySpec) { p.Mode = api.DryRun }, want: api.DryRunHold},
 	} {
 		for _, begun := range []bool{false, true} {

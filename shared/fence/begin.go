@@ -27,8 +27,8 @@ func (d *decision) pending() Action {
 	switch p := d.spec.Decision.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
 		return d.hold(api.PolicyConflictHold, conflict(p), Resync)
-	case n.ControlPlane && p.Settings.ControlPlane != api.Quorum:
-		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane: Never)", Resync) // S13
+	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
+		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
 	case p.Settings.Excluded != "" || n.Excluded != "":
 		return d.holdUnmarked(api.ExcludedHold, cmp.Or(p.Settings.Excluded, n.Excluded))
 	case d.goes():
@@ -52,7 +52,7 @@ func (d *decision) pending() Action {
 		return d.checking()
 	case p.Settings.Mode == api.DryRun:
 		return d.holdUnmarked(api.DryRunHold, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
-	case p.Settings.Mode == api.Approve && !d.approved() && !d.confirmAsked():
+	case p.Settings.Mode == api.RequireApproval && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
 	if d.paced() || !d.confirmAsked() && d.holdRefused() {

@@ -339,10 +339,10 @@ func TestNeverBegins(t *testing.T) {
 		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
 		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.DeletionHold},
 		"a fence that needs approval waits for it": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 		}, api.ApprovalHold},
 		"without approval in time it is given up": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 			since := stampOf(at.Add(-time.Hour))
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
@@ -390,13 +390,13 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Requests.Approve = api.Approve, &api.Request{By: "me"}
+			f.Spec.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
 			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.ControlPlane, s.Node.ControlPlane = api.Quorum, true
+			f.Spec.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true
 		},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}

@@ -47,7 +47,7 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 		return "", ""
 	}
 	return api.PolicyConflictHold, fmt.Sprintf("policy %s has the same precedence (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector",
-		other, p.Spec.Precedence, len(nodes), nodes[0])
+		other, precedence(p), len(nodes), nodes[0])
 }
 
 // roundsToNone: on so few nodes not even one that fails may be fenced.

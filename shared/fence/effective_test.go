@@ -12,7 +12,7 @@ import (
 // TestAPolicyThatFencesNothingSaysSo before a node fails, with the field that helps (S28).
 func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 	two := func(c *Cluster) { c.Nodes = c.Nodes[:2] }
-	q := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Precedence: 7}}
+	q := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: new(int32(7))}}
 	for name, c := range map[string]struct {
 		change func(*api.FencePolicy, *Cluster)
 		others []api.FencePolicy
@@ -31,14 +31,14 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 		}, nil, api.RoundsToNone, "no fence begins, " + zoneKey + "=small: if one failed, 1 of 2 nodes are unhealthy, maxUnhealthy is 40% (0); spec.limits.atLeastOne lets one begin"},
 		"no node at all":             {func(_ *api.FencePolicy, c *Cluster) { c.Nodes = nil }, nil, "", ""},
 		"another of that precedence": {func(*api.FencePolicy, *Cluster) {}, []api.FencePolicy{q}, api.PolicyConflictHold, "policy q has the same precedence (7) and selects 10 of these nodes too, such as n0: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector"},
-		"another of a lower one":     {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Precedence = 8 }, []api.FencePolicy{q}, "", ""},
+		"another of a lower one":     {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Precedence = new(int32(8)) }, []api.FencePolicy{q}, "", ""},
 		"another for no node of it": {func(p *api.FencePolicy, _ *Cluster) {
 			p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, []api.FencePolicy{q}, "", ""},
 	} {
 		_, cl, l := admitWorld(walkStart)
 		cl.Fences = nil
-		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Precedence: 7}}
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: new(int32(7))}}
 		c.change(&p, &cl)
 		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: effectiveCondition, Status: metav1.ConditionFalse, Reason: "Old"})
 		st := PolicyStatus(&p, append(c.others, p), cl, l, walkStart)

@@ -134,7 +134,7 @@ func (d *decision) braked() bool {
 	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
 		why, msg = api.DeletionHold, d.seen.Node.Deleting
 	default:
-		return d.inMaintenance()
+		return d.inWindow()
 	}
 	d.st.Proof = nil
 	d.giveBack()

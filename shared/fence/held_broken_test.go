@@ -11,7 +11,7 @@ import (
 var brokenHeld = map[string]decider{
 	"does not see the windows": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Windows = nil }),
 	"takes a window that it can't read for shut": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
-		s.Brakes.Windows = slices.DeleteFunc(slices.Clone(s.Brakes.Windows), func(w Windows) bool { return w.Windows[0].TimeZone != "" })
+		s.Brakes.Windows = slices.DeleteFunc(slices.Clone(s.Brakes.Windows), func(w Windows) bool { return w.Windows[0].TimeZone != nil })
 	}),
 	"takes any window for open": before(func(_ *api.NodeFence, s *Seen, now time.Time) {
 		for range s.Brakes.Windows {

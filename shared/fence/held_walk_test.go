@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -57,7 +55,7 @@ func (s *state) remembers() bool {
 // windowOf is one that begins at the minute of a time, and lasts until another.
 func windowOf(policy string, from, until time.Time) Windows {
 	from = from.UTC().Truncate(time.Minute)
-	return Windows{Policy: policy, Windows: []api.PauseWindow{{Start: from.Format("15:04"), Duration: metav1.Duration{Duration: until.Sub(from)}}}}
+	return Windows{Policy: policy, Windows: []api.PauseWindow{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
 }
 
 // What the policies are called tells the checks how their windows stand, which must
@@ -73,7 +71,7 @@ func wentBack() Brakes {
 
 func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
 	unread = windowOf(unreadPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour))
-	unread.Windows[0].TimeZone = "Europe/Atlantis"
+	unread.Windows[0].TimeZone = new("Europe/Atlantis")
 	return windowOf(shutPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour)), windowOf(openPolicy, now, now.Add(time.Hour)),
 		windowOf(endsPolicy, now, now.Add(endsSoon)), unread
 }

@@ -93,7 +93,7 @@ func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time)
 	if r == nil || st.OpenedAt == nil {
 		return false
 	}
-	if spec.Decision.Settings.Mode == api.Approve {
+	if spec.Decision.Settings.Mode == api.RequireApproval {
 		limit += spec.Decision.Settings.ApprovalTimeout.Duration
 	}
 	at := st.OpenedAt.Time

@@ -47,7 +47,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 	heals := func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "True" }
 	suspicion := func(f *api.NodeFence, s *Seen) {
 		f.Spec.Decision.Trigger.Condition, f.Spec.Decision.Trigger.Status = api.LeaseCondition, api.LeaseStill
-		f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+		f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)

@@ -103,7 +103,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupNone
 		}, None, api.Pending, ""},
 		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
+			f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
 			f.Spec.Decision.Settings.UnhealthyConditions[0].Duration.Duration = time.Hour
 		}, None, api.Pending, ""},
 		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {

@@ -33,7 +33,7 @@ func budget(c *Cluster, spec api.FenceBudgetSpec) {
 
 // plane makes the first nodes control-plane nodes that run etcd.
 func plane(f *api.NodeFence, c *Cluster, healthy ...bool) {
-	f.Spec.Decision.Settings.ControlPlane, c.Etcd = api.Quorum, map[string]bool{}
+	f.Spec.Decision.Settings.ControlPlane.Fence, c.Etcd = api.WithQuorum, map[string]bool{}
 	for i, ok := range healthy {
 		c.Nodes[i].ControlPlane, c.Etcd[fmt.Sprintf("n%d", i)] = true, ok
 	}
@@ -152,7 +152,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
-			f.Spec.Decision.Settings.ControlPlane = api.Never
+			f.Spec.Decision.Settings.ControlPlane.Fence = api.Never
 		}, api.ControlPlaneHold},
 		"one of three may go":                      {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
 		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
@@ -272,7 +272,7 @@ func TestExcludedByThePolicy(t *testing.T) {
 func TestASelectorThatCannotBeRead(t *testing.T) {
 	no := &api.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
 	policy := func(name string, precedence int32, spec api.FencePolicySpec) api.FencePolicy {
-		spec.Precedence = precedence
+		spec.Precedence = &precedence
 		return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 	}
 	all := policy("all", 100, api.FencePolicySpec{})
@@ -290,7 +290,7 @@ func TestASelectorThatCannotBeRead(t *testing.T) {
 		}
 	}
 	p := expecting()
-	p.Spec.Expected.MachineSelector, p.Spec.Expected.DeleteMachines = no, true
+	p.Spec.Machines = &api.MachinesRule{Selector: no, WithoutNode: new(api.DeleteMachine)}
 	c := Cluster{Machines: []Machine{machine("x", "", walkStart.Add(-time.Hour), failedMachine)}}
 	if failed, missing := failedNow(&p, c, walkStart), missingNow(&p, c, walkStart); len(failed) > 0 || len(missing) > 0 {
 		t.Errorf("of Machines: %v %v", failed, missing)
@@ -298,7 +298,7 @@ func TestASelectorThatCannotBeRead(t *testing.T) {
 	_, cl, l := admitWorld(walkStart)
 	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
 	if v := meta.FindStatusCondition(st.Conditions, "Valid"); v.Reason != string(api.SelectorInvalid) ||
-		!strings.HasPrefix(v.Message, "policy p, spec.expected.machineSelector: ") {
+		!strings.HasPrefix(v.Message, "policy p, spec.machines.selector: ") {
 		t.Errorf("of Machines: %+v", v)
 	}
 }

@@ -53,7 +53,7 @@ func (m *Machine) trouble() (status, message string) {
 }
 
 func (m *Machine) ref() api.MachineRef {
-	r := api.MachineRef{Name: m.Namespace + "/" + m.Name, UID: m.UID}
+	r := api.MachineRef{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {
 		r.Owner = o.UID
 	}
@@ -63,24 +63,25 @@ func (m *Machine) ref() api.MachineRef {
 // failedNow are the Machines on whose account a policy has nodes fenced. What failed
 // before keeps its time.
 func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMachine) {
-	x := p.Spec.Expected
-	if x == nil || x.MachineSelector == nil {
+	x := p.Spec.Machines
+	if x == nil {
 		return nil
 	}
+	patience := x.StartupTimeout.Or(defaultMissing).Duration
 	for i := range c.Machines {
 		m := &c.Machines[i]
 		status, why := m.trouble()
-		if status == "" && x.DeleteMachines && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= x.MissingFor.Duration {
-			status, why = api.MachineAlone, "no Node has come of it for "+x.MissingFor.Duration.String()
+		if status == "" && x.Deletes() && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= patience {
+			status, why = api.MachineAlone, "no Node has come of it for "+patience.String()
 		}
-		if status == "" || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector.Kubernetes(), m.Labels) {
+		if status == "" || m.DeletionTimestamp != nil || !wants(p, m) {
 			continue
 		}
 		f := api.FailedMachine{MachineRef: m.ref(), Status: status, Message: why, Since: stampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
 			f.Node, f.NodeUID = ref.Name, c.node(ref.Name).UID
 		}
-		for _, was := range p.Status.Failed {
+		for _, was := range p.Status.FailedMachines {
 			if was.UID == f.UID && was.Status == f.Status {
 				f.Since, f.NotBefore = was.Since, was.NotBefore
 			}
@@ -93,7 +94,7 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 	}
 	// Whatever is cut are Machines that have no node, before any that has.
 	slices.SortStableFunc(all, func(a, b api.FailedMachine) int {
-		return cmp.Or(min(len(b.Node), 1)-min(len(a.Node), 1), strings.Compare(a.Name, b.Name))
+		return cmp.Or(min(len(b.Node), 1)-min(len(a.Node), 1), strings.Compare(a.MachineRef.String(), b.MachineRef.String()))
 	})
 	return all[:min(len(all), maxHeld)]
 }
@@ -173,8 +174,8 @@ func (c Cluster) withFailed(failed []api.FailedMachine) Cluster {
 // MachineDue is the Machine on whose account a policy has this very Node fenced now;
 // nil if there is none.
 func MachineDue(p *api.FencePolicy, node string, uid types.UID, now time.Time) *api.FailedMachine {
-	for i := range p.Status.Failed {
-		m := &p.Status.Failed[i]
+	for i := range p.Status.FailedMachines {
+		m := &p.Status.FailedMachines[i]
 		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.Held == "" && uid != "" && m.Node == node && m.NodeUID == uid {
 			return m
 		}
@@ -192,7 +193,7 @@ func MachineTrigger(policies []api.FencePolicy, decides, node string, uid types.
 		}
 		return &api.Trigger{
 			Condition: api.MachineCondition, Status: m.Status, Since: m.Since, Machine: m.MachineRef.DeepCopy(),
-			Reason: string(api.MachineFailed) + ": Machine " + m.Name + ": " + m.Message,
+			Reason: string(api.MachineFailed) + ": Machine " + m.MachineRef.String() + ": " + m.Message,
 		}
 	}
 	return nil

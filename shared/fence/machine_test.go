@@ -27,7 +27,7 @@ func noted(key, value string) func(*Machine) {
 func machineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
 	at := stampOf(opened)
 	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node, FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
-		Condition: api.MachineCondition, Status: api.MachineAsked, Machine: &api.MachineRef{Name: "m/" + machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}
+		Condition: api.MachineCondition, Status: api.MachineAsked, Machine: &api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}
 	f.Status = api.NodeFenceStatus{FenceNumber: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
 	for _, p := range past {
 		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
@@ -48,7 +48,7 @@ func TestWhichMachinesFail(t *testing.T) {
 	}{
 		"healthy":                  {machine("x", "n1", hour), nil, ""},
 		"in phase Failed":          {machine("x", "n1", hour, failedMachine), nil, "m/x n1 u1 Failed " + words + " since 5m, due"},
-		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m, held: it has no node, and expected.deleteMachines is not set"},
+		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m, held: it has no node, and machines.withoutNode is not Delete"},
 		"whose Node is gone":       {machine("x", "gone", hour, failedMachine), nil, "m/x gone  Failed " + words + " since 5m"},
 		"asked for":                {machine("x", "n1", hour, asked), nil, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, due"},
 		"asked for, and done":      {machine("x", "n1", hour, asked), []api.NodeFence{machineFence("n1", "x", "", api.Finished, ago(600))}, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, held: what its annotation asks for was done (generation 3)"},
@@ -72,12 +72,12 @@ func TestWhichMachinesFail(t *testing.T) {
 			"m/x n1 u1 Failed " + words + " since 5m, due"},
 	} {
 		p := expecting()
-		p.Spec.Expected.MachineSelector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
-		p.Status.Failed = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, Status: "Failed", Since: stampOf(ago(5))}}
+		p.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}}
+		p.Status.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, Status: "Failed", Since: stampOf(ago(5))}}
 		var got []string
-		p.Status.Failed = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
-		for _, f := range p.Status.Failed {
-			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.Name, f.Node, f.NodeUID, f.Status, f.Message, now.Sub(f.Since.Time).Minutes())
+		p.Status.FailedMachines = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
+		for _, f := range p.Status.FailedMachines {
+			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.MachineRef, f.Node, f.NodeUID, f.Status, f.Message, now.Sub(f.Since.Time).Minutes())
 			if f.NotBefore != nil && f.NotBefore.After(now) {
 				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
 			}
@@ -139,7 +139,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
 		for i := range n {
-			p.Status.Failed = append(p.Status.Failed, api.FailedMachine{Node: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
+			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{Node: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
 		}
 		was := c.Nodes[9].Unhealthy
 		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
@@ -154,7 +154,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 	p := expecting()
 	p.Name = f.Spec.Decision.Limits[0].Policy
 	for i := range maxHeld {
-		p.Status.Failed = append(p.Status.Failed, api.FailedMachine{Node: fmt.Sprintf("m%d", i)})
+		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{Node: fmt.Sprintf("m%d", i)})
 	}
 	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.StormHold || !strings.Contains(v.Message, "too many to count") {
 		t.Errorf("more than are kept: %+v", v)

@@ -11,7 +11,7 @@ import (
 
 func machineSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Name: "m/x", UID: "x"}}
+	s.Decision.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "x", UID: "x"}}
 	return s
 }
 

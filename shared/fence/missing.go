@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +34,7 @@ type Machine struct {
 // missingNow are a policy's expected nodes that are not among these. What was missing
 // before keeps its time.
 func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.MissingNode) {
-	x := p.Spec.Expected
-	if x == nil {
+	if p.Spec.MissingNodes == nil && p.Spec.Machines == nil {
 		return nil
 	}
 	there := map[string]bool{}
@@ -51,14 +49,15 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 		return stampOf(now)
 	}
-	for _, node := range x.Nodes {
+	for _, node := range namedBy(p) {
 		if !there[node] {
 			there[node] = true
 			all = append(all, api.MissingNode{Node: node, Since: since(node)})
 		}
 	}
-	for _, m := range c.Machines {
-		if x.MachineSelector == nil || m.DeletionTimestamp != nil || !Chooses(x.MachineSelector.Kubernetes(), m.Labels) {
+	for i := range c.Machines {
+		m := &c.Machines[i]
+		if m.DeletionTimestamp != nil || !wants(p, m) {
 			continue
 		}
 		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}
@@ -80,16 +79,45 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 
 // Overdue are those that have been missing for longer than their policy allows.
 func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
-	if p.Spec.Expected == nil {
-		return nil
-	}
 	for _, m := range p.Status.Missing {
-		if now.Sub(m.Since.Time) >= p.Spec.Expected.MissingFor.Duration {
+		if wait, is := patience(p, m); is && now.Sub(m.Since.Time) >= wait {
 			all = append(all, m)
 		}
 	}
 	return all
 }
+
+// patience is how long this one may be missing; false if the policy expects it no more.
+func patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
+	if x := p.Spec.Machines; m.Machine != "" && x != nil {
+		return x.StartupTimeout.Or(defaultMissing).Duration, true
+	}
+	if x := p.Spec.MissingNodes; m.Machine == "" && x != nil {
+		return x.Duration.Or(defaultMissing).Duration, true
+	}
+	return 0, false
+}
+
+// namedBy are the nodes that a policy expects by name.
+func namedBy(p *api.FencePolicy) []string {
+	if p.Spec.MissingNodes == nil {
+		return nil
+	}
+	return p.Spec.MissingNodes.NodeNames
+}
+
+// names tells whether a policy expects a node by name.
+func names(p *api.FencePolicy, node string) bool { return slices.Contains(namedBy(p), node) }
+
+// wants tells whether a policy expects the node of a Machine. Without a selector it
+// expects none.
+func wants(p *api.FencePolicy, m *Machine) bool {
+	x := p.Spec.Machines
+	return x != nil && x.Selector != nil && Chooses(x.Selector.Kubernetes(), m.Labels)
+}
+
+// everyNode stands for a policy's own selector where its nodes are known otherwise.
+var everyNode = &api.LabelSelector{}
 
 // presence is the words of condition ExpectedNodesPresent.
 func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
@@ -99,12 +127,13 @@ func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (boo
 		if name == "" {
 			name = "Machine " + m.Machine
 		}
-		late = append(late, name)
+		wait, _ := patience(p, m)
+		late = append(late, name+" for "+wait.String())
 	}
 	if len(late) > 0 {
-		return false, fmt.Sprintf("without a Node for %s: %s", p.Spec.Expected.MissingFor.Duration, strings.Join(late[:min(len(late), 8)], ", "))
+		return false, "without a Node: " + strings.Join(late[:min(len(late), 8)], ", ")
 	}
-	return true, fmt.Sprintf("none is missing for %s", p.Spec.Expected.MissingFor.Duration)
+	return true, "none is missing for too long"
 }
 
 // ResolveMissing is ResolvePolicy for a node that is missing: the policies that expect
@@ -115,14 +144,15 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 	selectors := map[string]*metav1.LabelSelector{}
 	for _, p := range policies {
 		for _, m := range Overdue(&p, now) {
-			if m.Node != node || m.Machine == "" && !slices.Contains(p.Spec.Expected.Nodes, node) {
+			if m.Node != node || m.Machine == "" && !names(&p, node) {
 				continue
 			}
 			selectors[p.Name] = p.Spec.Selector.Kubernetes()
-			p.Spec.Selector = nil
+			p.Spec.Selector = everyNode
 			mine = append(mine, p)
 			if t.Condition == "" || m.Since.Before(&t.Since) {
-				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, Duration: p.Spec.Expected.MissingFor}
+				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since}
+				t.Duration.Duration, _ = patience(&p, m)
 				t.Reason = "no Node object"
 				if m.Machine != "" {
 					t.Reason += " for Machine " + m.Machine
@@ -172,15 +202,15 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		for _, m := range p.Status.Missing {
 			under[m.Node] = append(under[m.Node], p.Name)
 		}
-		if n := len(p.Status.Failed); n >= maxHeld && p.Status.Failed[n-1].Node != "" {
+		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].Node != "" {
 			c.Uncounted = append(c.Uncounted, p.Name)
 		}
-		for _, m := range p.Status.Failed {
-			if x := p.Spec.Expected; m.Node == "" && x != nil && x.DeleteMachines {
+		for _, m := range p.Status.FailedMachines {
+			if m.Node == "" && p.Spec.Machines.Deletes() {
 				under[m.Record()] = append(under[m.Record()], p.Name)
 			}
 		}
-		c = c.withFailed(p.Status.Failed)
+		c = c.withFailed(p.Status.FailedMachines)
 	}
 	delete(under, "")
 	for _, n := range c.Nodes {

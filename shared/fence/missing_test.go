@@ -28,7 +28,7 @@ func machine(name, node string, created time.Time, change ...func(*Machine)) Mac
 
 func expecting(nodes ...string) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	p.Spec.Expected = &api.ExpectedNodes{Nodes: nodes, MissingFor: metav1.Duration{Duration: 10 * time.Minute}}
+	p.Spec.MissingNodes = &api.MissingNodesRule{NodeNames: nodes}
 	return p
 }
 
@@ -57,7 +57,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		"by name and by Machine is missing once": {[]string{"a"}, all, []Machine{machine("x", "a", hour)}, "a  3600"},
 	} {
 		p := expecting(c.nodes...)
-		p.Spec.Expected.MachineSelector, p.Status.Missing = c.selector, was
+		p.Spec.Machines, p.Status.Missing = &api.MachinesRule{Selector: c.selector}, was
 		var got []string
 		for _, m := range missingNow(&p, Cluster{Nodes: []ClusterNode{{Name: "back"}}, Machines: c.machines}, now) {
 			got = append(got, fmt.Sprintf("%s %s %.0f", m.Node, m.Machine, now.Sub(m.Since.Time).Seconds()))
@@ -74,7 +74,7 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 	for _, s := range []struct {
 		after time.Duration
 		want  string
-	}{{0, "True Present none is missing for 10m0s"}, {10 * time.Minute, "False NodeMissing without a Node for 10m0s: gone"}} {
+	}{{0, "True Present none is missing for too long"}, {10 * time.Minute, "False NodeMissing without a Node: gone for 10m0s"}} {
 		p.Status = PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart.Add(s.after))
 		for _, got := range p.Status.Conditions {
 			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == expectedPresent && is != s.want {
@@ -85,7 +85,7 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 			t.Errorf("after %s: %+v", s.after, p.Status.Missing)
 		}
 	}
-	p.Spec.Expected = nil
+	p.Spec.MissingNodes, p.Spec.Machines = nil, nil
 	if st := PolicyStatus(&p, nil, c, l, walkStart); st.Missing != nil || slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == expectedPresent }) {
 		t.Errorf("nobody is expected: %+v", st)
 	}
@@ -98,7 +98,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		p := expecting("a")
 		p.Name, p.Spec.Selector = name, selector
 		if since == nil {
-			p.Spec.Expected = nil
+			p.Spec.MissingNodes, p.Spec.Machines = nil, nil
 		} else {
 			p.Status.Missing = []api.MissingNode{{Node: "a", Since: *since}}
 		}
@@ -106,7 +106,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 	}
 	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 	unlisted := policy("p", &late, nil)
-	unlisted.Spec.Expected.Nodes = []string{"b"}
+	unlisted.Spec.MissingNodes.NodeNames = []string{"b"}
 	for name, c := range map[string]struct {
 		policies []api.FencePolicy
 		want     string
@@ -269,7 +269,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		"the Node is there before its machine is cut": {func(n *lostNode) { n.back = 1 }, api.Finished, api.NodeReplaced, 0, 0},
 		"nobody knows its machine":                    {func(n *lostNode) { n.bindingError = "not enrolled" }, api.Failed, "", 0, 0},
 		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Spec.Decision.Settings.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
-		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{} }, api.Failed, "", 2, 2},
+		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := int32(1)
@@ -278,7 +278,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1,
 				Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
-						UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(300), Boot: s(600), HealthyFor: s(0)},
 						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &one}}}}}}
 			c.change(n)
@@ -296,15 +296,15 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 // the part that is cut.
 func TestMissingNodesThatNobodyCounts(t *testing.T) {
 	p := expecting()
-	p.Spec.Expected.MachineSelector = &api.LabelSelector{}
+	p.Spec.Machines = &api.MachinesRule{Selector: everyNode}
 	c := Cluster{}
 	for i := range maxHeld {
 		c.Machines = append(c.Machines, Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: fmt.Sprint(i)}})
 	}
 	for nodes, held := range map[int]bool{maxHeld - 2: false, maxHeld: true} {
-		p.Spec.Expected.Nodes = nil
+		p.Spec.MissingNodes.NodeNames = nil
 		for i := range nodes {
-			p.Spec.Expected.Nodes = append(p.Spec.Expected.Nodes, fmt.Sprint("gone-", i))
+			p.Spec.MissingNodes.NodeNames = append(p.Spec.MissingNodes.NodeNames, fmt.Sprint("gone-", i))
 		}
 		p.Status.Missing = missingNow(&p, c, walkStart)
 		if len(p.Status.Missing) != maxHeld || p.Status.Missing[nodes-1].Node == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -67,29 +68,70 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	}
 	sort.Slice(mine, func(i, j int) bool {
 		a, b := mine[i], mine[j]
-		if a.Spec.Precedence != b.Spec.Precedence {
-			return a.Spec.Precedence < b.Spec.Precedence
+		if precedence(&a) != precedence(&b) {
+			return precedence(&a) < precedence(&b)
 		}
 		return a.Name < b.Name
 	})
 	first := mine[0]
 	r := api.ResolvedPolicy{
-		Policy: api.PolicyRef{Name: first.Name, Generation: first.Generation},
-		Settings: api.Settings{UnhealthyConditions: first.Spec.Unhealthy.Conditions, EarlyProbe: first.Spec.EarlyProbe, Action: first.Spec.Action, Mode: first.Spec.Mode,
-			Recoveries: first.Spec.Recoveries, Levels: first.Spec.Levels, Timeouts: first.Spec.Timeouts, Retries: first.Spec.Retries,
-			ActivityChecks: ActivitySettings(first.Spec.ActivityChecks), StorageCheck: StorageSettings(first.Spec.StorageCheck), Kdump: kdumpSettings(first.Spec.Kdump),
-			Cleanup:         first.Spec.Cleanup,
-			Return:          first.Spec.Return,
-			ApprovalTimeout: first.Spec.ApprovalTimeout, ControlPlane: first.Spec.ControlPlane, Etcd: first.Spec.Etcd},
+		Policy:   api.PolicyRef{Name: first.Name, Generation: first.Generation},
+		Settings: settings(&first.Spec),
 	}
 	r.Settings.Excluded = cmp.Or(unclear(&first), excluded(&first, node, nodeLabels))
-	if len(mine) > 1 && mine[1].Spec.Precedence == first.Spec.Precedence {
+	if len(mine) > 1 && precedence(&mine[1]) == precedence(&first) {
 		r.Settings.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
 		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits})
 	}
 	return r, true
+}
+
+// defaultPrecedence and the times below are the schema's, or what its text says.
+const (
+	defaultPrecedence      = 100
+	defaultApprovalTimeout = time.Hour
+	defaultLeaseStill      = 12 * time.Second
+	defaultMissing         = 10 * time.Minute
+)
+
+func precedence(p *api.FencePolicy) int32 {
+	if p.Spec.Precedence == nil {
+		return defaultPrecedence
+	}
+	return *p.Spec.Precedence
+}
+
+// settings are what a policy says, with every default in its place.
+func settings(p *api.FencePolicySpec) api.Settings {
+	s := api.Settings{
+		Action:         p.Action,
+		Mode:           p.Mode,
+		Recoveries:     p.Recoveries,
+		Levels:         p.Levels,
+		Timeouts:       p.Timeouts,
+		Retries:        p.Retries,
+		ActivityChecks: ActivitySettings(p.ActivityChecks),
+		StorageCheck:   StorageSettings(p.StorageCheck),
+		Kdump:          kdumpSettings(p.Kdump),
+		Cleanup:        p.Cleanup,
+		Return:         p.Return,
+		ControlPlane:   api.ControlPlaneSetting{Fence: api.Never, EtcdNodeNames: p.ControlPlane.EtcdNodeNames},
+	}
+	if p.ControlPlane.Fence != nil {
+		s.ControlPlane.Fence = *p.ControlPlane.Fence
+	}
+	if p.Mode == api.RequireApproval {
+		s.ApprovalTimeout = p.ApprovalTimeout.Or(defaultApprovalTimeout)
+	}
+	if e := p.EarlyProbe; e != nil {
+		s.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: e.LeaseStillDuration.Or(defaultLeaseStill)}
+	}
+	for _, c := range p.UnhealthyConditions {
+		s.UnhealthyConditions = append(s.UnhealthyConditions, api.ConditionSetting{Type: c.Type, Status: c.Status, Duration: c.Duration.Or(0)})
+	}
+	return s
 }
 
 // excluded says by which field a policy excludes a node; empty if by none.

@@ -110,7 +110,7 @@ var laxer = map[string]lax{
 	"no budget": func(_ *rand.Rand, _, more *snapshot) { more.cluster.Budgets = nil },
 	"controlPlane": func(_ *rand.Rand, less, _ *snapshot) {
 		for i := range less.policies {
-			less.policies[i].Spec.ControlPlane = api.Never
+			less.policies[i].Spec.ControlPlane.Fence = new(api.Never)
 		}
 	},
 	// The other way about: less is what has the policy.
@@ -125,12 +125,12 @@ var laxer = map[string]lax{
 // them ends it.
 func overlap(r *rand.Rand, less, more *snapshot, l api.Limits) {
 	for i := range less.policies {
-		less.policies[i].Spec.Precedence, more.policies[i].Spec.Precedence = int32(10*i), int32(10*i)
+		less.policies[i].Spec.Precedence, more.policies[i].Spec.Precedence = new(int32(10*i)), new(int32(10*i))
 	}
 	p := samplePolicy(r, len(less.policies))
-	p.Spec.Precedence, p.Spec.Limits = int32(r.IntN(40)-5), l
+	p.Spec.Precedence, p.Spec.Limits = new(int32(r.IntN(40)-5)), l
 	if r.IntN(3) == 0 {
-		p.Spec.Precedence = 0
+		p.Spec.Precedence = new(int32(0))
 	}
 	less.policies = append(less.policies, p)
 }

@@ -22,11 +22,11 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	if !planes[f.Spec.NodeName] && !c.isMember(f.Spec.NodeName) {
 		return nil
 	}
-	if f.Spec.Decision.Settings.ControlPlane != api.Quorum && !planes[f.Spec.NodeName] {
-		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.etcd says, and policy " + f.Spec.Decision.Policy.Name + " never fences those (controlPlane: Never)", Resync}
+	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum && !planes[f.Spec.NodeName] {
+		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy " + f.Spec.Decision.Policy.Name + " never fences those (controlPlane.fence: Never)", Resync}
 	}
-	if f.Spec.Decision.Settings.ControlPlane != api.Quorum {
-		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Decision.Policy.Name + " never fences control-plane nodes (controlPlane: Never)", Resync}
+	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
+		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Decision.Policy.Name + " never fences control-plane nodes (controlPlane.fence: Never)", Resync}
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
@@ -37,7 +37,7 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	}
 	lists := c.listsOf(f.Spec.NodeName)
 	if len(c.Etcd) == 0 && len(lists) == 0 {
-		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.etcd", askStorm}
+		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm}
 	}
 	if has(c.Etcd, f.Spec.NodeName) {
 		lists = append([]members{{f.Spec.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
@@ -72,7 +72,7 @@ func (c Cluster) listsOf(node string) (all []members) {
 		m := members{policy, map[string]bool{}, map[string]string{}}
 		for _, n := range c.EtcdLists[policy] {
 			if m.healthy[n] = c.has(n) && !c.node(n).Unhealthy; !m.healthy[n] {
-				m.from[n] = "listed in spec.etcd of policy " + policy + ", and no Ready Node"
+				m.from[n] = "listed in spec.controlPlane.etcdNodeNames of policy " + policy + ", and no Ready Node"
 			}
 		}
 		all = append(all, m)
@@ -93,7 +93,7 @@ func (m members) without(f *api.NodeFence, c Cluster, l *api.FenceLedger) string
 	}
 	for n := range m.from {
 		if n != f.Spec.NodeName {
-			mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.etcd of policy " + m.policy
+			mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy " + m.policy
 		}
 	}
 	return fmt.Sprintf("etcd has %d members, %d of them healthy without this one%s, and needs %d%s", len(m.healthy), healthy, down, need, mend)

@@ -38,8 +38,8 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 	} {
 		f, _, _ := admitWorld(walkStart)
 		f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
-		f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{}
-		f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+		f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{}
+		f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 		f.Spec.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Node: c.node}, walkStart)
 		if st.Outcome != c.want || act != c.act {

@@ -19,8 +19,8 @@ const maxHeld = 64
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
 	lim := api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits}
-	st.Failed = failedNow(p, c, now)
-	c = c.withFailed(st.Failed)
+	st.FailedMachines = failedNow(p, c, now)
+	c = c.withFailed(st.FailedMachines)
 	bad := ailing(c, l)
 	st.ObservedGeneration, st.Targets, st.Healthy, st.Unhealthy, st.InRemediation = p.Generation, 0, 0, 0, 0
 	st.Held, st.Domains, st.AllowedNow = nil, nil, 0
@@ -93,8 +93,6 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		allowed, why, words = false, stop, message
 	case len(p.Spec.PauseRequests) > 0:
 		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
-	case p.Spec.Paused:
-		allowed, why, words = false, api.PausedHold, "spec.paused is set"
 	case wrong != "":
 		allowed, why, words = false, api.SelectorInvalid, wrong
 	case shut != nil:
@@ -112,8 +110,8 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 	if !allowed {
 		st.AllowedNow = 0
 	}
-	if x := p.Spec.Expected; x != nil && wrong == "" {
-		if wrong = unreadable(p.Name, "spec.expected.machineSelector", x.MachineSelector.Kubernetes()); wrong != "" {
+	if x := p.Spec.Machines; x != nil && wrong == "" {
+		if wrong = unreadable(p.Name, "spec.machines.selector", x.Selector.Kubernetes()); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"
 		}
 	}
@@ -126,7 +124,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		set("Valid", true, "Read", "every field was understood")
 	}
 	meta.RemoveStatusCondition(&st.Conditions, expectedPresent)
-	if p.Spec.Expected != nil {
+	if p.Spec.MissingNodes != nil || p.Spec.Machines != nil {
 		present, words := presence(p, st.Missing, now)
 		why = api.NodeMissingTold
 		if present {
@@ -163,8 +161,8 @@ func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
 	case r.Settings.Conflict != "":
 		h.Reason, h.Message = api.PolicyConflictHold, conflict(r)
-	case n.ControlPlane && r.Settings.ControlPlane != api.Quorum:
-		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane is Never"
+	case n.ControlPlane && r.Settings.ControlPlane.Fence != api.WithQuorum:
+		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane.fence is Never"
 	case r.Settings.Excluded != "":
 		h.Reason, h.Message = api.ExcludedHold, r.Settings.Excluded
 	case n.Excluded != "":

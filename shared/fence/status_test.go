@@ -55,7 +55,7 @@ func TestPolicyStatus(t *testing.T) {
 			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodeNames"},
 			{Node: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
 			{Node: "n4", Reason: api.ExcludedHold, Message: "the label"},
-			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane is Never"},
+			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane.fence is Never"},
 		}, ""},
 	} {
 		_, cl, l := admitWorld(walkStart)
@@ -125,7 +125,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 			p.Spec.Limits.Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
 			l.Status.Admitted = []api.Reservation{{Node: "n1", FenceUID: "f1", At: minute(-30)}}
 		}, 0, nil},
-		"a pause": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.Paused = true }, 0, nil},
+		"a pause": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"me"} }, 0, nil},
 		"a storm": {func(_ *api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			for i := range 5 {
 				c.Nodes[i].Unhealthy = true

@@ -16,7 +16,7 @@ import (
 
 // Early is the policy's early evidence, where there is a machine to read. Where
 // second evidence is wanted, nothing is hurried.
-func Early(p api.ResolvedPolicy) *api.EarlyProbe {
+func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 	power := p.Settings.Action == api.ActionReboot || p.Settings.Action == api.ActionOff || p.Settings.Action == ""
 	if p.Settings.Mode == api.DryRun || !power || p.Settings.ActivityChecks != nil {
 		return nil

@@ -16,8 +16,8 @@ func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedge
 	f, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy = false
 	f.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
-	f.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
-	f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
+	f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+	f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
 	since := stampOf(walkStart.Add(-still))
 	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
 	l.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "m", Since: since}}
@@ -140,7 +140,7 @@ func TestSuspectNeverBegins(t *testing.T) {
 		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
 		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.PausedHold},
 		"approval": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
+			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 		}, api.ApprovalHold},
 		"no device is no failure": {func(f *api.NodeFence, s *Seen) {
 			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "none", true

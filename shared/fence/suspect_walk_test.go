@@ -19,8 +19,8 @@ const (
 func earlySpec() api.NodeFenceSpec {
 	s := walkSpec()
 	s.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(walkStart)}
-	s.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: walkStill}}
-	s.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: walkFor}}}
+	s.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: walkStill}}
+	s.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: walkFor}}}
 	return s
 }
 
@@ -111,7 +111,7 @@ var brokenEarly = map[string]decider{
 	}),
 	"does not wait for the condition's time": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Spec.Decision.Settings.EarlyProbe != nil {
-			f.Spec.Decision.Settings.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+			f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 		}
 	}),
 	"marks a node whose machine is on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

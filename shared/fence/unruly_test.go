@@ -69,7 +69,7 @@ var unruly = map[[2]string]gate{
 		return Admit(f, c, l, now)
 	}},
 	{"takes Never for the laxer rule", "controlPlane"}: {func(f *api.NodeFence, _ *Cluster) {
-		f.Spec.Decision.Settings.ControlPlane = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.Quorum, api.Quorum: api.Never}[f.Spec.Decision.Settings.ControlPlane]
+		f.Spec.Decision.Settings.ControlPlane.Fence = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.WithQuorum, api.WithQuorum: api.Never}[f.Spec.Decision.Settings.ControlPlane.Fence]
 	}, Admit},
 }
 

@@ -51,7 +51,7 @@ func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c Cluster, l *api.Fe
 func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 	cut, just := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-2*time.Second))
 	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
-		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Decision.Settings.ControlPlane = api.Quorum })
+		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum })
 		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 		oneAfterTheOther(t, both, c, l, api.QuorumHold)
 	})
@@ -89,7 +89,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		}
 	}
 	both, c, l := waiters(func(f *api.NodeFence) {
-		f.Spec.Decision.Settings.ControlPlane = api.Quorum
+		f.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
 	})
 	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}

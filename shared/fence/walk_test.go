@@ -104,7 +104,7 @@ func walkSpec() api.NodeFenceSpec {
 			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
-					UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					Timeouts:            api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
 					Retries:             api.Retries{PerStep: 1, Interval: d(1), Flow: &flow}},
 				Limits: []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},

@@ -93,7 +93,7 @@ var noes = []struct {
 		f.Spec.Decision.Settings.Conflict = "q"
 	}},
 	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.Approve, time.Hour
+		f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 	}},
 	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Decision.Settings.Mode = api.DryRun

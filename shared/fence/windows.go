@@ -15,9 +15,9 @@ type Windows struct {
 	Windows []api.PauseWindow
 }
 
-// inMaintenance sends a fence that was not begun back to the gate while a window is
+// inWindow sends a fence that was not begun back to the gate while a window is
 // open, and looks again when it ends.
-func (d *decision) inMaintenance() bool {
+func (d *decision) inWindow() bool {
 	c := closed(d.seen.Brakes.Windows, d.now)
 	if c == nil {
 		return false
@@ -112,11 +112,14 @@ type window struct {
 }
 
 func readWindow(w api.PauseWindow) (window, error) {
-	r := window{days: w.Days, lasts: w.Duration.Duration}
-	var err error
+	r := window{days: w.Days, lasts: w.Duration.Get()}
+	name, err := "UTC", error(nil)
+	if w.TimeZone != nil {
+		name = *w.TimeZone
+	}
 	// Local would be whatever the machine is set to on which this runs.
-	if r.zone, err = time.LoadLocation(w.TimeZone); err != nil || r.zone == time.Local {
-		return r, fmt.Errorf("time zone %q is not known: use a name of the IANA database, such as Europe/Berlin", w.TimeZone)
+	if r.zone, err = time.LoadLocation(name); err != nil || r.zone == time.Local {
+		return r, fmt.Errorf("time zone %q is not known: use a name of the IANA database, such as Europe/Berlin", name)
 	}
 	if r.clock, err = time.Parse("15:04", w.Start); err != nil {
 		return r, fmt.Errorf("start %q is no time of day: write HH:MM", w.Start)

@@ -12,7 +12,7 @@ import (
 )
 
 func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindow {
-	return api.PauseWindow{Start: start, Duration: metav1.Duration{Duration: lasts}, TimeZone: zone, Days: days}
+	return api.PauseWindow{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
 }
 
 func moment(t *testing.T, text string) time.Time {

@@ -17,10 +17,10 @@ import (
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
 func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
-	if f.Spec.Decision.Settings.ControlPlane != api.Quorum {
+	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
 		members = map[string]bool{}
 		for i := range policies {
-			for _, node := range policies[i].Spec.Etcd {
+			for _, node := range policies[i].Spec.ControlPlane.EtcdNodeNames {
 				members[node] = false
 			}
 		}
@@ -30,17 +30,17 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 	for i := range nodes {
 		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
 	}
-	listed := f.Spec.Decision.Settings.Etcd
+	listed := f.Spec.Decision.Settings.ControlPlane.EtcdNodeNames
 	for i := range policies {
 		if policies[i].Name == f.Spec.Decision.Policy.Name {
-			listed = policies[i].Spec.Etcd
+			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
 	if len(listed) > 0 {
 		members, from = map[string]bool{}, map[string]string{}
 		for _, node := range listed {
 			if members[node] = ready[node]; !ready[node] {
-				from[node] = "listed in spec.etcd, " + ofNode(node, ready)
+				from[node] = "listed in spec.controlPlane.etcdNodeNames, " + ofNode(node, ready)
 			}
 		}
 		return members, from, nil
@@ -57,8 +57,8 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string {
 	all := map[string][]string{}
 	for i := range policies {
-		if p := &policies[i]; p.Name != f.Spec.Decision.Policy.Name && len(p.Spec.Etcd) > 0 {
-			all[p.Name] = p.Spec.Etcd
+		if p := &policies[i]; p.Name != f.Spec.Decision.Policy.Name && len(p.Spec.ControlPlane.EtcdNodeNames) > 0 {
+			all[p.Name] = p.Spec.ControlPlane.EtcdNodeNames
 		}
 	}
 	return all

@@ -132,12 +132,12 @@ func TestLook(t *testing.T) {
 				Message: "the API server's state went back in time: the ledger's resourceVersion was 9, and was 7 at 2026-05-01T12:00:00Z; a person must confirm (spec.restoreConfirmed of FenceLedger cluster)"}}},
 		"a restore that was confirmed": {lease, `{"spec":{"restoreConfirmed":{"by":"anna","seenAt":"2026-05-01T12:00:00.123456Z"}},"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
-		"a policy that is paused now": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"paused":true}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused"}}},
+		"a policy that is paused now": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["anna"]}}`,
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by anna"}}},
 		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
 		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindow{{Start: "22:00", Duration: metav1.Duration{Duration: 8 * time.Hour}}}}}}}},
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindow{{Start: "22:00", Duration: "8h"}}}}}}},
 		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {
@@ -147,7 +147,7 @@ func TestLook(t *testing.T) {
 				api.set(leasesPath+"/a", c.lease)
 			}
 			api.set(ledgerPath, c.ledger)
-			policies := `{"metadata":{"name":"third"},"spec":{"paused":true}}`
+			policies := `{"metadata":{"name":"third"},"spec":{"pauseRequests":["anna"]}}`
 			if c.policy != "" {
 				policies += "," + c.policy
 			}

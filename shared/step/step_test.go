@@ -90,7 +90,7 @@ func newWorld(p api.Phase) *world {
 		Spec: api.NodeFenceSpec{
 			NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
 				ResolvedPolicy: api.ResolvedPolicy{
-					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Timeouts: api.Timeouts{PowerOff: metav1.Duration{Duration: time.Minute}}},
 				},
 			},

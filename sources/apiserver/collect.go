@@ -48,13 +48,13 @@ func (s *Source) closed(f *api.NodeFence) {
 // expectedBy are the nodes that a policy expects: those it names, and those whose
 // Machines are missing a Node or failed, as the second waker keeps in its status.
 func expectedBy(p *api.FencePolicy) (nodes []string) {
-	if p.Spec.Expected != nil {
-		nodes = slices.Clone(p.Spec.Expected.Nodes)
+	if x := p.Spec.MissingNodes; x != nil {
+		nodes = slices.Clone(x.NodeNames)
 	}
 	for _, m := range p.Status.Missing {
 		nodes = append(nodes, m.Node)
 	}
-	for _, m := range p.Status.Failed {
+	for _, m := range p.Status.FailedMachines {
 		nodes = append(nodes, m.Record())
 	}
 	return nodes

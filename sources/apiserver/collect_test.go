@@ -50,10 +50,10 @@ func TestWhatIsLeftOfANodeThatIsGone(t *testing.T) {
 	f.set(nodesURL, nodeIn("back", "False", 0))
 	f.set(policiesURL, &api.FencePolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
-		Spec:       api.FencePolicySpec{Expected: &api.ExpectedNodes{Nodes: []string{"named"}}},
+		Spec:       api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"named"}}},
 		Status: api.FencePolicyStatus{
-			Missing: []api.MissingNode{{Node: "missing"}},
-			Failed:  []api.FailedMachine{{MachineRef: api.MachineRef{Name: "ns/failed"}}},
+			Missing:        []api.MissingNode{{Node: "missing"}},
+			FailedMachines: []api.FailedMachine{{MachineRef: api.MachineRef{Namespace: "ns", Name: "failed"}}},
 		},
 	})
 	for node, gone := range map[string]time.Duration{

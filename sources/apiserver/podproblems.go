@@ -56,8 +56,8 @@ func slimPolicy(obj any) (any, error) {
 	}
 	slim := &api.FencePolicy{}
 	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
-	slim.Spec.Unhealthy.Problems, slim.Spec.Expected, slim.Spec.Exclude = p.Spec.Unhealthy.Problems, p.Spec.Expected, p.Spec.Exclude
-	slim.Status.Missing, slim.Status.Failed = p.Status.Missing, p.Status.Failed
+	slim.Spec.Unhealthy.Problems, slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.Unhealthy.Problems, p.Spec.MissingNodes, p.Spec.Exclude
+	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
 	return slim, nil
 }
 

@@ -30,7 +30,7 @@ func TestSlimOnceIsSlimTwice(t *testing.T) {
 			Data:       map[string]string{"node_uid": "u"},
 		}},
 		"node":           {slimNode, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}}}},
-		"policy":         {slimPolicy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Expected: &api.ExpectedNodes{Nodes: []string{"a"}}}}},
+		"policy":         {slimPolicy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"a"}}}}},
 		"node's problem": {slimReport, event.DeepCopy()},
 		"pod's problem":  {slimPodReport, event.DeepCopy()},
 		"target":         {slimTarget, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},

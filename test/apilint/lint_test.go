@@ -35,10 +35,9 @@ var off = []string{"arrayofstruct", "commentstart", "nomaps", "nonpointerstructs
 var inSpecs = []string{"maxlength", "nodurations", "requiredfields"}
 
 // notYet are types whose shape is about to change, and is not held to all this so far.
-var notYet = strings.Fields(`ActivityChecks Binding Cleanup CoolDownEnded EarlyProbe Eviction ExcludedNodes
-	ExpectedNodes FencePolicySpec FenceTarget FenceTargetStatus KdumpRule Limits NeighboursCheck NodeProblem
-	PauseWindow PowerLevel Proof Rate Request ResolvedPolicy RestoreConfirmed Retries Settings StorageCheck Storm
-	Timeouts TrustedSource Unhealthy UnhealthyCondition`)
+var notYet = strings.Fields(`ActivityChecks Binding Cleanup CoolDownEnded Eviction FencePolicySpec FenceTarget FenceTargetStatus KdumpRule Limits NeighboursCheck NodeProblem
+	PowerLevel Proof Rate Request ResolvedPolicy RestoreConfirmed Retries Settings StorageCheck Storm
+	Timeouts TrustedSource Unhealthy`)
 
 // TestLint: kube-api-linter finds nothing in the API that does not stand on purpose.
 func TestLint(t *testing.T) {

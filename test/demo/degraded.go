@@ -11,7 +11,7 @@ import (
 
 // A policy's own numbers are 10 checks, 70 percent, 60 s apart, 5 minutes DEGRADED.
 const degradedPolicy = `
-unhealthy: {conditions: [{type: Ready, status: Unknown}]}
+unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%"}
 timeouts: {healthyFor: 1s}
 activityChecks:

@@ -15,7 +15,7 @@ import (
 )
 
 const stormPolicy = `
-unhealthy: {conditions: [{type: Ready, status: Unknown}]}
+unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%", maxConcurrent: 1, stormCoolDown: 5s}
 timeouts: {healthyFor: 1s}
 `
@@ -53,7 +53,7 @@ func storm(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 }
 
 const zonePolicy = `
-unhealthy: {conditions: [{type: Ready, status: Unknown}]}
+unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%", topologyKey: topology.kubernetes.io/zone}
 timeouts: {healthyFor: 1s}
 `
@@ -103,15 +103,15 @@ func zone(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 }
 
 const approvePolicy = `
-unhealthy: {conditions: [{type: Ready, status: Unknown}]}
-mode: Approve
+unhealthyConditions: [{type: Ready, status: Unknown}]
+mode: RequireApproval
 limits: {maxUnhealthy: "40%"}
 timeouts: {healthyFor: 1s}
 `
 
 // approve: nothing is touched before a person says so.
 func approve(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
-	say("the policy waits for a person (mode: Approve)")
+	say("the policy waits for a person (mode: RequireApproval)")
 	if err := all(c, []string{"node-1"}, "crash"); err != nil {
 		return err
 	}

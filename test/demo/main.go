@@ -23,7 +23,7 @@ import (
 )
 
 const policy = `
-unhealthy: {conditions: [{type: Ready, status: Unknown}]}
+unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%"}
 timeouts: {healthyFor: 3s}
 `

@@ -31,7 +31,7 @@ type brake struct {
 	nodes int
 }
 
-const broken = "unhealthy: {conditions: [{type: Broken, status: \"True\", for: 0s}]}\n" +
+const broken = "unhealthyConditions: [{type: Broken, status: \"True\", duration: 0s}]\n" +
 	"timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}\nretries: {interval: 1s, perStep: 100}\n"
 
 const roomy = `limits: {maxUnhealthy: "100%", maxConcurrent: 1, stormCoolDown: 0s}` + "\n"
@@ -41,7 +41,7 @@ var brakes = []brake{
 	{name: "exclude", spec: broken + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: None\n", why: api.ExcludedHold},
 	{name: "none", spec: broken + roomy + "action: None\n", why: api.ConfirmationHold},
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
-	{name: "pause", spec: broken + roomy + "paused: true\n", why: api.PausedHold},
+	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.PausedHold},
 	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},
 	{name: "label", why: api.ExcludedHold, also: func(w *world, nodes []string) {
 		for _, n := range nodes {
@@ -56,7 +56,7 @@ var brakes = []brake{
 	}},
 	{name: "storm", why: api.StormHold, nodes: 10, before: "limits: {maxUnhealthy: \"40%\", maxConcurrent: 1, stormCoolDown: 0s}\n",
 		also: func(w *world, nodes []string) { w.standStill(nodes[1:5]) }},
-	{name: "quorum", why: api.QuorumHold, nodes: 3, before: roomy + "controlPlane: Quorum\netcd: [FIRST, SECOND, THIRD]\n",
+	{name: "quorum", why: api.QuorumHold, nodes: 3, before: roomy + "controlPlane: {fence: WithQuorum, etcdNodeNames: [FIRST, SECOND, THIRD]}\n",
 		also: func(w *world, nodes []string) { w.standStill(nodes[1:2]) }},
 	{name: "stop", why: api.StoppedHold, also: func(w *world, _ []string) { w.stop(true) }},
 }

@@ -47,10 +47,10 @@ func (w *world) fields() {
 	if err == nil || !strings.Contains(err.Error(), "leaseStillDuration must be between 5s and 10m") {
 		w.t.Errorf("a second is enough for a Lease to be still: %v", err)
 	}
-	must(w.t, w.Apply(w.ctx, rig.Policy("nobody", "selector: {matchLabels: {nobody: has}}\nearlyEvidence: {}\n")))
+	must(w.t, w.Apply(w.ctx, rig.Policy("nobody", "selector: {matchLabels: {nobody: has}}\nearlyProbe: {}\n")))
 	p, err := w.Fences.Policy(w.ctx, "nobody")
 	must(w.t, err)
-	if p.Spec.EarlyProbe == nil || p.Spec.EarlyProbe.LeaseStillDuration.Duration != 12*time.Second {
+	if p.Spec.EarlyProbe == nil || p.Spec.EarlyProbe.LeaseStillDuration.Get() != 12*time.Second {
 		w.t.Errorf("unless set it is %+v", p.Spec.EarlyProbe)
 	}
 }

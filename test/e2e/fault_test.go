@@ -124,7 +124,7 @@ func (w *world) oneWriterIfAny() {
 // renewing its Lease: nothing is released (S5).
 func TestLyingBMCIsCaughtByTheLease(t *testing.T) {
 	w := newWorld(t, 3, `
-unhealthy: {conditions: [{type: KernelDeadlock, status: "True"}]}
+unhealthyConditions: [{type: KernelDeadlock, status: "True"}]
 timeouts: {deviceCall: 5s, powerOff: 10s, healthyFor: 1s}
 retries: {interval: 1s, perStep: 2, flow: 0}
 limits: {maxUnhealthy: "50%"}

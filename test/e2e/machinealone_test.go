@@ -19,7 +19,7 @@ import (
 // owner makes another; the one that replaces it waits. Those whose names Nodes have, and
 // one that nobody owns, stay.
 func TestMachineWithoutANode(t *testing.T) {
-	w := newWorld(t, 5, quick+"expected: {machineSelector: {}, missingFor: 1m, deleteMachines: true}\n")
+	w := newWorld(t, 5, quick+"machines: {selector: {}, startupTimeout: 1m, withoutNode: Delete}\n")
 	m, _ := w.instances()
 	set, err := w.Kube.CoreV1().ConfigMaps(machineNamespace).Get(w.ctx, "workers", metav1.GetOptions{})
 	must(t, err)
@@ -46,10 +46,10 @@ func TestMachineWithoutANode(t *testing.T) {
 	second := create("reborn", owned)
 	w.until("the policy to say who waits and who is held", func() (bool, error) {
 		p, err := w.Fences.Policy(w.ctx, "default")
-		if err != nil || len(p.Status.Failed) != 7 { // the five of the nodes name none here
+		if err != nil || len(p.Status.FailedMachines) != 7 { // the five of the nodes name none here
 			return false, err
 		}
-		for _, m := range p.Status.Failed { // where the first one stands for a while
+		for _, m := range p.Status.FailedMachines { // where the first one stands for a while
 			if waits := m.UID == second; waits != (m.Held == "") || waits && (m.NotBefore == nil || m.NotBefore.Sub(f.Status.OpenedAt.Time).Minutes() < 9) {
 				return false, nil
 			}

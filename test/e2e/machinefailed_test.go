@@ -14,7 +14,7 @@ import (
 // TestFailedMachine: a Machine goes to phase Failed while its node is well. The node is
 // fenced at once, by what switches its power; one that is to be left alone is not.
 func TestFailedMachine(t *testing.T) {
-	w := newWorld(t, 5, quick+"expected: {machineSelector: {}}\n")
+	w := newWorld(t, 5, quick+"machines: {selector: {}}\n")
 	m, _ := w.instances()
 	m.cloud.OnStop = nil // what switches these machines is their BMC
 	db := w.database(1)
@@ -48,10 +48,10 @@ func TestFailedMachine(t *testing.T) {
 	// Its Machine is Failed still: it waits, and the other is left alone, and both are said.
 	w.until("the policy to say so", func() (bool, error) {
 		p, err := w.Fences.Policy(w.ctx, "default")
-		if err != nil || len(p.Status.Failed) != 2 {
+		if err != nil || len(p.Status.FailedMachines) != 2 {
 			return false, err
 		}
-		for _, m := range p.Status.Failed {
+		for _, m := range p.Status.FailedMachines {
 			if m.Node == other && m.Held == "" || m.Node == db && (m.NotBefore == nil || m.NotBefore.Sub(f.Status.OpenedAt.Time).Minutes() < 9) {
 				return false, nil
 			}

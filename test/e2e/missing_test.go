@@ -14,7 +14,7 @@ import (
 // expected, so that its machine is switched off and on, but for as long as the label
 // counts that its Node object had last; it registers again.
 func TestMissingNode(t *testing.T) {
-	w := newWorld(t, 3, quick+"expected: {nodes: [node-1], missingFor: 1m}\n")
+	w := newWorld(t, 3, quick+"missingNodes: {nodeNames: [node-1], duration: 1m}\n")
 	p := w.start(nil)
 	must(t, p.Watching(w.ctx))
 	w.until("the node to be enrolled as a worker", func() (bool, error) {

@@ -13,7 +13,7 @@ import (
 // anHour is a policy whose condition has to hold for longer than any test runs, and whose
 // fences do not give up.
 var anHour = strings.Replace(trusting, "interval: 1s", "interval: 1s, flow: 100", 1) + `
-unhealthy: {conditions: [{type: Ready, status: "Unknown", duration: 1h}]}
+unhealthyConditions: [{type: Ready, status: "Unknown", duration: 1h}]
 `
 
 // TestRequestsJoin: a request for a node whose fence waits for a condition to hold for

@@ -75,7 +75,7 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 
 	// It dies again, and the pause, which is not in the snapshot, keeps that from being
 	// fenced first. Healthy, it would need no Off, nor anybody's word.
-	must(t, w.Apply(w.ctx, rig.Policy("default", quick+"paused: true\n")))
+	must(t, w.Apply(w.ctx, rig.Policy("default", quick+"pauseRequests: [me]\n")))
 	w.node(victim, "crash")
 	must(t, w.Lab.Restore(backup))
 	w.wentBack()

@@ -44,7 +44,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	policy := trusting + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: Quorum\nexpected: {machineSelector: {}}\nunhealthy: {conditions: [{type: Ready, status: Unknown}], problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod, action: Evict}]}\n"
+	policy := trusting + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\nunhealthy: {problems: [{reason: OOMKilling}, {reason: FailedMount, about: Pod, action: Evict}]}\n"
 	w := newWorld(t, 5, policy)
 	root, err := rig.Root()
 	must(t, err)

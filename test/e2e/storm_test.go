@@ -135,7 +135,7 @@ func (w *world) atMost(most int, nodes []string) {
 
 // TestPausedAndStopped: neither starts a fence; what was held goes on afterwards.
 func TestPausedAndStopped(t *testing.T) { // S25, S27
-	w := newWorld(t, 3, quick+"paused: true\n")
+	w := newWorld(t, 3, quick+"pauseRequests: [me]\n")
 	w.start(nil)
 	w.node("node-1", "crash")
 	w.unready("node-1")

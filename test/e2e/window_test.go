@@ -13,10 +13,10 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestMaintenanceWindow: a node that dies while a window is open is held, and everybody
+// TestPauseWindow: a node that dies while a window is open is held, and everybody
 // is told until when; it is fenced once the window is over; and a window that begins
 // in the middle of a fence changes nothing of it, and holds the next one (S25, S27, S28).
-func TestMaintenanceWindow(t *testing.T) {
+func TestPauseWindow(t *testing.T) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	open := window(hour.Add(-2*time.Hour), 8*time.Hour)
 	w := newWorld(t, 4, quick+open)

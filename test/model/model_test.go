@@ -27,9 +27,10 @@ func roomForOne(a api.FenceAction) api.FencePolicy {
 	return api.FencePolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
 		Spec: api.FencePolicySpec{
-			Unhealthy: api.Unhealthy{Conditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}},
-			Limits:    api.Limits{MaxUnhealthy: &most, MaxConcurrent: 1, PerNodePerDay: 3},
-			Action:    a, Mode: api.Enforce, ControlPlane: api.Never,
+			Selector:            &api.LabelSelector{},
+			UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: 1, PerNodePerDay: 3},
+			Action:              a, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(api.Never)},
 			Timeouts: api.Timeouts{DeviceCall: d(20), PowerOff: d(60), Release: d(300), Boot: d(900), HealthyFor: d(1)},
 			Retries:  api.Retries{PerStep: 3, Interval: d(5), Flow: &flow},
 		},

@@ -37,8 +37,15 @@ spec:
 `, name, replicas)
 }
 
-// Policy is a FencePolicy for tests: quick, and with the fields that a test sets.
+// Policy is a FencePolicy for tests, of every node and acting, unless the fields that a
+// test sets say otherwise.
 func Policy(name, spec string) string {
+	for _, must := range []string{"mode: Enforce\n", "selector: {}\n"} {
+		field, _, _ := strings.Cut(must, ":")
+		if !strings.Contains("\n"+spec, "\n"+field+":") {
+			spec = must + strings.TrimLeft(spec, "\n")
+		}
+	}
 	return "apiVersion: nodefence.io/v1alpha1\nkind: FencePolicy\nmetadata: {name: " + name + "}\nspec:\n" + indent(spec)
 }
 

@@ -20,7 +20,7 @@ func suspect(w *world) {
 	w.record.Spec.Decision.Trigger = api.Trigger{
 		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(start.Add(-12 * time.Second)),
 	}
-	w.record.Spec.Decision.Settings.EarlyProbe = &api.EarlyProbe{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+	w.record.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	at(w, lost, func() {
 		if !w.alive() && w.ready == "True" {
 			w.ready, w.readySince, w.lost = "Unknown", w.now, true

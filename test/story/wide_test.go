@@ -271,7 +271,7 @@ var wide = map[string]incident{
 		among(w, func(c *cluster, _ *api.Limits) {
 			c.etcd = map[string]bool{"node-7": false, "node-8": true, "node-9": true}
 		})
-		w.record.Spec.Decision.Settings.ControlPlane = api.Quorum
+		w.record.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		w.crashed = true
 	}, []api.Phase{api.Finished}, 1},
 	"a member of etcd dies, and another is down": {func(w *world) { // S13
@@ -279,7 +279,7 @@ var wide = map[string]incident{
 			c.etcd = map[string]bool{"node-7": false, "node-8": false, "node-9": true}
 			c.down[1] = true
 		})
-		w.record.Spec.Decision.Settings.ControlPlane = api.Quorum
+		w.record.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		w.crashed = true
 		at(w, time.Minute, func() {
 			c.etcd["node-8"], c.down[1] = true, false

@@ -3,8 +3,6 @@ package story
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -14,7 +12,7 @@ import (
 func maintenance(w *world, ends time.Duration) {
 	w.shutUntil = start.Add(ends)
 	w.windows = []fence.Windows{{Policy: "default", Windows: []api.PauseWindow{{
-		Start: "11:00", Duration: metav1.Duration{Duration: time.Hour + ends}, Reason: "new firmware",
+		Start: "11:00", Duration: *api.DurationOf(time.Hour + ends), Reason: "new firmware",
 	}}}}
 }
 

@@ -104,7 +104,7 @@ func newWorld(tw twist) *world {
 				Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
 				ResolvedPolicy: api.ResolvedPolicy{
 					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
-						UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
+						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(60), Boot: s(120), HealthyFor: s(5)},
 						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &flow}},
 				},

@@ -93,7 +93,7 @@ func TestWhatTheFenceTargetSays(t *testing.T) {
 
 // TestTheGatesPicture: what would be said is what the gate says.
 func TestTheGatesPicture(t *testing.T) {
-	const quorum = `"mode": "Enforce", "controlPlane": "Quorum"`
+	const quorum = `"mode": "Enforce", "controlPlane": {"fence": "WithQuorum"}`
 	controlPlane := func(c cluster, ready string) cluster {
 		nodes, pods := []string{}, []string{}
 		for _, n := range []string{"a", "b", "c"} {
@@ -113,7 +113,7 @@ func TestTheGatesPicture(t *testing.T) {
 		want    Report
 	}{
 		"all is well":                     {running(own(bmc)).watched(), Report{Now: "would begin"}},
-		"a person must approve":           {running(own(bmc)).watched().changed(`"Enforce"`, `"Approve", "approvalTimeout": "1h"`), Report{Now: "would wait for a person: WaitingForApproval: a person must approve (spec.requests.approve), until "}},
+		"a person must approve":           {running(own(bmc)).watched().changed(`"Enforce"`, `"RequireApproval", "approvalTimeout": "1h"`), Report{Now: "would wait for a person: WaitingForApproval: a person must approve (spec.requests.approve), until "}},
 		"a control-plane node":            {controlPlane(running(own(bmc)).watched(), "True"), Report{Now: "would begin"}},
 		"another one of etcd is not well": {controlPlane(running(own(bmc)).watched(), "False"), Report{Now: "would be held: EtcdQuorum: "}},
 		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"node": "d", "since": "`+since+`"}]}, "spec"`, 1)),
@@ -121,7 +121,7 @@ func TestTheGatesPicture(t *testing.T) {
 		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{
 			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
 			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0), so that no fence ever begins; set atLeastOne: true, or a number of nodes instead of a percentage"}}},
-		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"precedence": 100, "unhealthy": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}},`, 1)),
+		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"precedence": 100, "unhealthyConditions":[{"type": "Ready", "status": "Unknown"}]}},`, 1)),
 			Report{Refused: "PolicyConflict: policies all and workers have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it"}},
 		"nodefence is not running": {running(own(bmc)).with(ledger, `{"metadata": {"name": "cluster"}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},

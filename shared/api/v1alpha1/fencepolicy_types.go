@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name=TARGETS,type=integer,JSONPath=`.status.targets`
 // +kubebuilder:printcolumn:name=UNHEALTHY,type=integer,JSONPath=`.status.unhealthy`
 // +kubebuilder:printcolumn:name=ALLOWED,type=string,JSONPath=`.status.conditions[?(@.type=="RemediationAllowed")].status`
-// +kubebuilder:printcolumn:name=PAUSED,type=boolean,JSONPath=`.spec.paused`
+// +kubebuilder:printcolumn:name=PAUSED,type=string,JSONPath=`.spec.pauseRequests`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type FencePolicy struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -30,36 +30,72 @@ type FencePolicy struct {
 
 // FencePolicySpec is what a person decides.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.approvalTimeout) || self.mode == 'RequireApproval'",message="approvalTimeout is for mode RequireApproval: set that mode, or leave approvalTimeout out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
-// +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !(has(self.expected) && has(self.expected.nodes))",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes expected.nodes: a Node that was deleted would be missing"
+// +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !has(self.missingNodes)",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes missingNodes: a Node that was deleted would be missing"
 // +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'None']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
+// +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action PowerOff or Reboot: under any other nothing is deleted"
 type FencePolicySpec struct {
-	// Precedence orders policies that select the same node: the lowest number
+	// selector chooses nodes by label. It has no default: {} is every node, and must be
+	// written.
+	// +required
+	Selector *LabelSelector `json:"selector,omitempty"`
+	// mode has no default. Enforce acts; RequireApproval waits for a person before
+	// anything is touched; DryRun opens records that say what would be done.
+	// +required
+	Mode Mode `json:"mode"`
+	// approvalTimeout is how long mode RequireApproval waits for a person, from 1s to
+	// 168h; unless set, 1h. After that the fence is given up, visibly; a retry asks
+	// again. Only with mode RequireApproval.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="approvalTimeout must be between 1s and 168h"
+	// +optional
+	ApprovalTimeout *Duration `json:"approvalTimeout,omitempty"`
+	// precedence orders policies that select the same node: the lowest number
 	// decides everything but limits, of which the strictest hold. Two policies
 	// of one precedence that select one node are a conflict, and that node is not
 	// fenced.
 	// +kubebuilder:default=100
 	// +optional
-	Precedence int32 `json:"precedence"`
-	// Selector chooses nodes by label. Empty selects all.
-	// +optional
-	Selector *LabelSelector `json:"selector,omitempty"`
-	// Exclude names nodes that are selected and must not be fenced all the same.
+	Precedence *int32 `json:"precedence,omitempty"`
+	// exclude names nodes that are selected and must not be fenced all the same.
 	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
 	// are left alone under every policy, as are nodes that an autoscaler is about
 	// to delete, or whose Machine is being deleted. A node that is excluded by its
 	// labels stays so when its Node object is gone.
 	// +optional
 	Exclude *ExcludedNodes `json:"exclude,omitempty"`
-	// Unhealthy says what counts as a failed node.
-	// +kubebuilder:default={}
+	// unhealthyConditions are node conditions and how long each must have held; any one
+	// suffices. Unless set: Ready=Unknown at once, Ready=False for 5m. Kubernetes itself
+	// waits before it says Unknown (50s by default), and a Lease that has stood still as
+	// long is looked at again before power is cut; where a switch takes longer to come
+	// back than that, give Ready=Unknown a longer duration.
+	// +kubebuilder:default={{type:Ready,status:Unknown,"duration":"0s"},{type:Ready,status:"False","duration":"5m"}}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=type
+	// +listMapKey=status
+	// +optional
+	UnhealthyConditions []UnhealthyCondition `json:"unhealthyConditions,omitempty"`
+	// nodeStartupTimeout is how long a new node may take from its creation to be Ready
+	// for the first time, from 1m to 24h. Until then its conditions count for nothing;
+	// after it, a node that was never Ready is unhealthy, whatever its conditions. Unless
+	// set, only conditions count, from the start.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="nodeStartupTimeout must be between 1m and 24h"
+	// +optional
+	NodeStartupTimeout *Duration `json:"nodeStartupTimeout,omitempty"`
+	// missingNodes names nodes that must be there: one whose Node object is missing for
+	// too long is told, and fenced as far as that is safe. Off unless set.
+	// +optional
+	MissingNodes *MissingNodesRule `json:"missingNodes,omitempty"`
+	// machines are Machines of the Machine API or of Cluster API whose nodes must be
+	// there. Unless set, Machines are not looked at.
+	// +optional
+	Machines *MachinesRule `json:"machines,omitempty"`
+	// Unhealthy says what else counts as a failed node.
 	// +optional
 	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
-	// Expected are nodes that must be there: one whose Node object is missing for too
-	// long is told, and fenced as far as that is safe. Off unless set.
-	// +optional
-	Expected *ExpectedNodes `json:"expected,omitempty"`
-	// EarlyProbe opens a fence for a Lease that stands still, before any
+	// earlyProbe opens a fence for a Lease that stands still, before any
 	// condition counts. Unless set, only conditions do.
 	// +optional
 	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
@@ -83,24 +119,10 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`
-	// ControlPlane says whether a control-plane node, or one of etcd alone
-	// (node-role.kubernetes.io/etcd), may be fenced: Never, or
-	// Quorum: one at a time, and only while etcd keeps its quorum without it. Members
-	// whose Lease stands still or whose own fence is open are not counted on.
-	// +kubebuilder:default=Never
+	// controlPlane says whether nodes of the control plane, and of etcd, may be fenced.
+	// +kubebuilder:default={}
 	// +optional
-	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
-	// Etcd names the nodes on which etcd runs: the sure way. Unless set they are learnt
-	// from the static pods of namespace kube-system (label component=etcd); members that
-	// the pods' --initial-cluster names and control-plane nodes without such a pod count
-	// as unhealthy. That flag is as old as its pod's manifest: a member whose Node is
-	// deleted may be in none, and one that has left etcd may still be in one. What is
-	// held for that says which member counts and by what it is known. The list counts
-	// as it stands, also for a fence that is held already.
-	// +kubebuilder:validation:MaxItems=9
-	// +listType=set
-	// +optional
-	Etcd []string `json:"etcd,omitempty"`
+	ControlPlane ControlPlane `json:"controlPlane,omitzero"`
 	// Action is what becomes of the machine: Reboot switches it on again after
 	// its work is released, PowerOff leaves it off. Isolate keeps new work away
 	// and touches no device: nothing is released unless a named person confirms
@@ -147,30 +169,16 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Retries Retries `json:"retries,omitzero"`
-	// Mode Enforce acts; Approve waits for a person before anything is touched;
-	// DryRun opens records that say what would be done.
-	// +kubebuilder:default=Enforce
-	// +optional
-	Mode Mode `json:"mode,omitempty"`
-	// ApprovalTimeout is how long mode Approve waits for a person. After that the
-	// fence is given up, visibly; a retry asks again.
-	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('168h')",message="approvalTimeout must be between 1s and 168h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
-	// Paused stops new fences under this policy. What was begun runs to its end (S25).
-	// +optional
-	Paused bool `json:"paused,omitempty"`
-	// PauseRequests pause too, each by the name of whoever wants it: an upgrade
-	// tool adds its own and takes it away, and knows nothing of the others.
+	// pauseRequests stop new fences under this policy, for as long as there is one: each
+	// is the name of whoever wants it. An upgrade tool adds its own and takes it away, and
+	// knows nothing of the others. What was begun runs to its end (S25).
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
-	// PauseWindows are times within which no fence of a node that this policy
+	// pauseWindows are times within which no fence of a node that this policy
 	// selects begins, whatever other policies select it too. What was begun runs to
 	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and
 	// is decided anew after the window; so does an event that asks for a fence, for as
@@ -201,23 +209,17 @@ type PowerLevel struct {
 
 // ExcludedNodes are chosen by name or by label.
 type ExcludedNodes struct {
+	// nodeNames are excluded by name.
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	NodeNames []string `json:"nodeNames,omitempty"`
+	// selector excludes by label. {} excludes every node.
 	// +optional
 	Selector *LabelSelector `json:"selector,omitempty"`
 }
-
-// ControlPlaneRule says whether control-plane nodes may be fenced.
-// +kubebuilder:validation:Enum=Never;Quorum
-type ControlPlaneRule string
-
-// The rules.
-const (
-	Never  ControlPlaneRule = "Never"
-	Quorum ControlPlaneRule = "Quorum"
-)
 
 // PolicyRequests says whose events may ask for a fence without a token.
 // +kubebuilder:validation:XValidation:rule="!has(self.trusted) || size(self.trusted) == 0 || (has(self.brokerIsClosed) && self.brokerIsClosed)",message="trusted believes whatever source an event names: set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"
@@ -296,14 +298,14 @@ const (
 )
 
 // Mode says whether a policy acts.
-// +kubebuilder:validation:Enum=Enforce;Approve;DryRun
+// +kubebuilder:validation:Enum=Enforce;RequireApproval;DryRun
 type Mode string
 
 // The modes.
 const (
-	Enforce Mode = "Enforce"
-	Approve Mode = "Approve"
-	DryRun  Mode = "DryRun"
+	Enforce         Mode = "Enforce"
+	RequireApproval Mode = "RequireApproval"
+	DryRun          Mode = "DryRun"
 )
 
 // FencePolicyList is a list of FencePolicy.

@@ -1,20 +1,24 @@
 package v1alpha1
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // MachineRef is a Machine, of whatever kind, and who makes another one in its place.
 type MachineRef struct {
-	// Name is namespace/name.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// +kubebuilder:validation:MaxLength=253
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
 	// Owner is the UID of the object that controls it.
 	// +optional
 	Owner types.UID `json:"owner,omitempty"`
 }
+
+// String is namespace/name.
+func (r MachineRef) String() string { return r.Namespace + "/" + r.Name }
 
 // FailedMachine is a Machine whose node is to be fenced on its account.
 type FailedMachine struct {
@@ -45,7 +49,7 @@ func (m FailedMachine) Record() string {
 	if m.Node != "" {
 		return m.Node
 	}
-	return m.Name[strings.Index(m.Name, "/")+1:]
+	return m.Name
 }
 
 // The trigger of a fence on account of the node's Machine. No node condition can have

@@ -51,12 +51,12 @@ type FencePolicyStatus struct {
 	// +listType=atomic
 	// +optional
 	Missing []MissingNode `json:"missing,omitempty"`
-	// Failed are the Machines that expected.machineSelector chooses and that are in
+	// FailedMachines are those that machines.selector chooses and that are in
 	// phase Failed, or that somebody wants remediated: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
-	Failed []FailedMachine `json:"failed,omitempty"`
+	FailedMachines []FailedMachine `json:"failedMachines,omitempty"`
 	// LastDecisions are the latest sentences of the stories of its nodes' fences, one a
 	// node, the latest first: at most 10. The whole story is in the NodeFence.
 	// +kubebuilder:validation:MaxItems=10

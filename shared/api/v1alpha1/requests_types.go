@@ -14,8 +14,8 @@ import (
 type Trigger struct {
 	// Condition, Status: the node condition that held, or Lease and Still for a
 	// Lease that stood still (the policy's earlyProbe), or Startup and TimedOut for
-	// a node that was never Ready (unhealthy.startupTimeout), or Machine and Failed or
-	// Remediate for its Machine (expected.machineSelector).
+	// a node that was never Ready (nodeStartupTimeout), or Machine and Failed or
+	// Remediate for its Machine (machines.selector).
 	// +optional
 	Condition string `json:"condition,omitempty"`
 	// +optional

@@ -28,11 +28,11 @@ type Settings struct {
 	// +optional
 	Conflict string `json:"conflict,omitempty"`
 	// +kubebuilder:validation:MaxItems=32
-	UnhealthyConditions []UnhealthyCondition `json:"unhealthyConditions"`
+	UnhealthyConditions []ConditionSetting `json:"unhealthyConditions"`
 	// +optional
-	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
-	Action     FenceAction `json:"action"`
-	Mode       Mode        `json:"mode"`
+	EarlyProbe *ProbeSetting `json:"earlyProbe,omitempty"`
+	Action     FenceAction   `json:"action"`
+	Mode       Mode          `json:"mode"`
 	// +optional
 	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
 	// +optional
@@ -45,9 +45,7 @@ type Settings struct {
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
 	// +optional
-	ControlPlane ControlPlaneRule `json:"controlPlane,omitempty"`
-	// +optional
-	Etcd []string `json:"etcd,omitempty"`
+	ControlPlane ControlPlaneSetting `json:"controlPlane,omitzero"`
 	// +optional
 	Recoveries *int32 `json:"recoveries,omitempty"`
 	// +optional
@@ -60,6 +58,29 @@ type Settings struct {
 	Cleanup  Cleanup  `json:"cleanup,omitzero"`
 	Timeouts Timeouts `json:"timeouts"`
 	Retries  Retries  `json:"retries"`
+}
+
+// ConditionSetting is a node condition that makes the node unhealthy.
+type ConditionSetting struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	// Duration is how long it must have held.
+	Duration metav1.Duration `json:"duration"`
+}
+
+// ControlPlaneSetting says whether a node of the control plane, or of etcd, may be fenced.
+type ControlPlaneSetting struct {
+	// +optional
+	Fence ControlPlaneRule `json:"fence,omitempty"`
+	// +kubebuilder:validation:MaxItems=9
+	// +listType=atomic
+	// +optional
+	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
+}
+
+// ProbeSetting is a Lease that stands still, as early evidence.
+type ProbeSetting struct {
+	LeaseStillDuration metav1.Duration `json:"leaseStillDuration"`
 }
 
 // ScopedLimits are one policy's limits with the nodes that they count over.

@@ -4,28 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Unhealthy says what counts as a failed node; any entry suffices.
+// Unhealthy says what else counts as a failed node.
 type Unhealthy struct {
-	// Conditions are node conditions and how long each must have held. Unless
-	// set: Ready=Unknown at once, Ready=False for five minutes.
-	// +kubebuilder:default={{type:Ready,status:Unknown,"duration":"0s"},{type:Ready,status:"False","duration":"5m"}}
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=32
-	// +listType=map
-	// +listMapKey=type
-	// +listMapKey=status
-	// +optional
-	Conditions []UnhealthyCondition `json:"conditions,omitempty"`
-	// StartupTimeout is how long a new node may take from its creation to be Ready
-	// for the first time. Until then its conditions count for nothing; after it, a
-	// node that was never Ready is unhealthy, whatever its conditions. Unless set,
-	// only conditions count, from the start.
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1m') && self <= duration('24h')",message="startupTimeout must be between 1m and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	StartupTimeout *metav1.Duration `json:"startupTimeout,omitempty"`
 	// Problems are passing problems that somebody reports as Kubernetes Events
 	// about a Node, as node-problem-detector does, or about the Pods on it. Whoever
 	// may create Events in namespace default, or in that of the Pod, can report one,
@@ -169,17 +149,14 @@ const (
 // it is never enough to switch a machine off, or to mark a node whose machine is
 // on: that waits for a condition of the policy, as ever.
 type EarlyProbe struct {
-	// LeaseStillDuration is how long the Lease must have been seen to stand still. The
-	// machine is not read before every node that was lost in the same moment would
-	// show too, so that a storm is seen for one: 2.2 renewals and a second, which
+	// leaseStillDuration is how long the Lease must have been seen to stand still, from 5s
+	// to 10m. The machine is not read before every node that was lost in the same moment
+	// would show too, so that a storm is seen for one: 2.2 renewals and a second, which
 	// is 23 s where Leases are renewed each 10 s.
 	// +kubebuilder:default="12s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('5s') && self <= duration('10m')",message="leaseStillDuration must be between 5s and 10m"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="leaseStillDuration must be between 5s and 10m"
 	// +optional
-	LeaseStillDuration metav1.Duration `json:"leaseStillDuration,omitempty"`
+	LeaseStillDuration *Duration `json:"leaseStillDuration,omitempty"`
 }
 
 // ProblemAction is what a problem leads to.
@@ -196,17 +173,17 @@ const (
 // UnhealthyCondition is one node condition that makes a node unhealthy.
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="Ready=True is what healthy means; it can't make a node unhealthy"
 type UnhealthyCondition struct {
+	// type of the condition, such as Ready.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
 	Type string `json:"type"`
+	// status in which it makes the node unhealthy: True, False or Unknown.
 	// +kubebuilder:validation:Enum=True;False;Unknown
 	Status string `json:"status"`
-	// Duration is how long the condition must have held, by the API server's clock.
+	// duration is how long the condition must have held, by the API server's clock, from
+	// 0s to 24h.
 	// +kubebuilder:default="0s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="duration must be between 0s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="duration must be between 0s and 24h"
 	// +optional
-	Duration metav1.Duration `json:"duration"`
+	Duration *Duration `json:"duration,omitempty"`
 }

@@ -24,7 +24,7 @@ import (
 
 // policy fences what a test says is broken, without a wait.
 const policy = `
-unhealthy: {conditions: [{type: DiskBroken, status: "True", duration: 0s}]}
+unhealthyConditions: [{type: DiskBroken, status: "True", duration: 0s}]
 limits: {maxUnhealthy: "100%", maxConcurrent: 3}
 `
 

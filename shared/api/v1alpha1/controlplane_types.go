@@ -1,0 +1,38 @@
+package v1alpha1
+
+// ControlPlane says whether nodes of the control plane, and of etcd, may be fenced.
+type ControlPlane struct {
+	// fence says whether a control-plane node, or one of etcd alone
+	// (node-role.kubernetes.io/etcd), may be fenced: Never, or WithQuorum: one at a time,
+	// and only while etcd keeps its quorum without it. Members whose Lease stands still or
+	// whose own fence is open are not counted on.
+	// +kubebuilder:default=Never
+	// +optional
+	Fence *ControlPlaneRule `json:"fence,omitempty"`
+	// etcdNodeNames names nodes on which etcd runs. It adds to what is observed: the static
+	// pods of namespace kube-system (label component=etcd), the members that the pods'
+	// --initial-cluster names, and control-plane nodes beside those. A member that is
+	// observed and not listed here counts as unhealthy, as does a listed name without a
+	// Ready Node: a list that is out of date holds fences, and condition Valid says so. Unless
+	// set, etcd's members are what is observed; where no such pod is, list them all.
+	// --initial-cluster is as old as its pod's manifest: a member whose Node is deleted may
+	// be in none, and one that has left etcd may still be in one. What is held for that
+	// says which member counts and by what it is known. The list counts as it stands, also
+	// for a fence that is held already.
+	// +kubebuilder:validation:MaxItems=9
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
+}
+
+// ControlPlaneRule says whether control-plane nodes may be fenced.
+// +kubebuilder:validation:Enum=Never;WithQuorum
+type ControlPlaneRule string
+
+// The rules.
+const (
+	Never      ControlPlaneRule = "Never"
+	WithQuorum ControlPlaneRule = "WithQuorum"
+)

@@ -1,0 +1,92 @@
+package v1alpha1
+
+// MissingNodesRule names nodes that must be there.
+//
+// A Node object that is missing says nothing of its machine: it may be off, or run on
+// with all its pods, which Kubernetes deletes forty seconds after the Node without
+// asking anybody. So a fence of it switches the machine off, if its own enrolment
+// says which one that is, and on again where the action is Reboot. Nothing is
+// released by it: there is no Node that the pods and volumes could be checked
+// against.
+type MissingNodesRule struct {
+	// nodeNames are the nodes, by name.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +required
+	NodeNames []string `json:"nodeNames,omitempty"`
+	// duration is how long a Node object may be missing, by looks of half a minute, from
+	// 1m to 24h.
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="duration must be between 1m and 24h"
+	// +optional
+	Duration *Duration `json:"duration,omitempty"`
+}
+
+// MachinesRule chooses Machines whose nodes must be there.
+type MachinesRule struct {
+	// selector chooses, by label, Machines of machine.openshift.io or cluster.x-k8s.io,
+	// whose nodes are expected as missingNodes are. {} is every Machine, and must be
+	// written. A cluster that has neither kind has no Machines. The node of a Machine in
+	// phase Failed, or with the annotation cluster.x-k8s.io/remediate-machine, is unhealthy
+	// at once, whatever its conditions say; a Machine that replaces one that was fenced for
+	// that waits, from ten minutes, doubling, to two hours. One with the annotation
+	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
+	// +required
+	Selector *LabelSelector `json:"selector,omitempty"`
+	// startupTimeout is how old a Machine may grow without a Node, and how long the Node
+	// object of one that had a Node may be missing, from 1m to 24h.
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startupTimeout must be between 1m and 24h"
+	// +optional
+	StartupTimeout *Duration `json:"startupTimeout,omitempty"`
+	// withoutNode is what becomes of a Machine that has no node, once it is older than
+	// startupTimeout, or in phase Failed, or asked to be remediated. Report only tells it.
+	// Delete deletes it, so that its owner makes another one: only one that is controlled by
+	// an owner, is not of the control plane and whose name no Node has; limits, mode and
+	// back-off hold as for a node of the Machine's name. It needs action PowerOff or Reboot.
+	// +kubebuilder:default=Report
+	// +optional
+	WithoutNode *WithoutNode `json:"withoutNode,omitempty"`
+}
+
+// WithoutNode is what becomes of a Machine that has no node.
+// +kubebuilder:validation:Enum=Report;Delete
+type WithoutNode string
+
+// What becomes of it.
+const (
+	ReportMachine WithoutNode = "Report"
+	DeleteMachine WithoutNode = "Delete"
+)
+
+// Deletes tells whether Machines that have no node are deleted.
+func (m *MachinesRule) Deletes() bool {
+	return m != nil && m.WithoutNode != nil && *m.WithoutNode == DeleteMachine
+}
+
+// MissingNode is an expected node without a Node object.
+type MissingNode struct {
+	// Node is its name; empty for a Machine that no Node has come of yet.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// Machine is the namespace/name of the Machine that it is expected of, if it is.
+	// +optional
+	Machine string `json:"machine,omitempty"`
+	// Since is when it was first seen to be missing, or when the Machine was created.
+	Since Time `json:"since"`
+}
+
+// The trigger of a fence of a node whose Node object is missing. No node condition
+// can have this status.
+const (
+	NodeCondition = "Node"
+	NodeMissing   = "Missing"
+)
+
+// Missing tells whether this fence opened because there is no Node object.
+func (t Trigger) Missing() bool {
+	return t.Condition == NodeCondition && t.Status == NodeMissing
+}

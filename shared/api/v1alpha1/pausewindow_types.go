@@ -1,0 +1,38 @@
+package v1alpha1
+
+// PauseWindow is a time that comes again each day, or each week on some days,
+// and within which no fence begins.
+// +kubebuilder:validation:XValidation:rule="!self.duration.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.duration) < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="a window of every day that lasts 24h or longer never ends: set pauseRequests instead, or name the days"
+type PauseWindow struct {
+	// days on which the window starts. Empty: every day.
+	// +kubebuilder:validation:MaxItems=7
+	// +listType=set
+	// +optional
+	Days []Weekday `json:"days,omitempty"`
+	// start is the time of day, "HH:MM", as clocks in the time zone show it. A time
+	// that the clocks skip is the moment at which they do; of one that they show
+	// twice, both start the window.
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	// +kubebuilder:validation:MaxLength=5
+	Start string `json:"start"`
+	// duration is how long the window lasts, from 1m to 144h (six days): time that
+	// passes, whatever the clocks are set to meanwhile. It may reach into the next days.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="duration must be between 1m and 144h (six days)"
+	Duration Duration `json:"duration"`
+	// timeZone is a name of the IANA database, such as Europe/Berlin. One that is not
+	// known is said in condition Valid of the policy, and as long as it stands there
+	// no fence begins.
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	TimeZone *string `json:"timeZone,omitempty"`
+	// reason in words, which is told wherever a fence waits for the window's end.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// Weekday is a day of the week.
+// +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
+type Weekday string
