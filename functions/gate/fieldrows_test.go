@@ -65,7 +65,7 @@ var policyRows = map[string]row{
 	"earlyProbe.leaseStillDuration": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
 		w.fence.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
-		w.ledger.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
+		w.ledger.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
 
 	"requests.trusted.source": {with: trustedOne, from: `"/me"`, to: `"/you"`, ask: asked()},

@@ -160,7 +160,7 @@ func fenced(i int) func(*world) {
 
 func begun(i int, ago time.Duration) func(*world) {
 	return func(w *world) {
-		w.ledger.Status.Admitted = append(w.ledger.Status.Admitted, api.Reservation{Node: fmt.Sprintf("n%d", i), FenceUID: "old", Generation: 1, At: *w.ago(ago)})
+		w.ledger.Status.Admitted = append(w.ledger.Status.Admitted, api.Reservation{NodeName: fmt.Sprintf("n%d", i), FenceUID: "old", FenceNumber: 1, At: *w.ago(ago)})
 	}
 }
 

@@ -50,7 +50,7 @@ func cluster(now time.Time) map[string]string {
 		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
 		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
 		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
-			`","renewal":"10s","total":9,"still":[{"node":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,
+			`","renewal":"10s","total":9,"still":[{"nodeName":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,
 	}
 }
 
@@ -84,8 +84,8 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"mode":"DryRun",`)}, nil},
 		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
 		"a Lease that is gone":                         {suspect, []func(map[string]string){func(m map[string]string) { delete(m, leasePath) }}, nil},
-		"one that the source does not see stand":       {suspect, []func(map[string]string){with(ledgerPath, `"node":"a"`, `"node":"b"`)}, nil},
-		"most of them still: it may be us":             {suspect, []func(map[string]string){with(ledgerPath, `"total":9`, `"total":3`), with(ledgerPath, `"still":[`, `"still":[{"node":"b","renewed":"x","since":"2026-01-02T03:04:05.000000Z"},`)}, nil},
+		"one that the source does not see stand":       {suspect, []func(map[string]string){with(ledgerPath, `"nodeName":"a"`, `"nodeName":"b"`)}, nil},
+		"most of them still: it may be us":             {suspect, []func(map[string]string){with(ledgerPath, `"total":9`, `"total":3`), with(ledgerPath, `"still":[`, `"still":[{"nodeName":"b","renewed":"x","since":"2026-01-02T03:04:05.000000Z"},`)}, nil},
 		"no word of a Lease in the event's name alone": {unhealthy, nil, nil},
 		"a node that is lost already has a condition":  {suspect, []func(map[string]string){unready}, []string{"POST 1 Ready=Unknown"}},
 		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PUT 5 Lease=Still"}},
@@ -117,7 +117,7 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 	now := time.Now()
 	answers := cluster(now)
 	drawn := answers[ledgerPath]
-	answers[ledgerPath] = strings.Replace(drawn, `"node":"a"`, `"node":"b"`, 1)
+	answers[ledgerPath] = strings.Replace(drawn, `"nodeName":"a"`, `"nodeName":"b"`, 1)
 	client, written := apiOf(t, answers)
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{
 		Now: client.Clock().Now, Me: func() string { return "me" }, Store: client,

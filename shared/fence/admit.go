@@ -119,7 +119,7 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(now)}
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(now)}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -136,7 +136,7 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 
 func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
 	for _, r := range all {
-		if r.Node == f.Spec.NodeName && r.FenceUID == f.UID && r.Generation == f.Spec.FenceNumber {
+		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Spec.FenceNumber {
 			return r, true
 		}
 	}
@@ -161,6 +161,8 @@ func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 		return &Verdict{api.PictureOldHold, "the picture of the Leases is older than " + Resync.String(), askPicture}
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
 		return &Verdict{api.PictureOldHold, "the Leases have been watched for less than one renewal", askPicture}
+	case p.Cut():
+		return &Verdict{api.StormHold, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm}
 	}
 	return nil
 }
@@ -274,13 +276,25 @@ func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) st
 	return ""
 }
 
+// stillIn are the nodes whose Lease may stand still. Of one that a cut picture does not
+// name nobody knows, so all do.
+func stillIn(p api.LeasePicture, c Cluster) map[string]bool {
+	still := map[string]bool{}
+	for _, s := range p.Still {
+		still[s.NodeName] = true
+	}
+	if p.Cut() {
+		for _, n := range c.Nodes {
+			still[n.Name] = true
+		}
+	}
+	return still
+}
+
 // ailing are the nodes that count as unhealthy whatever their conditions say: a
 // Lease that missed a renewal, or a fence that is open (S14, S15).
 func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
-	bad := map[string]bool{}
-	for _, s := range l.Status.Leases.Still {
-		bad[s.Node] = true
-	}
+	bad := stillIn(l.Status.Leases, c)
 	for i := range c.Fences {
 		if f := &c.Fences[i]; f.Open() {
 			bad[f.Spec.NodeName] = true

@@ -79,7 +79,7 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		}, api.StormHold},
 		"a Lease that missed a renewal counts": {func(c *Cluster, l *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
-			l.Status.Leases.Still = []api.StillLease{{Node: "n3"}}
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n3"}}
 		}, api.StormHold},
 		"a node under our care counts": {func(c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
@@ -88,7 +88,7 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		"a slot in use is not given twice": {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Fencing)) }, api.ConcurrencyHold},
 		"a released fence holds no slot":   {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Recovering)) }, ""},
 		"a reservation without a fence counts for nothing": {func(_ *Cluster, l *api.FenceLedger) {
-			l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "gone", Generation: 1, At: stampOf(now)}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "gone", FenceNumber: 1, At: stampOf(now)}}
 		}, ""},
 		"the stop switch stops":       {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.StoppedHold},
 		"a restored API server holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, api.WentBackHold},
@@ -115,9 +115,10 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		}, api.PictureOldHold},
 		"most Leases still: it may be us": {func(_ *Cluster, l *api.FenceLedger) {
 			for i := range 6 {
-				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: fmt.Sprintf("n%d", i), Stale: true})
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: fmt.Sprintf("n%d", i), Stale: true})
 			}
 		}, api.LeasesStaleHold},
+		"more Leases still than have names: a storm, of whomever": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.StillCount = 1 }, api.StormHold},
 		"a storm that has ended cools down": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Storms = []api.Storm{{Policy: "p", Since: stampOf(now)}}
 		}, api.CoolDownHold},
@@ -153,7 +154,7 @@ func TestALostLedgerIsRebuilt(t *testing.T) {
 	}
 	var nodes []string
 	for _, r := range l.Status.Reservations {
-		nodes = append(nodes, r.Node)
+		nodes = append(nodes, r.NodeName)
 	}
 	if d := cmp.Diff([]string{"n1", "n2", "n0"}, nodes); d != "" {
 		t.Error(d)

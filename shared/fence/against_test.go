@@ -78,7 +78,7 @@ func tightened() map[string]tighter {
 	still := func(nodes ...string) func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {
 		return func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			for _, n := range nodes {
-				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: n})
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: n})
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func tightened() map[string]tighter {
 		"most Leases stand still": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			(*ps)[0].Spec.Limits.MaxUnhealthy = percent("100%")
 			for i := range 8 {
-				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: c.Nodes[i].Name, Stale: true})
+				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: c.Nodes[i].Name, Stale: true})
 			}
 		}, api.Pending, api.LeasesStaleHold},
 		"nobody watches the Leases": {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Leases = api.LeasePicture{} }, api.Pending, api.PictureOldHold},

@@ -124,7 +124,7 @@ func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 		f.Status.Awaited, f.Status.DecidedAt = nil, &at
 		read(f, s, now, "")
 	})
-	slot := api.Reservation{Node: "n", FenceUID: f.UID, Generation: 1, At: *f.Status.DecidedAt}
+	slot := api.Reservation{NodeName: "n", FenceUID: f.UID, FenceNumber: 1, At: *f.Status.DecidedAt}
 	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Reservations: []api.Reservation{slot}, Admitted: []api.Reservation{slot}}}
 	f.Status, _ = Decide(f, s, now)
 	rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now)

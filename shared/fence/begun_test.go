@@ -234,7 +234,7 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 			t.Errorf("%s: %s, given back %v", name, st.Phase, st.GivenBack)
 		}
 		l := &api.FenceLedger{}
-		l.Status.Reservations = []api.Reservation{{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: 1, At: given}}
+		l.Status.Reservations = []api.Reservation{{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: 1, At: given}}
 		f.Status = st
 		if rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now.Add(time.Second)); ReservedAt(l, f) != nil {
 			t.Errorf("%s: it still has its slot", name)

@@ -43,12 +43,9 @@ type setState struct {
 
 func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) setState {
 	var s setState
-	lost, slots, chosen := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, x := range l.Status.Leases.Still {
-		lost[x.Node] = true
-	}
+	lost, slots, chosen := stillIn(l.Status.Leases, c), map[string]bool{}, map[string]bool{}
 	for _, r := range l.Status.Reservations {
-		slots[r.Node] = true
+		slots[r.NodeName] = true
 	}
 	for _, n := range c.Nodes {
 		lost[n.Name] = lost[n.Name] || n.Unhealthy

@@ -20,7 +20,7 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	at := stampOf(walkStart)
 	_, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
-	l.Status.Reservations = []api.Reservation{{Node: "n0", FenceUID: "fence-1", Generation: 1, At: at}}
+	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "fence-1", FenceNumber: 1, At: at}}
 	other := running("n1", "f1", api.Pending)
 	other.Spec.Decision.ResolvedPolicy = f.Spec.Decision.ResolvedPolicy
 	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})

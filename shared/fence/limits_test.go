@@ -24,7 +24,7 @@ func zones(f *api.NodeFence, c *Cluster) {
 }
 
 func begun(l *api.FenceLedger, node string, ago time.Duration) {
-	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{Node: node, FenceUID: types.UID("old-" + node), Generation: 1, At: stampOf(walkStart.Add(-ago))})
+	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{NodeName: node, FenceUID: types.UID("old-" + node), FenceNumber: 1, At: stampOf(walkStart.Add(-ago))})
 }
 
 func budget(c *Cluster, spec api.FenceBudgetSpec) {
@@ -94,12 +94,12 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
-			l.Status.Reservations = []api.Reservation{{Node: "n2", FenceUID: "f2", Generation: 1, At: stampOf(walkStart.Add(-time.Hour))}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: stampOf(walkStart.Add(-time.Hour))}}
 		}, api.ConcurrencyHold},
 		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", api.Recovering))
 			c.Fences[1].Status.MinReaderVersion = api.Schema + 1
-			l.Status.Reservations = []api.Reservation{{Node: "n2", FenceUID: "f2", Generation: 1, At: stampOf(walkStart.Add(-time.Hour))}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: stampOf(walkStart.Add(-time.Hour))}}
 		}, ""},
 		"and none where it holds none": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
@@ -120,7 +120,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).Rate = &api.Rate{Fences: 1, Within: hour}
-			l.Status.Admitted = []api.Reservation{{Node: "n0", FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(walkStart)}}
+			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(walkStart)}}
 		}, ""},
 		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
@@ -159,15 +159,15 @@ func TestLimits(t *testing.T) {
 		"two of five may be lost, one more may go": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, false, true, true, true) }, ""},
 		"not if another's Lease stands still, Ready as it is (S13, S15)": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
-			l.Status.Leases.Still = []api.StillLease{{Node: "n1", Stale: true}}
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n1", Stale: true}}
 		}, api.QuorumHold},
 		"nor if it has missed one renewal": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
-			l.Status.Leases.Still = []api.StillLease{{Node: "n2"}}
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n2"}}
 		}, api.QuorumHold},
 		"its own Lease says nothing of the others": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
-			l.Status.Leases.Still = []api.StillLease{{Node: "n0", Stale: true}, {Node: "n7"}}
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Stale: true}, {NodeName: "n7"}}
 		}, ""},
 		"not if another is to be fenced itself": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, true)

@@ -103,11 +103,7 @@ func (m members) without(f *api.NodeFence, c Cluster, l *api.FenceLedger) string
 // its grace period is over: one whose Lease stands still, or that is to be fenced
 // itself, may be lost by now, and is not relied on (S13, S15).
 func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (healthy int, lost []string) {
-	still := map[string]bool{}
-	for _, s := range l.Status.Leases.Still {
-		still[s.Node] = true
-	}
-	bad := ailing(c, l)
+	still, bad := stillIn(l.Status.Leases, c), ailing(c, l)
 	for n, ok := range m.healthy {
 		switch {
 		case n == f.Spec.NodeName:

@@ -64,7 +64,7 @@ func (s *snapshot) meet(r *rand.Rand, name string) {
 		p := []api.Phase{api.Isolating, api.Releasing, api.Recovering, api.Pending}[r.IntN(4)]
 		s.cluster.Fences = append(s.cluster.Fences, running(name, types.UID("f-"+name), p))
 	case 2:
-		s.ledger.Status.Leases.Still = append(s.ledger.Status.Leases.Still, api.StillLease{Node: name, Stale: r.IntN(2) == 0})
+		s.ledger.Status.Leases.Still = append(s.ledger.Status.Leases.Still, api.StillLease{NodeName: name, Stale: r.IntN(2) == 0})
 	case 3, 4, 5:
 		begun(&s.ledger, name, time.Duration(r.IntN(90))*time.Minute)
 	}

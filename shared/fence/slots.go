@@ -39,7 +39,7 @@ func placeSlots(l *api.FenceLedger, c Cluster) {
 		f := &c.Fences[i]
 		for j := range l.Status.Reservations {
 			r := &l.Status.Reservations[j]
-			if r.CountedBy != nil || r.FenceUID != f.UID || r.Generation != f.Spec.FenceNumber {
+			if r.CountedBy != nil || r.FenceUID != f.UID || r.FenceNumber != f.Spec.FenceNumber {
 				continue
 			}
 			r.CountedBy = countedBy(f, c)
@@ -50,14 +50,14 @@ func placeSlots(l *api.FenceLedger, c Cluster) {
 // takesRoom tells whether a reservation counts by these limits, in this domain: by what
 // was true when it was made, or by its node as it is.
 func takesRoom(lim api.ScopedLimits, domain string, r api.Reservation, c Cluster) bool {
-	return isCounted(lim, domain, c.node(r.Node)) || slices.ContainsFunc(r.CountedBy, func(by api.CountedBy) bool {
+	return isCounted(lim, domain, c.node(r.NodeName)) || slices.ContainsFunc(r.CountedBy, func(by api.CountedBy) bool {
 		return by.Policy == lim.Policy && (by.TopologyKey != lim.TopologyKey || by.Domain == domain)
 	})
 }
 
 func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
-	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.Node == r.Node })
+	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
+	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)
 	}
@@ -65,7 +65,7 @@ func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
 	// Thousands are kept, so only what a rate may ask for.
 	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return !rated(f, by.Policy) })
 	// A fence that is decided again is the same fence.
-	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.Generation == r.Generation })
+	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.FenceNumber == r.FenceNumber })
 	if n := len(l.Status.Admitted) - maxAdmitted; n > 0 {
 		l.Status.Admitted = l.Status.Admitted[n:]
 	}
@@ -87,7 +87,7 @@ func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict
 	for _, lim := range f.Spec.Decision.Limits {
 		used, domain := 0, c.domain(lim, f.Spec.NodeName)
 		for _, r := range l.Status.Reservations {
-			if r.Node != f.Spec.NodeName && takesRoom(lim, domain, r, c) {
+			if r.NodeName != f.Spec.NodeName && takesRoom(lim, domain, r, c) {
 				used++
 			}
 		}
@@ -107,7 +107,7 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		begun, domain, next := 0, c.domain(lim, f.Spec.NodeName), lim.Rate.Within.Duration
 		for _, a := range l.Status.Admitted {
 			age := now.Sub(a.At.Time)
-			same := a.FenceUID == f.UID && a.Generation == f.Spec.FenceNumber
+			same := a.FenceUID == f.UID && a.FenceNumber == f.Spec.FenceNumber
 			if same || age >= lim.Rate.Within.Duration || !takesRoom(lim, domain, a, c) {
 				continue
 			}

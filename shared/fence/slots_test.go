@@ -1,11 +1,14 @@
 package fence
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -100,5 +103,32 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheLedgerOfABigStorm: what the source names of 5,000 Leases and the 2,000 fences of
+// a day fit well into what etcd takes, 1.5 MiB.
+func TestTheLedgerOfABigStorm(t *testing.T) {
+	f, c, l := admitWorld(walkStart)
+	name := func(i int) string {
+		return fmt.Sprintf("ip-10-20-%03d-%03d.eu-central-1.compute.internal", i/256, i%256)
+	}
+	for i := range api.MaxStill {
+		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: stampOf(walkStart), Stale: true})
+	}
+	l.Status.Leases.StillCount, l.Status.Leases.Total = 5000, 5000
+	f.Spec.Decision.Limits[0].Rate = &api.Rate{Fences: 2000}
+	for i := range 2000 {
+		g := f.DeepCopy()
+		g.Spec.NodeName, g.UID = name(i), types.UID(fmt.Sprintf("6f1cb2f3-0000-4000-8000-%012d", i))
+		reserve(g, c, l, walkStart)
+		l.Status.Reservations, l.Status.UnderWay = nil, nil
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(l.Status.Admitted); n != 2000 || len(text) > 512<<10 {
+		t.Errorf("%d admitted, %d bytes", n, len(text))
 	}
 }

@@ -84,7 +84,7 @@ func TestPolicyStatus(t *testing.T) {
 func TestBudgetStatus(t *testing.T) {
 	_, c, l := admitWorld(walkStart)
 	c.Nodes[1].Unhealthy = true
-	l.Status.Reservations = []api.Reservation{{Node: "n1"}}
+	l.Status.Reservations = []api.Reservation{{NodeName: "n1"}}
 	b := api.FenceBudget{Spec: api.FenceBudgetSpec{MaxUnavailable: number(3)}}
 	got := BudgetStatus(&b, c, l)
 	if d := cmp.Diff(api.FenceBudgetStatus{Nodes: 10, Available: 8, Fencing: 1, Allowed: 1}, got); d != "" {
@@ -119,11 +119,11 @@ func TestPolicyStatusFigures(t *testing.T) {
 	}{
 		"free": {func(*api.FencePolicy, *Cluster, *api.FenceLedger) {}, 3, nil},
 		"one runs": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
-			l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "f1", At: minute(0)}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "f1", At: minute(0)}}
 		}, 2, nil},
 		"a rate that is used up": {func(p *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			p.Spec.Limits.Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
-			l.Status.Admitted = []api.Reservation{{Node: "n1", FenceUID: "f1", At: minute(-30)}}
+			l.Status.Admitted = []api.Reservation{{NodeName: "n1", FenceUID: "f1", At: minute(-30)}}
 		}, 0, nil},
 		"a pause": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"me"} }, 0, nil},
 		"a storm": {func(_ *api.FencePolicy, c *Cluster, l *api.FenceLedger) {

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -11,7 +12,7 @@ import (
 // whatever the policies say; empty if it doesn't.
 func Stopped(l *api.FenceLedger) (api.Reason, string) {
 	if l.Spec.Stop {
-		return api.StoppedHold, "the ledger's stop switch is on"
+		return api.StoppedHold, strings.TrimSuffix("the ledger's stop switch is on: "+l.Spec.StopReason, ": ")
 	}
 	r := l.Status.Restored
 	if r == nil || confirmed(l.Spec.RestoreConfirmed, r) {

@@ -43,7 +43,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
 		"one has missed a renewal and is one too many": {began, func(_ []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			dead(c, 0, 2)
-			l.Status.Leases.Still = []api.StillLease{{Node: "n9"}}
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n9"}}
 		}, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
 		"one is missing and is one too many": {began, func(ps []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			dead(c, 0, 2)
@@ -81,7 +81,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			l.Status.Leases.ObservedAt = at(-time.Minute)
 		}, began},
 		"most Leases are still: it may be us": {began, func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
-			l.Status.Leases.Still, l.Status.Leases.Total = []api.StillLease{{Node: "x", Stale: true}, {Node: "y", Stale: true}}, 3
+			l.Status.Leases.Still, l.Status.Leases.Total = []api.StillLease{{NodeName: "x", Stale: true}, {NodeName: "y", Stale: true}}, 3
 		}, began},
 		"a person has ended its cool-down, which runs for who does not ask": {storm("many", at(time.Second)), func(_ []api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Until: *at(time.Minute)}

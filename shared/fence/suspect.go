@@ -108,7 +108,7 @@ func givenBack(r api.Reservation, f *api.NodeFence) bool {
 func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
 	if at := f.Status.GivenBack; at != nil && f.Status.FenceNumber == f.Spec.FenceNumber && !served(&f.Status) {
 		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
-			return a.FenceUID == f.UID && a.Generation == f.Spec.FenceNumber && a.At.Time.Equal(at.Time)
+			return a.FenceUID == f.UID && a.FenceNumber == f.Spec.FenceNumber && a.At.Time.Equal(at.Time)
 		})
 	}
 }
@@ -124,7 +124,7 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 		return time.Time{}, &Verdict{api.LeasesStaleHold, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm}
 	}
 	for _, s := range p.Still {
-		if s.Node == node && s.Renewed == mark {
+		if s.NodeName == node && s.Renewed == mark {
 			return s.Since.Time, nil
 		}
 	}

@@ -20,7 +20,7 @@ func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedge
 	f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
 	since := stampOf(walkStart.Add(-still))
 	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
-	l.Status.Leases.Still = []api.StillLease{{Node: "n0", Renewed: "m", Since: since}}
+	l.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "m", Since: since}}
 	return f, c, l
 }
 
@@ -30,7 +30,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 	}
 	still := func(l *api.FenceLedger, nodes ...string) {
 		for _, n := range nodes {
-			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{Node: n})
+			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: n})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -104,7 +104,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 func TestASlotGivenBack(t *testing.T) { // S14
 	f, c, l := suspectWorld(30 * time.Second)
 	at := stampOf(walkStart.Add(-time.Second))
-	l.Status.Reservations = []api.Reservation{{Node: "n0", FenceUID: "f0", Generation: 1, At: at}}
+	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "f0", FenceNumber: 1, At: at}}
 	if ReservedAt(l, f) == nil {
 		t.Error("the slot is not there to begin with")
 	}

@@ -44,7 +44,7 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 	if was == nil && !known {
 		return
 	}
-	u := api.UnderWay{Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber}
+	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber}
 	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
@@ -66,7 +66,7 @@ func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
 
 func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 	for i := range all {
-		if u := &all[i]; u.FenceUID == f.UID && u.Generation == f.Spec.FenceNumber {
+		if u := &all[i]; u.FenceUID == f.UID && u.FenceNumber == f.Spec.FenceNumber {
 			return u
 		}
 	}

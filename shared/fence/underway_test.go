@@ -140,7 +140,7 @@ func TestTwoThatAreAskedForAreServed(t *testing.T) {
 // TestWhatIsUnderWayEnds with the fence; until then it shows in the budget's status.
 func TestWhatIsUnderWayEnds(t *testing.T) {
 	f, c, l := budgetedWorld(t, api.Recovering)
-	want := []api.UnderWay{{Node: "n1", FenceUID: "f1", Generation: 1, Budgets: []string{"b"}}}
+	want := []api.UnderWay{{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, Budgets: []string{"b"}}}
 	if d := cmp.Diff(want, l.Status.UnderWay); d != "" {
 		t.Error(d)
 	}
@@ -151,7 +151,7 @@ func TestWhatIsUnderWayEnds(t *testing.T) {
 	}
 	c.Fences[0].Status.Phase = api.Finished
 	c.Budgets[0].Name = "another"
-	want = []api.UnderWay{{Node: "n0", FenceUID: "f0", Generation: 1, Budgets: []string{"another"}}}
+	want = []api.UnderWay{{NodeName: "n0", FenceUID: "f0", FenceNumber: 1, Budgets: []string{"another"}}}
 	if v := Admit(f, c, l, walkStart); v != nil || !cmp.Equal(want, l.Status.UnderWay) {
 		t.Errorf("%+v %s", v, cmp.Diff(want, l.Status.UnderWay))
 	}

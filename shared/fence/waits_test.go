@@ -78,7 +78,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		"one was cut just now":     func(c *Cluster, _ *api.FenceLedger) { c.Fences[1].Status.Power.CutAt = &just },
 		"one has released already": func(c *Cluster, _ *api.FenceLedger) { c.Fences[1].Status.Release.StartedAt = &cut },
 		"one is not Ready":         func(c *Cluster, _ *api.FenceLedger) { c.Nodes[1].Unhealthy = true },
-		"one's Lease stands still": func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.Still = []api.StillLease{{Node: "n1"}} },
+		"one's Lease stands still": func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.Still = []api.StillLease{{NodeName: "n1"}} },
 		"one has no Node any more": func(c *Cluster, _ *api.FenceLedger) { nodeGone(c) },
 	} {
 		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.SwitchedByUs, f.Status.Power.CutAt = true, &cut })
@@ -113,7 +113,7 @@ func TestClocksApart(t *testing.T) {
 		f, cl, l := admitWorld(walkStart)
 		other := running("n1", "f1", api.Pending)
 		cl.Fences, cl.Apart = append(cl.Fences, other), c.apart
-		l.Status.Reservations = []api.Reservation{{Node: "n1", FenceUID: "f1", Generation: 1, At: stampOf(walkStart.Add(-c.age)), CountedBy: []api.CountedBy{{Policy: "p"}}}}
+		l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: stampOf(walkStart.Add(-c.age)), CountedBy: []api.CountedBy{{Policy: "p"}}}}
 		if v := Admit(f, cl, l, walkStart); reasonOf(v) != c.want {
 			t.Errorf("%s: %+v", name, v)
 		}

@@ -22,7 +22,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	}
 	seen.Reserved = fence.ReservedAt(led, f)
 	for _, s := range led.Status.Leases.Still {
-		if s.Node == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
+		if s.NodeName == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
 			seen.Lease.StillSince = s.Since.Time
 		}
 	}

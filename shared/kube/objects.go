@@ -198,7 +198,7 @@ func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, checks map
 	// Each field by its name: what a merge patch leaves out stays as it was, and
 	// Leases that move again would stand still for ever.
 	status := map[string]any{"leases": map[string]any{
-		"since": p.Since, "observedAt": p.ObservedAt, "renewal": p.Renewal, "total": p.Total, "still": p.Still,
+		"since": p.Since, "observedAt": p.ObservedAt, "renewal": p.Renewal, "total": p.Total, "stillCount": p.StillCount, "still": p.Still,
 	}}
 	if len(checks) > 0 {
 		status["checks"] = checks

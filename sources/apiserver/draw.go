@@ -49,7 +49,7 @@ func (s *Source) draw(ctx context.Context) {
 		return
 	}
 	s.mu.Lock()
-	if len(p.Still) < len(s.drawn.Still) {
+	if p.StillCount < s.drawn.StillCount {
 		s.unhold()
 	}
 	s.drawn = p

@@ -39,10 +39,15 @@ func newPicture(now time.Time) *picture {
 // before: a Lease with the same mark has not moved in between.
 func (p *picture) seed(old api.LeasePicture) {
 	for _, s := range old.Still {
-		if o, ok := p.leases[s.Node]; ok && o.renewed == s.Renewed && s.Since.Time.Before(o.moved) {
+		if o, ok := p.leases[s.NodeName]; ok && o.renewed == s.Renewed && s.Since.Time.Before(o.moved) {
 			o.moved = s.Since.Time
-			p.leases[s.Node] = o
+			p.leases[s.NodeName] = o
 		}
+	}
+	if old.Cut() {
+		// Those that it did not name stand still by now, and show 1.2 renewals from here:
+		// until then this is no picture of them.
+		p.since = p.since.Add(p.renewal() / 5)
 	}
 }
 
@@ -102,19 +107,21 @@ func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePic
 			continue
 		}
 		out.Still = append(out.Still, api.StillLease{
-			Node: node, Renewed: o.renewed, Since: *stamp(o.moved), Stale: still >= 2*o.renewal,
+			NodeName: node, Renewed: o.renewed, Since: *stamp(o.moved), Stale: still >= 2*o.renewal,
 		})
 	}
-	slices.SortFunc(out.Still, func(a, b api.StillLease) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(out.Still, func(a, b api.StillLease) int { return cmp.Compare(a.NodeName, b.NodeName) })
+	out.StillCount = int32(len(out.Still))
+	out.Still = out.Still[:min(len(out.Still), api.MaxStill)]
 	return out
 }
 
 // same tells whether two pictures show the same, however old they are, but for one thing:
 // by one that spans no whole renewal yet no fence begins (S15), so the next one is news.
 func same(a, b api.LeasePicture) bool {
-	return a.Total == b.Total && a.Renewal == b.Renewal && a.Since.Equal(b.Since) && spans(a) == spans(b) &&
+	return a.Total == b.Total && a.StillCount == b.StillCount && a.Renewal == b.Renewal && a.Since.Equal(b.Since) && spans(a) == spans(b) &&
 		slices.EqualFunc(a.Still, b.Still, func(x, y api.StillLease) bool {
-			return x.Node == y.Node && x.Renewed == y.Renewed && x.Stale == y.Stale
+			return x.NodeName == y.NodeName && x.Renewed == y.Renewed && x.Stale == y.Stale
 		})
 }
 

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -34,11 +35,11 @@ func kept(still ...api.StillLease) step {
 }
 
 func still(node, mark string, since float64, stale bool) api.StillLease {
-	return api.StillLease{Node: node, Renewed: mark, Since: *stamp(sec(since)), Stale: stale}
+	return api.StillLease{NodeName: node, Renewed: mark, Since: *stamp(sec(since)), Stale: stale}
 }
 
 func pictureOf(since, at float64, total int32, s ...api.StillLease) api.LeasePicture {
-	p := api.LeasePicture{Since: stamp(sec(since)), ObservedAt: stamp(sec(at)), Total: total, Still: s}
+	p := api.LeasePicture{Since: stamp(sec(since)), ObservedAt: stamp(sec(at)), Total: total, StillCount: int32(len(s)), Still: s}
 	if total > 0 {
 		p.Renewal = metav1.Duration{Duration: renewal}
 	}
@@ -65,6 +66,8 @@ func TestPicture(t *testing.T) {
 		"moved since the last picture was kept":         {[]step{moves("a", "2", 0), kept(still("a", "1", -30, true))}, 1, pictureOf(0, 1, 1)},
 		"a kept picture from the future changes nothing": {[]step{moves("a", "1", 0), kept(still("a", "1", 5, true))}, 12, pictureOf(0, 12, 1,
 			still("a", "1", 0, false))},
+		"a picture that named not all was kept: no look at the others yet": {[]step{moves("a", "1", 0), moves("b", "1", 0), func(p *picture) { p.seed(api.LeasePicture{StillCount: 1}) }},
+			10, pictureOf(2, 10, 2)},
 		"a gap within a renewal is none": {[]step{moves("a", "1", 0), away(2), back(12), moves("a", "2", 12)}, 13, pictureOf(0, 13, 1)},
 		"a gap longer than a renewal begins the look anew (S15)": {[]step{moves("a", "1", 0), moves("b", "1", 0), away(2), back(12.1), moves("a", "2", 12.1), moves("b", "1", 12.1)},
 			13, pictureOf(12.1, 13, 2, still("b", "1", 0, false))},
@@ -138,5 +141,22 @@ func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	p := f.picture(t, func(p api.LeasePicture) bool { return p.Total == 1 })
 	if p.Renewal.Duration != kube.SlowestRenewal {
 		t.Errorf("all fences wait for %s", p.Renewal.Duration)
+	}
+}
+
+// TestAPictureOfAThousandStillLeases names the first of them, and says how many there are.
+func TestAPictureOfAThousandStillLeases(t *testing.T) {
+	p := newPicture(t0)
+	p.resume(t0)
+	for i := range 1000 {
+		p.observe(fmt.Sprintf("n%03d", i), "1", renewal, t0)
+	}
+	l := p.now(func(string) bool { return true }, sec(12))
+	if len(l.Still) != api.MaxStill || l.StillCount != 1000 || !l.Cut() || l.Still[0].NodeName != "n000" || l.Still[511].NodeName != "n511" {
+		t.Errorf("%d of %d are named", len(l.Still), l.StillCount)
+	}
+	more := p.now(func(node string) bool { return node != "n999" }, sec(12))
+	if more.Total = l.Total; same(l, more) {
+		t.Error("one that has no name moves again, and that is no news")
 	}
 }

@@ -281,7 +281,7 @@ func (s *Source) resync() {
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)
 	for _, l := range s.suspicious() {
-		if !s.due.hasOpen(l.Node) {
+		if !s.due.hasOpen(l.NodeName) {
 			s.sendSuspect(l, slot, now)
 		}
 	}

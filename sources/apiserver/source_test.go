@@ -185,7 +185,7 @@ func TestALeaseThatStandsStillIsInTheLedger(t *testing.T) {
 	f.set(leasesURL, leaseIn("ghost", 0, 1))
 	start(t, f, time.Hour)
 	p := f.picture(t, func(p api.LeasePicture) bool { return len(p.Still) == 1 && p.Still[0].Stale })
-	if p.Total != 1 || p.Still[0].Node != "a" || p.Renewal.Duration != 250*time.Millisecond {
+	if p.Total != 1 || p.Still[0].NodeName != "a" || p.Renewal.Duration != 250*time.Millisecond {
 		t.Errorf("got %+v", p)
 	}
 	f.set(leasesURL, leaseIn("a", 1, 1000))

@@ -16,12 +16,12 @@ func (s *Source) suspects() {
 	defer s.mu.Unlock()
 	now, still := s.now(), map[string]string{}
 	for _, l := range s.suspicious() {
-		if s.due.hasOpen(l.Node) {
-			still[l.Node] = s.told[l.Node]
+		if s.due.hasOpen(l.NodeName) {
+			still[l.NodeName] = s.told[l.NodeName]
 			continue
 		}
-		still[l.Node] = l.Renewed
-		if s.told[l.Node] != l.Renewed {
+		still[l.NodeName] = l.Renewed
+		if s.told[l.NodeName] != l.Renewed {
 			s.sendSuspect(l, time.Time{}, now)
 		}
 	}
@@ -35,7 +35,7 @@ func (s *Source) suspicious() (all []api.StillLease) {
 		return nil
 	}
 	for _, l := range p.Still {
-		if _, known := s.nodes[l.Node]; known {
+		if _, known := s.nodes[l.NodeName]; known {
 			all = append(all, l)
 		}
 	}
@@ -45,11 +45,11 @@ func (s *Source) suspicious() (all []api.StillLease) {
 // sendSuspect is called with the lock held. It is stale once the Lease has moved.
 func (s *Source) sendSuspect(l api.StillLease, resync, now time.Time) {
 	s.outbox.put(letter{
-		event: s.o.Source.Suspect(l.Node, s.nodes[l.Node].uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.Node,
+		event: s.o.Source.Suspect(l.NodeName, s.nodes[l.NodeName].uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.NodeName,
 		stale: func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return s.picture.leases[l.Node].renewed != l.Renewed
+			return s.picture.leases[l.NodeName].renewed != l.Renewed
 		},
 	})
 }

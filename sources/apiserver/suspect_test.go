@@ -32,7 +32,7 @@ func sourceWith(t *testing.T, b *broker, p api.LeasePicture) *Source {
 	s.due, s.picture, s.drawn = newDueList(resync), newPicture(t0), p
 	s.picture.resume(t0)
 	for _, l := range p.Still {
-		s.picture.leases[l.Node] = observed{renewed: l.Renewed, moved: l.Since.Time, renewal: renewal}
+		s.picture.leases[l.NodeName] = observed{renewed: l.Renewed, moved: l.Since.Time, renewal: renewal}
 	}
 	return s
 }

@@ -133,9 +133,12 @@ func (s *Source) turns(now time.Time, p api.LeasePicture) map[string]*api.Time {
 // with a fence, or whose Lease stands still so that one may begin at any moment, is left
 // to it.
 func (s *Source) candidates(p api.LeasePicture) (all []candidate) {
+	if p.Cut() {
+		return nil // any node's Lease may stand still
+	}
 	left := map[string]bool{}
 	for _, l := range p.Still {
-		left[l.Node] = true
+		left[l.NodeName] = true
 	}
 	for name, v := range s.nodes {
 		if left[name] || s.due.hasOpen(name) {

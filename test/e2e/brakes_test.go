@@ -174,7 +174,7 @@ func (w *world) standStill(nodes []string) {
 		}
 		still := 0
 		for _, s := range l.Status.Leases.Still {
-			if slices.Contains(nodes, s.Node) {
+			if slices.Contains(nodes, s.NodeName) {
 				still++
 			}
 		}

@@ -160,8 +160,8 @@ func holders(open map[string]*api.NodeFence, reserved []api.Reservation) []strin
 		}
 	}
 	for _, r := range reserved {
-		if f := open[r.Node]; f != nil && f.UID == r.FenceUID && f.Spec.FenceNumber == r.Generation && f.CurrentPhase() == api.Pending {
-			all[r.Node] = true
+		if f := open[r.NodeName]; f != nil && f.UID == r.FenceUID && f.Spec.FenceNumber == r.FenceNumber && f.CurrentPhase() == api.Pending {
+			all[r.NodeName] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))

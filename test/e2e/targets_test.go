@@ -79,7 +79,7 @@ func (w *world) retries(node string) {
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node).Body([]byte(ask)).Do(w.ctx).Error())
 }
 
-// columns checks what `kubectl get ft` prints of a node, but for the age of the check.
+// columns checks what `kubectl get fencetargets` prints of a node, but for the age of the check.
 func (w *world) columns(node, names string, want ...any) {
 	w.t.Helper()
 	raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/fencetargets/"+node).

@@ -167,7 +167,7 @@ func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, roo
 		return t.hold(seen)
 	}
 	l.Status.Reservations = append(l.Status.Reservations, api.Reservation{
-		Node: f.Spec.NodeName, FenceUID: f.UID, Generation: f.Spec.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
+		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
 	})
 	_, err = t.Client.SaveLedger(ctx, l)
 	return err

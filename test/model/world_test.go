@@ -164,7 +164,7 @@ func (w *world) observe() {
 	}
 	for _, m := range w.machines {
 		if still := w.now - m.since; still >= renewal+renewal/5 {
-			p.Still = append(p.Still, api.StillLease{Node: m.node, Since: *stamp(m.since), Stale: still >= 2*renewal})
+			p.Still = append(p.Still, api.StillLease{NodeName: m.node, Since: *stamp(m.since), Stale: still >= 2*renewal})
 		}
 	}
 	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"leases": p}})}.signed())

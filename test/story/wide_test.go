@@ -68,7 +68,7 @@ func (c *cluster) picture(now time.Time) {
 	p := api.LeasePicture{ObservedAt: &at, Since: &since, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}
 	for i, still := range c.still {
 		if still {
-			p.Still = append(p.Still, api.StillLease{Node: fmt.Sprintf("node-%d", 7+i), Stale: true})
+			p.Still = append(p.Still, api.StillLease{NodeName: fmt.Sprintf("node-%d", 7+i), Stale: true})
 		}
 	}
 	c.ledger.Status.Leases = p

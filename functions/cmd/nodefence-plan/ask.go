@@ -58,7 +58,7 @@ func (w *world) unheeded(node string, t *api.FenceTarget) error {
 		}
 	}
 	for _, l := range w.ledger.Status.Leases.Still {
-		if l.Node == node {
+		if l.NodeName == node {
 			why = "its Lease stands still: a fence may begin at any moment, and comes first"
 		}
 	}

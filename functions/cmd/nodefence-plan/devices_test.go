@@ -77,7 +77,7 @@ func TestNow(t *testing.T) {
 	picture := `"leases": {"observedAt": "` + stamp(time.Second) + `", "since": "` + stamp(time.Hour) + `", "renewal": "10s", "total": 3}`
 	for name, tc := range map[string]struct{ path, body, want string }{
 		"all is well": {ledger, `{"status": {` + picture + `}}`, "would begin"},
-		"another node is ill": {ledger, `{"status": {` + strings.Replace(picture, `"total": 3`, `"total": 3, "still": [{"node": "b", "renewed": "x", "since": "`+stamp(time.Minute)+`"}]`, 1) + `}}`,
+		"another node is ill": {ledger, `{"status": {` + strings.Replace(picture, `"total": 3`, `"total": 3, "still": [{"nodeName":"b", "renewed": "x", "since": "`+stamp(time.Minute)+`"}]`, 1) + `}}`,
 			"would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 3 nodes are unhealthy, maxUnhealthy is 40% (1)"},
 		"the stop switch": {ledger, `{"spec": {"stop": true}, "status": {` + picture + `}}`, "would be held: Stopped: the ledger's stop switch is on"},
 		"it is being fenced": {"/apis/nodefence.io/v1alpha1/nodefences", `{"items": [{"spec": {"nodeName": "a","fenceNumber": 1}, "status": {"fenceNumber": 1, "phase": "Fencing", "reason": "PowerOffSent", "message": "cutting"}}]}`,

@@ -14,7 +14,7 @@ import (
 // node, whose fence somebody asks for, must find room beside the dead ones.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=fb
+// +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=NODES,type=integer,JSONPath=`.status.nodes`
 // +kubebuilder:printcolumn:name=AVAILABLE,type=integer,JSONPath=`.status.available`

@@ -12,7 +12,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Cluster,shortName=fl
+// +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
 // +kubebuilder:printcolumn:name=RESTORED,type=date,JSONPath=`.status.restored.seenAt`
 // +kubebuilder:printcolumn:name=CONFIRMED-BY,type=string,JSONPath=`.spec.restoreConfirmed.by`
@@ -35,6 +35,11 @@ type FenceLedgerSpec struct {
 	// sent. What was begun is proven, released and recovered.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
+	// stopReason says why, for whoever reads it later: at most 256 letters. It stops
+	// nothing by itself.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	StopReason string `json:"stopReason,omitempty"`
 	// RestoreConfirmed is a person's word that nodefence may go on after the
 	// restore that status.restored tells of (S16).
 	// +optional
@@ -50,6 +55,7 @@ type FenceLedgerSpec struct {
 type CoolDownEnded struct {
 	// By is the authenticated user.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
 	By string `json:"by"`
 	// Reason is why, for the history of the fences that go on by it.
 	// +kubebuilder:validation:MinLength=1
@@ -66,6 +72,7 @@ type CoolDownEnded struct {
 type RestoreConfirmed struct {
 	// By is the authenticated user.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
 	By string `json:"by"`
 	// SeenAt is status.restored.seenAt of the restore that is meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
@@ -79,7 +86,7 @@ type FenceLedgerStatus struct {
 	// Reservations are slots in use. One whose fence is gone, closed or
 	// released counts for nothing and is dropped by whoever writes next.
 	// +listType=map
-	// +listMapKey=node
+	// +listMapKey=nodeName
 	// +optional
 	Reservations []Reservation `json:"reservations,omitempty"`
 	// UnderWay are the fences between their reservation and their end, with what their
@@ -126,10 +133,12 @@ type Restored struct {
 
 // Reservation is one slot, bound to one fence.
 type Reservation struct {
-	Node       string    `json:"node"`
-	FenceUID   types.UID `json:"fenceUID"`
-	Generation int64     `json:"generation"`
-	At         Time      `json:"at"`
+	// +kubebuilder:validation:MaxLength=253
+	NodeName string    `json:"nodeName"`
+	FenceUID types.UID `json:"fenceUID"`
+	// FenceNumber is which fence of the node it is.
+	FenceNumber int64 `json:"fenceNumber"`
+	At          Time  `json:"at"`
 	// CountedBy are the limits that held for the node when it was reserved: they count
 	// it also once its Node object is gone, or has other labels.
 	// +listType=atomic
@@ -139,18 +148,23 @@ type Reservation struct {
 
 // CountedBy is a policy by whose limits a reservation counts, and the domain in which.
 type CountedBy struct {
+	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
+	// +kubebuilder:validation:MaxLength=316
 	// +optional
 	TopologyKey string `json:"topologyKey,omitempty"`
+	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Domain string `json:"domain,omitempty"`
 }
 
 // UnderWay is one fence between its reservation and its end.
 type UnderWay struct {
-	Node       string    `json:"node"`
-	FenceUID   types.UID `json:"fenceUID"`
-	Generation int64     `json:"generation"`
+	// +kubebuilder:validation:MaxLength=253
+	NodeName string    `json:"nodeName"`
+	FenceUID types.UID `json:"fenceUID"`
+	// FenceNumber is which fence of the node it is.
+	FenceNumber int64 `json:"fenceNumber"`
 	// ControlPlane: the node was of the control plane, or of etcd, at some time since.
 	// +optional
 	ControlPlane bool `json:"controlPlane,omitempty"`
@@ -175,17 +189,31 @@ type LeasePicture struct {
 	// Total Leases watched.
 	// +optional
 	Total int32 `json:"total,omitempty"`
-	// Still are the Leases that missed a renewal.
+	// StillCount is how many Leases missed a renewal. Still names them, but no more than
+	// 512: with more, nothing begins, as nobody knows of a node that is not named whether
+	// it lives.
+	// +optional
+	StillCount int32 `json:"stillCount,omitempty"`
+	// Still are the Leases that missed a renewal, the first of them by their nodes' names.
+	// +kubebuilder:validation:MaxItems=512
 	// +listType=map
-	// +listMapKey=node
+	// +listMapKey=nodeName
 	// +optional
 	Still []StillLease `json:"still,omitempty"`
 }
 
+// MaxStill bounds the Leases that a picture names.
+const MaxStill = 512
+
+// Cut tells whether more Leases stand still than the picture names.
+func (p LeasePicture) Cut() bool { return int(p.StillCount) > len(p.Still) }
+
 // StillLease is a Lease that missed a renewal.
 type StillLease struct {
-	Node string `json:"node"`
+	// +kubebuilder:validation:MaxLength=253
+	NodeName string `json:"nodeName"`
 	// Renewed is the renewTime at which it stands.
+	// +kubebuilder:validation:MaxLength=64
 	Renewed string `json:"renewed"`
 	// Since is when it was last seen to move, by the API server's clock.
 	Since Time `json:"since"`

@@ -7,7 +7,7 @@ import (
 // FencePolicy says which nodes are fenced, when, and how far.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=fp
+// +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=nodefence
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=MODE,type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name=ACTION,type=string,JSONPath=`.spec.action`

@@ -13,7 +13,7 @@ import (
 // that its claim is taken by one write.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=ft
+// +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.status.node`
 // +kubebuilder:printcolumn:name=DEVICE,type=string,JSONPath=`.status.device`
 // +kubebuilder:printcolumn:name=IDENTITY,type=string,JSONPath=`.status.identity`

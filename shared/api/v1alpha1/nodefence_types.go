@@ -10,7 +10,7 @@ import (
 // the next generation.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=nf
+// +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=nodefence
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name=PHASE,type=string,JSONPath=`.status.phase`
