@@ -33,7 +33,7 @@ func etcdPod(node string, ready corev1.ConditionStatus, command ...string) corev
 func TestQuorumSaysWhoCounts(t *testing.T) {
 	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
 	const has4, needs3 = "etcd has 4 members, 2 of them healthy without this one (not ", "), and needs 3"
-	const mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy p"
+	const mend = ": if one of them has left etcd for good, take it out of spec.controlPlane.etcdNodeNames of policy p and of --initial-cluster in the manifests of etcd, and delete its Node and its pod; a member that is not listed beside others is to be listed"
 	for name, c := range map[string]struct {
 		node  []corev1.Node
 		pods  []corev1.Pod
@@ -44,7 +44,14 @@ func TestQuorumSaysWhoCounts(t *testing.T) {
 		"all are well": {nil, nil, "", nil, ""},
 		"one is named by another's flag": {nil, nil, "--initial-cluster=cp-0=https://192.0.2.9:2380,cp-3=https://192.0.2.3:2380", nil,
 			has4 + "cp-0: named in --initial-cluster of pod etcd-cp-3, and no pod of it is there" + needs3 + mend},
-		"the policy lists the others by now": {nil, nil, "--initial-cluster=cp-0=https://192.0.2.9:2380,cp-3=https://192.0.2.3:2380", []string{"cp-1", "cp-2", "cp-3"}, ""},
+		"the policy lists the others alone": {nil, nil, "--initial-cluster=cp-0=https://192.0.2.9:2380,cp-3=https://192.0.2.3:2380", []string{"cp-1", "cp-2", "cp-3"},
+			has4 + "cp-0: named in --initial-cluster of pod etcd-cp-3, and no pod of it is there, and it is not listed in spec.controlPlane.etcdNodeNames" + needs3 + mend},
+		"the policy lists what is observed": {nil, nil, "", []string{"cp-1", "cp-2", "cp-3"}, ""},
+		"three of five are listed, and the two others are lost": {[]corev1.Node{planeNode("cp-0", no), planeNode("cp-4", no)}, []corev1.Pod{etcdPod("cp-0", no), etcdPod("cp-4", no)}, "", []string{"cp-1", "cp-2", "cp-3"},
+			"etcd has 5 members, 2 of them healthy without this one (not cp-0: pod etcd-cp-0 is bound to it, its Node is not Ready, and it is not listed in spec.controlPlane.etcdNodeNames; " +
+				"cp-4: pod etcd-cp-4 is bound to it, its Node is not Ready, and it is not listed in spec.controlPlane.etcdNodeNames" + needs3 + mend},
+		"one that is well is not listed": {[]corev1.Node{planeNode("cp-0", yes)}, []corev1.Pod{etcdPod("cp-0", yes)}, "", []string{"cp-1", "cp-2", "cp-3"},
+			has4 + "cp-0: it runs a pod of etcd, and it is not listed in spec.controlPlane.etcdNodeNames" + needs3 + mend},
 		"a pod was left over without a Node": {nil, []corev1.Pod{etcdPod("cp-0", yes)}, "", nil,
 			has4 + "cp-0: pod etcd-cp-0 is bound to it, there is no such Node" + needs3 + mend},
 		"a pod was left over on a dead Node": {[]corev1.Node{planeNode("cp-0", no)}, []corev1.Pod{etcdPod("cp-0", yes)}, "", nil,
@@ -94,7 +101,7 @@ func TestAnotherPolicysEtcd(t *testing.T) {
 	}{
 		"the others are well": {yes, ""},
 		"one of them is not": {no, "etcd has 3 members, 1 of them healthy without this one (not w-3: listed in spec.controlPlane.etcdNodeNames of policy q, and no Ready Node), and needs 2: " +
-			"if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy q"},
+			"if one of them has left etcd for good, take it out of spec.controlPlane.etcdNodeNames of policy q and of --initial-cluster in the manifests of etcd, and delete its Node and its pod; a member that is not listed beside others is to be listed"},
 	} {
 		nodes := []corev1.Node{planeNode("w-1", no), planeNode("w-2", yes), planeNode("w-3", c.third), planeNode("a", yes), planeNode("b", yes), planeNode("c", yes)}
 		for i := range nodes {

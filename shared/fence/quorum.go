@@ -93,7 +93,7 @@ func (m members) without(f *api.NodeFence, c Cluster, l *api.FenceLedger) string
 	}
 	for n := range m.from {
 		if n != f.Spec.NodeName {
-			mend = ": if one of them has left etcd for good, list the nodes of all other members in spec.controlPlane.etcdNodeNames of policy " + m.policy
+			mend = ": if one of them has left etcd for good, take it out of spec.controlPlane.etcdNodeNames of policy " + m.policy + " and of --initial-cluster in the manifests of etcd, and delete its Node and its pod; a member that is not listed beside others is to be listed"
 		}
 	}
 	return fmt.Sprintf("etcd has %d members, %d of them healthy without this one%s, and needs %d%s", len(m.healthy), healthy, down, need, mend)

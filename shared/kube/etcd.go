@@ -11,9 +11,9 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// Etcd is how etcd's members stand: the nodes that the policy lists as it stands, since
-// that tells what is and not what is wished, or those of the static pods of kube-system.
-// Of those that are not well it says by what they are known. The pods are read only where
+// Etcd is how etcd's members stand: those of the static pods of kube-system, and the nodes
+// that the policy lists, as it stands. A list adds to what is observed and replaces none of
+// it: one that is out of date counts more members as lost, and never fewer (S13). Of those that are not well it says by what they are known. The pods are read only where
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
 func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
@@ -36,21 +36,43 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
-	if len(listed) > 0 {
-		members, from = map[string]bool{}, map[string]string{}
-		for _, node := range listed {
-			if members[node] = ready[node]; !ready[node] {
-				from[node] = "listed in spec.controlPlane.etcdNodeNames, " + ofNode(node, ready)
-			}
-		}
-		return members, from, nil
-	}
 	pods, err := c.EtcdPods(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	members, from = etcdMembers(pods, ClusterNodes(nodes), ready)
+	if len(listed) > 0 {
+		members, from = withListed(members, from, listed, ready)
+	}
 	return members, from, nil
+}
+
+// withListed adds the nodes that a policy lists to the members that were observed. One
+// that only one of the two knows of is a member that is not relied on, except a listed
+// node that is Ready.
+func withListed(members map[string]bool, from map[string]string, listed []string, ready map[string]bool) (map[string]bool, map[string]string) {
+	if members == nil {
+		members, from = map[string]bool{}, map[string]string{}
+	}
+	for node := range members {
+		if slices.Contains(listed, node) {
+			continue
+		}
+		members[node] = false
+		if from[node] == "" {
+			from[node] = "it runs a pod of etcd"
+		}
+		from[node] += ", and it is not listed in spec.controlPlane.etcdNodeNames"
+	}
+	for _, node := range listed {
+		if _, observed := members[node]; observed {
+			continue
+		}
+		if members[node] = ready[node]; !ready[node] {
+			from[node] = "listed in spec.controlPlane.etcdNodeNames, " + ofNode(node, ready)
+		}
+	}
+	return members, from
 }
 
 // etcdLists are the nodes that other policies list. The fence's own list is in etcd's.
