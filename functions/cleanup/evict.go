@@ -27,7 +27,7 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 	if err := e.DataAs(&body); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
 	}
-	n, policy, want, why, err := c.failing(ctx, node, body)
+	n, rules, why, err := c.failing(ctx, node, body)
 	if err != nil {
 		return err
 	}
@@ -35,67 +35,79 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 		c.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 		return nil
 	}
+	for _, want := range rules {
+		if err := c.evictFor(ctx, n, want, e, body.Component); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evictFor moves what one rule wants moved.
+func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want problem.Rule, e event.Event, component string) error {
 	now := c.Client.Clock().Now()
 	got, err := problem.Reported(ctx, c.Client, n, want, nil, now)
 	if err != nil {
 		return err
 	}
 	if short := got.Short(want); short != "" {
-		c.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", short)
+		c.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "type", e.Type(), "reason", short)
 		return nil
 	}
-	words := got.Words(want, body.Component, policy.Policy.Name)
-	m := mover{Cleaner: c, cause: e, node: n, want: want, late: want.Evict.DeleteAfter != nil && now.Sub(got.First) >= want.Evict.DeleteAfter.Duration, words: words}
+	late := want.Evict.DeleteAfter > 0 && now.Sub(got.First) >= want.Evict.DeleteAfter
+	m := mover{Cleaner: c, cause: e, node: n, want: want, late: late, words: got.Words(want, component)}
 	if m.left, err = c.allowance(ctx, n, want); err != nil {
 		return err
 	}
-	return m.move(ctx, moved(got, want.Evict.Of))
+	return m.move(ctx, moved(got, want.Evict.What))
 }
 
-// failing is the node, if it is one whose Pods may be moved now, and what its policy
-// has on this problem; or why nothing is done.
-func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, policy api.ResolvedPolicy, want api.NodeProblem, why string, err error) {
+// failing is the node, if it is one whose Pods may be moved now, and the rules that have
+// them moved for this problem; or why nothing is done.
+func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []problem.Rule, why string, err error) {
 	if n, err = c.Client.Node(ctx, node); err != nil || n == nil {
-		return nil, policy, want, "NoSuchNode", err
+		return nil, nil, "NoSuchNode", err
 	}
 	f, err := c.Client.Fence(ctx, node)
 	if err != nil {
-		return nil, policy, want, "", err
+		return nil, nil, "", err
 	}
 	policies, err := c.Client.Policies(ctx)
 	if err != nil {
-		return nil, policy, want, "", err
+		return nil, nil, "", err
+	}
+	all, err := c.Client.NodeProblemPolicies(ctx)
+	if err != nil {
+		return nil, nil, "", err
 	}
 	policy, ok := fence.ResolvePolicy(policies, node, n.Labels)
-	want, named := problem.Named(policies, policy.Policy.Name, api.AboutPod, body.Reason, body.Component)
+	rules = problem.Named(problem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
+	rules = slices.DeleteFunc(rules, func(r problem.Rule) bool { return r.Action != api.ProblemEvict })
 	switch seen := kube.NodeSeen(n, ""); {
-	case !ok || !named || want.Action != api.ProblemEvict:
-		return n, policy, want, "NotInPolicies", nil
+	case !ok || len(rules) == 0:
+		return n, nil, "NotInPolicies", nil
 	case policy.Settings.Conflict != "" || policy.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
-		return n, policy, want, string(api.ExcludedHold), nil
+		return n, nil, string(api.ExcludedHold), nil
 	case f != nil && f.Open():
-		return n, policy, want, string(api.RequestMerged), nil // what runs there is that fence's business
+		return n, nil, string(api.RequestMerged), nil // what runs there is that fence's business
 	case !seen.Ready():
-		return n, policy, want, "NotReady", nil // nobody would end them
+		return n, nil, "NotReady", nil // nobody would end them
 	case policy.Settings.Mode != api.Enforce:
-		return n, policy, want, string(api.DryRunHold), nil
-	}
-	if want.Evict == nil {
-		want.Evict = &api.Eviction{AtMost: 3}
+		return n, nil, string(api.DryRunHold), nil
 	}
 	look := fence.Seen{Node: kube.NodeSeen(n, "")}
 	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node, Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {
-		return n, policy, want, "", err
+		return n, nil, "", err
 	}
-	return n, policy, want, look.Brakes.Hold(c.Client.Clock().Now()), nil
+	return n, rules, look.Brakes.Hold(c.Client.Clock().Now()), nil
 }
 
 // moved are the Pods that are to go.
-func moved(got problem.Reports, of api.EvictionOf) (all []corev1.Pod) {
+func moved(got problem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 	stuck := map[string]bool{}
 	for i := range got.Pods {
 		for _, claim := range claims(&got.Pods[i]) {
-			stuck[got.Pods[i].Namespace+"/"+claim] = of == api.EvictVolume
+			stuck[got.Pods[i].Namespace+"/"+claim] = what == api.EvictVolume
 		}
 	}
 	for i := range got.On {
@@ -109,19 +121,19 @@ func moved(got problem.Reports, of api.EvictionOf) (all []corev1.Pod) {
 	return all
 }
 
-// row names the Events by which the moves for one problem are counted.
-func row(want api.NodeProblem) string { return "evict-" + sum(want.Reason+"\x00"+want.Component) }
+// row names the Events by which the moves for one rule are counted.
+func row(want problem.Rule) string { return "evict-" + sum(want.Policy+"\x00"+want.Name) }
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
 
 // allowance is how many Pods of the node may still be moved: what was written down of
 // those that were counts, by the API server's times.
-func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want api.NodeProblem) (int, error) {
+func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want problem.Rule) (int, error) {
 	all, err := c.Client.EventsAbout(ctx, n.Name)
 	if err != nil {
 		return 0, err
 	}
-	since, left := c.Client.Clock().Now().Add(-want.Within.Duration), int(want.Evict.AtMost)
+	since, left := c.Client.Clock().Now().Add(-want.Within), int(want.Evict.MaxPods)
 	for i := range all {
 		if all[i].Reason == string(api.PodMoved) && all[i].ReportingInstance == row(want) && all[i].CreationTimestamp.After(since) {
 			left--
@@ -135,7 +147,7 @@ type mover struct {
 	*Cleaner
 	cause event.Event
 	node  *corev1.Node
-	want  api.NodeProblem
+	want  problem.Rule
 	words string
 	// left is how many may still be moved; late: a budget's time to hold is over.
 	left int
@@ -146,7 +158,7 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
 		if m.left <= 0 {
-			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.atMost allows: %s/%s stays", m.want.Evict.AtMost, m.want.Within.Duration, p.Namespace, p.Name))
+			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.maxPods allows: %s/%s stays", m.want.Evict.MaxPods, m.want.Within, p.Namespace, p.Name))
 			return nil
 		}
 		held, err := m.Client.Evict(ctx, p)

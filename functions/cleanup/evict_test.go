@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/problem"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -27,11 +28,12 @@ type quiet struct{ step.Witness }
 func (quiet) Alerted(_ context.Context, _ step.Refusal, _ string) {}
 
 const (
-	nodePath   = "/api/v1/nodes/a"
-	fencePath  = "/apis/nodefence.io/v1alpha1/nodefences/a"
-	policyPath = "/apis/nodefence.io/v1alpha1/fencepolicies"
-	ledgerPath = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
-	aboutNode  = "/api/v1/namespaces/default/events"
+	nodePath     = "/api/v1/nodes/a"
+	fencePath    = "/apis/nodefence.io/v1alpha1/nodefences/a"
+	policyPath   = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	problemsPath = "/apis/nodefence.io/v1alpha1/nodeproblempolicies"
+	ledgerPath   = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
+	aboutNode    = "/api/v1/namespaces/default/events"
 )
 
 // TestEvictions: Pods are moved off a node that is well, and is nobody's fence, only
@@ -50,7 +52,7 @@ func TestEvictions(t *testing.T) {
 		for i := range n {
 			l.Items = append(l.Items, corev1.Event{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
-				Reason:     string(api.PodMoved), ReportingInstance: row(api.NodeProblem{Reason: "FailedAttachVolume"}),
+				Reason:     string(api.PodMoved), ReportingInstance: row(problem.Rule{Policy: "q", Name: "attach"}),
 			})
 		}
 		b, _ := json.Marshal(l)
@@ -78,22 +80,25 @@ func TestEvictions(t *testing.T) {
 		change []func(map[string]string)
 		want   []string
 	}{
-		"the Pod that it was reported of":                  {want: evicted("db-0")},
-		"and what shares its volume":                       {change: []func(map[string]string){with(policyPath, `"of":"Pod"`, `"of":"Volume"`)}, want: evicted("db-0", "db-1")},
-		"nothing that was not reported":                    {told: []corev1.Event{}},
-		"nothing for a volume that another node still has": {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
-		"nothing that the policy wants only told":          {change: []func(map[string]string){with(policyPath, `"action":"Evict"`, `"action":"Alert"`)}},
-		"nothing under a dry run":                          {change: []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}},
-		"nothing of a paused policy":                       {change: []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"pauseRequests":["me"],`)}},
-		"nothing while the ledger stops everything":        {change: []func(map[string]string){with(ledgerPath, `"spec":{`, `"spec":{"stop":true`)}},
-		"nothing of a node that is not Ready":              {change: []func(map[string]string){with(nodePath, `"True"`, `"Unknown"`)}},
-		"nothing of a node that is excluded":               {change: []func(map[string]string){with(nodePath, `"labels":{`, `"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"`)}},
-		"nothing of a node that is being fenced":           {change: []func(map[string]string){put(fencePath, `{"metadata":{"name":"a"},"spec":{"nodeName":"a","fenceNumber":1},"status":{"fenceNumber":1,"phase":"Pending"}}`)}},
-		"nothing of a node that is gone":                   {change: []func(map[string]string){func(m map[string]string) { delete(m, nodePath) }}},
-		"no Pod of a DaemonSet":                            {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","ownerReferences":[{"kind":"DaemonSet","controller":true,"name":"d","uid":"d","apiVersion":"apps/v1"}]`)}},
-		"none that ends already":                           {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","deletionTimestamp":"2026-01-01T00:00:00Z"`)}},
-		"not more than may be moved in its time":           {change: []func(map[string]string){put(aboutNode, moves(2))}},
-		"the last one that may":                            {change: []func(map[string]string){put(aboutNode, moves(1)), with(policyPath, `"of":"Pod"`, `"of":"Volume"`)}, want: evicted("db-0")},
+		"the Pod that it was reported of":                   {want: evicted("db-0")},
+		"and what shares its volume":                        {change: []func(map[string]string){with(problemsPath, `"what":"Pod"`, `"what":"Volume"`)}, want: evicted("db-0", "db-1")},
+		"nothing that was not reported":                     {told: []corev1.Event{}},
+		"nothing for a volume that another node still has":  {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
+		"nothing that is only to be told":                   {change: []func(map[string]string){with(problemsPath, `"action":"Evict"`, `"action":"Alert"`)}},
+		"nothing of a node that the policy does not select": {change: []func(map[string]string){with(problemsPath, `"selector":{}`, `"selector":{"matchLabels":{"pool":"db"}}`)}},
+		"nothing of a node that no FencePolicy selects":     {change: []func(map[string]string){put(policyPath, `{"items":[]}`)}},
+		"once, for two rules":                               {change: []func(map[string]string){with(problemsPath, `"rules":[`, `"rules":[{"name":"often","kubernetesEvent":{"about":"Pod","reason":"FailedAttachVolume"},"threshold":{"count":9},"action":"Evict"},`)}, want: evicted("db-0")},
+		"nothing under a dry run":                           {change: []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}},
+		"nothing of a paused policy":                        {change: []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"pauseRequests":["me"],`)}},
+		"nothing while the ledger stops everything":         {change: []func(map[string]string){with(ledgerPath, `"spec":{`, `"spec":{"stop":true`)}},
+		"nothing of a node that is not Ready":               {change: []func(map[string]string){with(nodePath, `"True"`, `"Unknown"`)}},
+		"nothing of a node that is excluded":                {change: []func(map[string]string){with(nodePath, `"labels":{`, `"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"`)}},
+		"nothing of a node that is being fenced":            {change: []func(map[string]string){put(fencePath, `{"metadata":{"name":"a"},"spec":{"nodeName":"a","fenceNumber":1},"status":{"fenceNumber":1,"phase":"Pending"}}`)}},
+		"nothing of a node that is gone":                    {change: []func(map[string]string){func(m map[string]string) { delete(m, nodePath) }}},
+		"no Pod of a DaemonSet":                             {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","ownerReferences":[{"kind":"DaemonSet","controller":true,"name":"d","uid":"d","apiVersion":"apps/v1"}]`)}},
+		"none that ends already":                            {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","deletionTimestamp":"2026-01-01T00:00:00Z"`)}},
+		"not more than may be moved in its time":            {change: []func(map[string]string){put(aboutNode, moves(2))}},
+		"the last one that may":                             {change: []func(map[string]string){put(aboutNode, moves(1)), with(problemsPath, `"what":"Pod"`, `"what":"Volume"`)}, want: evicted("db-0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.told == nil {
@@ -103,11 +108,13 @@ func TestEvictions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec := `{"mode":"Enforce","unhealthy":{"problems":[{"about":"Pod","reason":"FailedAttachVolume","count":1,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Pod","atMost":2}}]}}`
+			spec := `{"mode":"Enforce"}`
+			rules := `{"name":"attach","kubernetesEvent":{"about":"Pod","reason":"FailedAttachVolume"},"action":"Evict","evict":{"what":"Pod","maxPods":2}}`
 			answers := map[string]string{
 				nodePath:                                 `{"metadata":{"name":"a","uid":"1","labels":{}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
 				policyPath:                               `{"items":[{"metadata":{"name":"p"},"spec":` + spec + `}]}`,
 				policyPath + "/p":                        `{"metadata":{"name":"p"},"spec":` + spec + `}`,
+				problemsPath:                             `{"items":[{"metadata":{"name":"q"},"spec":{"selector":{},"rules":[` + rules + `]}}]}`,
 				ledgerPath:                               `{"metadata":{"name":"cluster"},"spec":{}}`,
 				"/api/v1/pods":                           `{"items":[` + pods + `]}`,
 				"/api/v1/events":                         string(list),

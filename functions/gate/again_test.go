@@ -34,8 +34,8 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 		"after one that healed by itself meanwhile": {api.ProblemFence, record(`"phase":"Finished","outcome":"` + string(api.Healed) + `","phaseSince":"` + ago(time.Second) + `"`), "1 fences, 0 told, 0 handed on"},
 		"after one that cut its power meanwhile":    {api.ProblemFence, record(`"phase":"Finished","outcome":"Recovered","power":{"cuts":1},"phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
 		"after one that a person ended meanwhile":   {api.ProblemFence, record(`"phase":"Finished","outcome":"AbortedByPerson","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
-		"what the deciding policy only tells":       {api.ProblemAlert, "", "0 fences, 0 told, 0 handed on"},
-		"what the deciding policy moves Pods for":   {api.ProblemEvict, "", "0 fences, 0 told, 0 handed on"},
+		"what the rule only tells":                  {api.ProblemAlert, "", "0 fences, 0 told, 0 handed on"},
+		"what the rule moves Pods for":              {api.ProblemEvict, "", "0 fences, 0 told, 0 handed on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
@@ -48,7 +48,8 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 			}
 			answers := cluster(now)
 			answers["/api/v1/namespaces/default/events"] = string(list)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthy":{"problems":[{"reason":"TaskHung","count":3,"within":"10m","action":"` + string(c.action) + `"}]}}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+			answers[problemsPath] = rulesOf(`{"kubernetesEvent":{"reason":"TaskHung"},"threshold":{"count":3},"action":"` + string(c.action) + `"}`)
 			if c.fence != "" {
 				answers[fencesPath+"/a"] = c.fence
 			}

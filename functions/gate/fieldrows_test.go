@@ -15,10 +15,6 @@ const basePolicy = `{"precedence":10,"unhealthyConditions":[{"type":"Ready","sta
 	"timeouts":{"deviceCall":"20s","powerOff":"60s","release":"5m","boot":"15m","healthyFor":"30s"}}`
 
 const (
-	oneProblem  = `{"unhealthy":{"problems":[{"reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
-	podProblem  = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","count":3,"pods":1,"within":"10m","action":"Fence"}]}}`
-	evicting    = `{"unhealthy":{"problems":[{"about":"Pod","reason":"Hung","component":"","count":3,"pods":1,"within":"10m","action":"Evict","evict":{"of":"Volume","deleteAfter":"4m","atMost":3}}]}}`
-	trustedOne  = `{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/me","type":"io.nodefence.request.fence.v1","count":2,"within":"10m"}]}}`
 	second      = `{"activityChecks":{"checks":[{"type":"Kubelet"}]}}`
 	byNeighbors = `{"activityChecks":{"checks":[{"type":"Neighbors","neighbors":{"count":1}}]}}`
 	byJob       = `{"activityChecks":{"checks":[{"type":"Job","job":{"podTemplateName":"one"}}]}}`
@@ -40,21 +36,10 @@ var policyRows = map[string]row{
 	"exclude.nodeNames": {to: `["n0"]`, ask: decides()},
 	"exclude.selector":  {to: `{"matchLabels":{"name":"n0"}}`, ask: decides()},
 
-	"unhealthyConditions.type":             {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
-	"unhealthyConditions.status":           {from: `"Unknown"`, to: `"False"`, ask: decides()},
-	"unhealthyConditions.duration":         {from: `"0s"`, to: `"5m"`, ask: decides()},
-	"nodeStartupTimeout":                   {from: `"10m"`, to: `"1h"`, ask: started},
-	"unhealthy.problems.about":             {with: oneProblem, from: `"Node"`, to: `"Pod"`, ask: problems("")},
-	"unhealthy.problems.reason":            {with: oneProblem, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
-	"unhealthy.problems.component":         {with: oneProblem, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
-	"unhealthy.problems.count":             {with: oneProblem, from: `3`, to: `4`, ask: problems("")},
-	"unhealthy.problems.within":            {with: oneProblem, from: `"10m"`, to: `"1m"`, ask: problems("")},
-	"unhealthy.problems.action":            {with: oneProblem, from: `"Fence"`, to: `"Alert"`, ask: problems("")},
-	"unhealthy.problems.evict.of":          {with: evicting, from: `"Pod"`, to: `"Volume"`, ask: moves()},
-	"unhealthy.problems.evict.deleteAfter": {with: evicting, from: `"6m"`, to: `"4m"`, ask: moves()},
-	"unhealthy.problems.evict.atMost":      {with: evicting, from: `3`, to: `1`, ask: moves()},
-	"unhealthy.problems.pods":              {with: podProblem, from: `2`, to: `3`, ask: problems("shop/web-0")},
-	"unhealthy.problems.namespaces":        {with: podProblem, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
+	"unhealthyConditions.type":     {from: `"Ready"`, to: `"DiskPressure"`, ask: decides()},
+	"unhealthyConditions.status":   {from: `"Unknown"`, to: `"False"`, ask: decides()},
+	"unhealthyConditions.duration": {from: `"0s"`, to: `"5m"`, ask: decides()},
+	"nodeStartupTimeout":           {from: `"10m"`, to: `"1h"`, ask: started},
 
 	"missingNodes.nodeNames":  {with: `{"missingNodes":{"duration":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
 	"machines.selector":       {with: `{"machines":{"startupTimeout":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
@@ -67,12 +52,6 @@ var policyRows = map[string]row{
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
 		w.ledger.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
-
-	"requests.trusted.source": {with: trustedOne, from: `"/me"`, to: `"/you"`, ask: asked()},
-	"requests.trusted.type":   {with: trustedOne, from: `"io.nodefence.request.fence.v1"`, to: `"org.example.broken"`, ask: asked()},
-	"requests.brokerIsClosed": {with: trustedOne, from: `true`, to: `false`, ask: asked()},
-	"requests.trusted.count":  {with: trustedOne, from: `2`, to: `3`, ask: asked()},
-	"requests.trusted.within": {with: trustedOne, from: `"10m"`, to: `"1m"`, ask: asked()},
 
 	"activityChecks.checks.type":                  {with: second, from: `"Kubelet"`, to: `"Device"`, ask: checks(false)},
 	"activityChecks.checks.neighbors.count":       {with: byNeighbors, from: `1`, to: `2`, ask: checks(false)},

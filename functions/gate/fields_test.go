@@ -36,8 +36,9 @@ func TestEveryFieldChangesADecision(t *testing.T) {
 		base string
 		rows map[string]row
 	}{
-		"FencePolicy": {api.FencePolicySpec{}, basePolicy, policyRows},
-		"FenceBudget": {api.FenceBudgetSpec{}, `{}`, budgetRows},
+		"FencePolicy":       {api.FencePolicySpec{}, basePolicy, policyRows},
+		"FenceBudget":       {api.FenceBudgetSpec{}, `{}`, budgetRows},
+		"NodeProblemPolicy": {api.NodeProblemPolicySpec{}, `{}`, problemRows},
 	} {
 		fields := fieldsOf("", reflect.TypeOf(c.spec))
 		for _, field := range fields {

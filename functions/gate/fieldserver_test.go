@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,7 +15,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/cleanup"
@@ -132,102 +130,6 @@ var listener = func() net.Listener {
 	return l
 }()
 
-// opens asks what an event about node a opens, with these Events and Pods about.
-func opens(about func(now time.Time) event.Event, said func(now time.Time) []corev1.Event, change ...func(map[string]string)) question {
-	return func(t *testing.T, spec []byte) string {
-		now := time.Now()
-		list, err := json.Marshal(corev1.EventList{Items: said(now)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers := cluster(now)
-		for _, c := range change {
-			c(answers)
-		}
-		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
-		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
-		answers["/api/v1/namespaces/own/configmaps"] = `{"items":[]}`
-		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = string(list), string(list)
-		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
-		g, written := server(t, answers)
-		if _, _, err := g.open(t.Context(), "a", about(now)); err != nil {
-			t.Fatal(err)
-		}
-		opened := 0
-		for _, x := range *written {
-			if strings.Contains(x, "nodefences") {
-				opened++
-			}
-		}
-		return fmt.Sprintf("%d fences opened", opened)
-	}
-}
-
-// problems asks what a problem of a node, or of the Pods on it, opens: it was
-// reported thrice, of two Pods, by the kubelet, five minutes ago.
-func problems(pod string) question {
-	return opens(func(now time.Time) event.Event {
-		return events.SourceOf("c").Problem(events.ProblemReport{
-			Node: "a", NodeUID: "1", Pod: pod, Report: "r", Component: "kubelet", Reason: "Hung", Count: 3,
-		}, now)
-	}, func(now time.Time) (all []corev1.Event) {
-		for i := range 3 {
-			ev := corev1.Event{
-				ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
-				InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
-				Type:           corev1.EventTypeWarning, Reason: "Hung", Message: fmt.Sprint(i), Count: 1, Source: corev1.EventSource{Component: "kubelet"},
-			}
-			if pod != "" {
-				name := fmt.Sprintf("web-%d", i%2)
-				ev.Namespace = "shop" // as its Pod's
-				ev.InvolvedObject = corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: name, UID: types.UID(name)}
-			}
-			all = append(all, ev)
-		}
-		return all
-	})
-}
-
-// held is the answer to a write that a disruption budget does not allow.
-const held = "held"
-
-// moves asks which Pods of a node are moved for a problem that was reported of one
-// of them, five minutes ago, which a budget holds.
-func moves() question {
-	return func(t *testing.T, spec []byte) string {
-		now := time.Now()
-		list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
-			ObjectMeta:     metav1.ObjectMeta{Name: "e", Namespace: "shop", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "web-0"},
-			Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 3, Source: corev1.EventSource{Component: "kubelet"},
-		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers := cluster(now)
-		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
-		answers[policyPath+"/p"] = `{"metadata":{"name":"p"},"spec":` + string(spec) + `}`
-		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
-		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = `{"items":[]}`, string(list)
-		const volume = `"spec":{"nodeName":"a","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}]}`
-		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"},` + volume + `},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"},` + volume + `}]}`
-		answers["POST /api/v1/namespaces/shop/pods/web-0/eviction"] = held
-		g, written := server(t, answers)
-		c := &cleanup.Cleaner{Client: g.Client, Log: g.Log, Witness: g.Witness}
-		report := events.SourceOf("c").Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "Hung", Count: 3}, now)
-		if _, err := c.Handle(t.Context(), events.SourceOf("c").Failing(report, "a", now)); err != nil {
-			t.Fatal(err)
-		}
-		var did []string
-		for _, x := range *written {
-			if strings.Contains(x, "/pods/") {
-				did = append(did, x[:strings.Index(x, " {")])
-			}
-		}
-		return strings.Join(did, ", ")
-	}
-}
-
 // attached asks what is released of a machine that is proven off, one pod of which
 // has its volume attached.
 func attached() question {
@@ -254,31 +156,9 @@ func attached() question {
 	}
 }
 
-// asked asks what an event of a source without a token opens, two reports of whose
-// stand there since five minutes.
-func asked() question {
-	ours := func(now time.Time) event.Event {
-		e := event.New()
-		e.SetID("7")
-		e.SetSource("/me")
-		e.SetType(events.RequestFence)
-		e.SetSubject("a")
-		e.SetTime(now)
-		return e
-	}
-	return opens(ours, func(now time.Time) []corev1.Event {
-		report := corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
-			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
-			Reason:         string(api.Reported), ReportingInstance: reportsOf(ours(now)),
-		}
-		return []corev1.Event{report, report}
-	})
-}
-
 // started asks what the loss of a node that was created half an hour ago, and never
 // enrolled, opens.
-var started = opens(func(now time.Time) event.Event {
+var started = opens(policyPath, func(now time.Time) event.Event {
 	return events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now)
 }, func(time.Time) []corev1.Event { return nil }, func(answers map[string]string) {
 	answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1","creationTimestamp":"` + time.Now().Add(-30*time.Minute).UTC().Format(time.RFC3339) +

@@ -54,27 +54,27 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		event event.Event
 		want  string // the trigger that is written
 	}{
-		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
-		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"fenceNumber":3`, `"status":{"fenceNumber":2`, 1), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
-		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (smoke)"},
-		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
-		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (smoke)"},
+		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"fenceNumber":3`, `"status":{"fenceNumber":2`, 1), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
-		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (smoke)"},
+		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
 		"from a source that nobody trusts":           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
 		"made an hour ago":                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
 		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
-		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (smoke)"},
-		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; policy p takes 1 within 10m0s)"},
+		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
 		"that problem over again":                    {record(`"trigger":{"condition":"Ready","status":"Unknown","request":{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","by":"node problem TaskHung","mergedAt":"`+at(time.Minute)+`"}}`, `"phase":"Pending"`), problem, ""},
 		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
 			answers[fencePath], answers["/api/v1/namespaces/default/events"] = c.fence, string(reports)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"requests":{"brokerIsClosed":true,"trusted":[{"source":"/racks/west","type":"io.nodefence.request.fence.v1"}]},` +
-				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}],"unhealthy":{"problems":[{"reason":"TaskHung","component":"kernel-monitor","count":1,"within":"10m","action":"Fence"}]}}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
+			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Fence"}`)
 			g, written := server(t, answers)
 			if _, _, err := g.open(t.Context(), "a", c.event); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
@@ -33,46 +34,18 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, err
 	}
-	policy, _ := fence.ResolvePolicy(policies, node, n.Labels)
-	reason, component := word(e, events.ReasonAttr), word(e, events.ComponentAttr)
-	var body events.Payload
-	if err := e.DataAs(&body); err != nil {
-		return nil, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
-	}
-	about := api.AboutNode
-	if body.Pod != "" {
-		about = api.AboutPod
-	}
-	want, ok := problem.Named(policies, policy.Policy.Name, about, reason, component)
-	if !ok {
-		g.ignored(e, node, "NotInPolicies")
-		return nil, nil
-	}
-	if body.Due != "" && want.Action != api.ProblemFence {
-		// A resync brings again what a fence may have been lost of. What is only told,
-		// or moves Pods, was told when it was news.
-		g.ignored(e, node, "ToldAgain")
-		return nil, nil
-	}
-	got, err := problem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
-	if err != nil {
+	policy, selected := fence.ResolvePolicy(policies, node, n.Labels)
+	due, err := g.weigh(ctx, e, n, f, selected)
+	if err != nil || due.ask == "" && !due.move {
 		return nil, err
 	}
-	if why := got.Short(want); why != "" {
-		g.ignored(e, node, why)
-		return nil, nil
-	}
-	words := got.Words(want, component, policy.Policy.Name)
-	if want.Action == api.ProblemEvict {
+	if due.ask == "" {
 		reply := g.Loop.Source.Failing(e, node, g.Client.Clock().Now())
 		return &reply, nil
 	}
-	if want.Action != api.ProblemFence {
-		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, reason)
-		return nil, nil
-	}
+	reason := word(e, events.ReasonAttr)
 	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type(), By: "node problem " + reason}
-	trigger := api.Trigger{Request: r, Reason: words, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC())}
+	trigger := api.Trigger{Request: r, Reason: due.ask, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC())}
 	switch {
 	case f == nil:
 	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):
@@ -86,6 +59,69 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		spec.FenceNumber = f.Spec.FenceNumber + 1
 	}
 	return nil, g.write(ctx, f, spec)
+}
+
+// due is what a report leads to: ask says in words why a fence is asked for, and is empty
+// if none is; move, that Pods are to be moved.
+type due struct {
+	ask  string
+	move bool
+}
+
+// weigh counts what is reported, for each rule that the report is one of, and tells of
+// what is only to be told. A node that no FencePolicy selects is only told of.
+func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
+	var body events.Payload
+	if err := e.DataAs(&body); err != nil {
+		return is, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
+	}
+	about := api.AboutNode
+	if body.Pod != "" {
+		about = api.AboutPod
+	}
+	all, err := g.Client.NodeProblemPolicies(ctx)
+	if err != nil {
+		return is, err
+	}
+	reason, component := word(e, events.ReasonAttr), word(e, events.ComponentAttr)
+	named := problem.Named(problem.For(all, n.Labels), about, reason, component)
+	if len(named) == 0 {
+		g.ignored(e, n.Name, "NotInPolicies")
+	}
+	for _, want := range named {
+		asks := selected && want.Action == api.ProblemFence
+		if body.Due != "" && !asks {
+			// A resync brings again what a fence may have been lost of. What is only told,
+			// or moves Pods, was told when it was news.
+			g.ignored(e, n.Name, "ToldAgain")
+			continue
+		}
+		got, err := problem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
+		if err != nil {
+			return is, err
+		}
+		words := got.Words(want, component)
+		switch why := got.Short(want); {
+		case why != "":
+			g.ignored(e, n.Name, why)
+		case asks && is.ask == "":
+			is.ask = words
+		case asks: // one rule is enough to ask
+		case selected && want.Action == api.ProblemEvict:
+			is.move = true
+		default:
+			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: unselected(words, selected)}, reason)
+		}
+	}
+	return is, nil
+}
+
+// unselected says besides what is only told why nothing else can come of it.
+func unselected(words string, selected bool) string {
+	if selected {
+		return words
+	}
+	return words + "; no FencePolicy selects this node"
 }
 
 // known: the open fence answers to this problem already. It is reported again and

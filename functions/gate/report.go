@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +12,12 @@ import (
 	"github.com/nodefence/nodefence/shared/problem"
 )
 
-// enough counts the reports of a source of which the policy wants several. Each is
+// enough counts the reports of a source of which a rule wants several. Each is
 // written down as a Kubernetes Event whose name is the CloudEvent's own, so that
 // one that comes twice counts once; what counts is what the API server has, by its
 // times (S18, S30).
-func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, t *api.TrustedSource) (*no, error) {
-	if t.Count <= 1 {
+func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want problem.Rule) (*no, error) {
+	if want.Count <= 1 {
 		return nil, nil
 	}
 	series := reportsOf(e)
@@ -30,7 +29,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 	if err != nil {
 		return nil, err
 	}
-	since := g.lately(f, t.Within.Duration)
+	since := problem.Lately(f, want.Within, g.Client.Clock().Now())
 	times := int32(0)
 	for i := range all {
 		ev := &all[i]
@@ -38,16 +37,10 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 			times++
 		}
 	}
-	if times < t.Count {
-		return &no{api.Reported, fmt.Sprintf("report %d of the %d within %s that the policy wants of %s", times, t.Count, t.Within.Duration, e.Source())}, nil
+	if times < want.Count {
+		return &no{api.Reported, fmt.Sprintf("report %d of the %d within %s that %s wants of %s", times, want.Count, want.Within, want, e.Source())}, nil
 	}
 	return nil, nil
-}
-
-// lately is since when reports count: for so long, and not from before the end of
-// the node's last fence.
-func (g *Gate) lately(f *api.NodeFence, within time.Duration) time.Time {
-	return problem.Lately(f, within, g.Client.Clock().Now())
 }
 
 // reportsOf names the row of reports that an event belongs to.

@@ -66,8 +66,8 @@ func TestReportsOfPods(t *testing.T) {
 		"another reason":                                 {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Reason = "BackOff" })}, "", "", nil},
 		"another component":                              {enough, `"component":"attachdetach-controller",`, "", nil},
 		"this component":                                 {enough, `"component":"kubelet",`, "", fence},
-		"another namespace":                              {enough, `"namespaces":["bank"],`, "", nil},
-		"this namespace":                                 {enough, `"namespaces":["bank","shop"],`, "", fence},
+		"another namespace":                              {enough, `"namespaceNames":["bank"],`, "", nil},
+		"this namespace":                                 {enough, `"namespaceNames":["bank","shop"],`, "", fence},
 		"what is normal":                                 {[]corev1.Event{told("web-0", 5), told("web-1", 5, func(ev *corev1.Event) { ev.Type = "Normal" })}, "", "", nil},
 		"a volume that another node holds":               {[]corev1.Event{told("web-0", 5), told("web-1", 5, says("Multi-Attach error for volume \"x\""))}, "", "", nil},
 		"too long ago":                                   {[]corev1.Event{told("web-0", 5), told("web-1", 5, ago(11*time.Minute))}, "", "", nil},
@@ -97,8 +97,8 @@ func TestReportsOfPods(t *testing.T) {
 				answers["/api/v1/nodes/"+node] = `{"metadata":{"name":"` + node + `","uid":"2"},"status":{"conditions":[{"type":"Ready","status":` + ready + `}]}}`
 			}
 			answers[podsPath] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
-			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"unhealthy":{"problems":[`+
-				`{"about":"Pod","reason":"FailedMount",%s"count":5,"pods":2,"within":"10m","action":"Fence"}]}}}]}`, c.problem)
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+			answers[problemsPath] = rulesOf(fmt.Sprintf(`{"kubernetesEvent":{"about":"Pod",%s"reason":"FailedMount"},"threshold":{"count":5,"pods":2},"action":"Fence"}`, c.problem))
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Problem(events.ProblemReport{

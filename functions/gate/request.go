@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/problem"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -25,7 +26,7 @@ type no struct {
 }
 
 // request opens a fence because an event asks for it, on the authority of its
-// token or of the policy (S18, S20), or joins it to the one that is open (S7). A refusal
+// token or of a rule (S18, S20), or joins it to the one that is open (S7). A refusal
 // is said in log, metric and an Event on the Node; the event itself is done with.
 func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
 	n, err := g.Client.Node(ctx, node)
@@ -36,7 +37,18 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return err
 	}
-	trigger, refused, err := g.judge(ctx, e, n, policies, f)
+	var rules []problem.Rule
+	if n != nil {
+		all, err := g.Client.NodeProblemPolicies(ctx)
+		if err != nil {
+			return err
+		}
+		rules = problem.For(all, n.Labels)
+	}
+	if done, err := g.tell(ctx, e, n, rules, f); done || err != nil {
+		return err
+	}
+	trigger, refused, err := g.judge(ctx, e, n, policies, rules, f)
 	if err != nil {
 		return err
 	}
@@ -70,7 +82,7 @@ func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.N
 }
 
 // judge is the list of what a request must pass, in order.
-func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (*api.Trigger, *no, error) {
+func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []problem.Rule, f *api.NodeFence) (*api.Trigger, *no, error) {
 	body, err := events.ReadRequest(e)
 	if err != nil {
 		return nil, &no{api.TokenRefused, err.Error()}, nil
@@ -94,11 +106,17 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	if why := tooOld(e, now); why != "" {
 		return nil, &no{api.RequestOld, why}, nil
 	}
-	refused, err := g.authority(ctx, e, body.Token, n, policies, f, r)
-	if refused != nil || err != nil {
+	words := body.Reason
+	if body.Token == "" {
+		rule, refused, err := g.believed(ctx, e, n, rules, f)
+		if refused != nil || err != nil {
+			return nil, refused, err
+		}
+		words = strings.TrimSuffix(rule+": "+words, ": ")
+	} else if refused, err := g.authority(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
 		return nil, refused, err
 	}
-	return &api.Trigger{Request: r, Reason: shorten(body.Reason), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
+	return &api.Trigger{Request: r, Reason: shorten(words), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
 }
 
 func lastEnd(f *api.NodeFence) *api.Time {
@@ -113,16 +131,45 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 	return ok
 }
 
-// authority fills in on whose word the fence begins: the token's user, held to
-// Kubernetes' own rules, or a source that the deciding policy trusts.
-func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, r *api.FenceRequest) (*no, error) {
-	node := n.Name
-	if token == "" {
-		if t := fence.Trusts(policies, node, n.Labels, e.Source(), e.Type()); t != nil {
-			return g.enough(ctx, e, n, f, t)
+// believed names the rule on whose word a fence begins that an event without a token asks
+// for.
+func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
+	refused = &no{api.NotTrusted, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
+	for _, want := range problem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
+		if refused, err = g.enough(ctx, e, n, f, want); refused == nil {
+			return want.String(), nil, err
 		}
-		return &no{api.NotTrusted, fmt.Sprintf("no token, and the policy trusts no source %q for type %s: send a token, or list them under spec.requests.trusted, with brokerIsClosed: true", e.Source(), e.Type())}, nil
 	}
+	return "", refused, nil
+}
+
+// tell tells of what an event without a token reports, where a rule says action Alert; done
+// if no other rule asks for a fence by it.
+func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (done bool, err error) {
+	alerts := problem.Believing(rules, api.ProblemAlert, e.Source(), e.Type())
+	body, err := events.ReadRequest(e)
+	if err != nil || len(alerts) == 0 || body.Token != "" || tooOld(e, g.Client.Clock().Now()) != "" {
+		return false, nil // judge says what is wrong with it
+	}
+	for _, want := range alerts {
+		few, err := g.enough(ctx, e, n, f, want)
+		switch {
+		case err != nil:
+			return false, err
+		case few != nil:
+			g.ignored(e, n.Name, few.message)
+		default:
+			words := fmt.Sprintf("reported by event %s of %s; %s takes %d within %s", e.ID(), e.Source(), want, want.Count, want.Within)
+			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, want.Name)
+		}
+	}
+	return len(problem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil
+}
+
+// authority fills in on whose word the fence begins: the token's user, held to
+// Kubernetes' own rules.
+func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.FenceRequest) (*no, error) {
+	node := n.Name
 	audience := events.Audience(node, e.ID())
 	made, why := tooLong(token, audience)
 	if why != "" {

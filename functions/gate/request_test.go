@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // TestARequestIsAnsweredOnce: a fence answers to whatever was asked while it was open,
@@ -22,9 +23,8 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	g, _ := server(t, nil)
 	now := g.Client.Clock().Now()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
-	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
-		Requests: api.PolicyRequests{BrokerIsClosed: true, Trusted: []api.TrustedSource{{Source: "/racks/west", Type: events.RequestFence}}},
-	}}}
+	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
+	rules := []problem.Rule{{Policy: "q", Name: "west", Source: "/racks/west", Type: events.RequestFence, Count: 1, Action: api.ProblemFence}}
 	since := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	fence := func(phase api.Phase, ago time.Duration) *api.NodeFence {
 		return &api.NodeFence{Spec: api.NodeFenceSpec{Decision: api.Decision{NodeUID: "1"}, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: phase, PhaseSince: since(ago)}}
@@ -48,7 +48,7 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 			e.SetID("1")
 			e.SetSubject("a")
 			e.SetTime(now.Add(-c.sent))
-			trigger, refused, err := g.judge(t.Context(), e, n, policies, c.fence)
+			trigger, refused, err := g.judge(t.Context(), e, n, policies, rules, c.fence)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestATokenIsGoodOnce(t *testing.T) {
 			if err := e.SetData(event.ApplicationJSON, events.Request{Token: "x." + claims + ".x"}); err != nil {
 				t.Fatal(err)
 			}
-			_, refused, err := g.judge(t.Context(), e, n, policies, c.fence)
+			_, refused, err := g.judge(t.Context(), e, n, policies, nil, c.fence)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,11 +34,12 @@ func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []stri
 }
 
 const (
-	fencePath  = "/apis/nodefence.io/v1alpha1/nodefences/a"
-	policyPath = "/apis/nodefence.io/v1alpha1/fencepolicies"
-	ledgerPath = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
-	leasePath  = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a"
-	mark       = "2026-01-02T03:04:05Z"
+	fencePath    = "/apis/nodefence.io/v1alpha1/nodefences/a"
+	policyPath   = "/apis/nodefence.io/v1alpha1/fencepolicies"
+	problemsPath = "/apis/nodefence.io/v1alpha1/nodeproblempolicies"
+	ledgerPath   = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
+	leasePath    = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a"
+	mark         = "2026-01-02T03:04:05Z"
 )
 
 // cluster is one in which the Lease of node a stands still, as its policy and the
@@ -48,6 +49,7 @@ func cluster(now time.Time) map[string]string {
 	return map[string]string{
 		"/api/v1/nodes/a": `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
 		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
+		problemsPath:      `{"items":[]}`,
 		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
 		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
 			`","renewal":"10s","total":9,"still":[{"nodeName":"a","renewed":"` + mark + `","since":"` + ts(12*time.Second) + `"}]}}}`,

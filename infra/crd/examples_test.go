@@ -34,7 +34,7 @@ func TestExamplesShowEveryField(t *testing.T) {
 			paths(shown, o.Kind, o.Spec)
 		}
 	}
-	for kind, file := range map[string]string{"FencePolicy": "fencepolicies", "FenceBudget": "fencebudgets"} {
+	for kind, file := range map[string]string{"FencePolicy": "fencepolicies", "FenceBudget": "fencebudgets", "NodeProblemPolicy": "nodeproblempolicies"} {
 		for _, want := range leaves(kind, schemaOf(t, file).Properties["spec"]) {
 			if !shown[want] {
 				t.Errorf("no example shows %s", want)

@@ -28,7 +28,7 @@ func TestWhatIsStoredCanBeRead(t *testing.T) {
 		},
 	}
 	seen := map[string]int{}
-	for _, kind := range []string{"fencepolicies", "fencebudgets", "fenceledgers", "nodefences"} {
+	for _, kind := range []string{"fencepolicies", "fencebudgets", "nodeproblempolicies", "fenceledgers", "nodefences"} {
 		root := schemaOf(t, kind)
 		spec := root.Properties["spec"]
 		if kind == "nodefences" { // the rest of its spec is written by the gate

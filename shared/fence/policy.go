@@ -146,26 +146,6 @@ func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) str
 	return ""
 }
 
-// Trusts is the entry by which the policy that decides for a node takes events of
-// this source and type without a token; nil if there is none.
-func Trusts(policies []api.FencePolicy, node string, nodeLabels map[string]string, source, typ string) *api.TrustedSource {
-	r, ok := ResolvePolicy(policies, node, nodeLabels)
-	if !ok {
-		return nil
-	}
-	for _, p := range policies {
-		if p.Name != r.Policy.Name || !p.Spec.Requests.BrokerIsClosed {
-			continue
-		}
-		for _, t := range p.Spec.Requests.Trusted {
-			if t.Source == source && t.Type == typ {
-				return &t
-			}
-		}
-	}
-	return nil
-}
-
 // TriggerOf is the first condition of the policy that holds on the node.
 func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 	for _, want := range p.Settings.UnhealthyConditions {

@@ -19,6 +19,7 @@ const (
 	ledgersPath  = group + "/fenceledgers"
 	ledgerStatus = ledgersPath + "/" + api.LedgerName + "/status"
 	budgetsPath  = group + "/fencebudgets"
+	problemsPath = group + "/nodeproblempolicies"
 	targetsPath  = group + "/fencetargets"
 	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	nodesPath    = "/api/v1/nodes"
@@ -109,6 +110,15 @@ func (c *Client) PoliciesSeen(ctx context.Context) ([]api.FencePolicy, error) {
 // Budgets reads all FenceBudgets.
 func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
 	l, err := list[api.FenceBudgetList](ctx, c, budgetsPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// NodeProblemPolicies reads all of them.
+func (c *Client) NodeProblemPolicies(ctx context.Context) ([]api.NodeProblemPolicy, error) {
+	l, err := list[api.NodeProblemPolicyList](ctx, c, problemsPath)
 	if err != nil {
 		return nil, err
 	}

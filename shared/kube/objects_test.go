@@ -35,7 +35,11 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 		"policies": {policiesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policies(ctx); return len(o) == 1, err }},
 		"policy":   {policiesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policy(ctx, "a"); return o != nil, err }},
 		"budgets":  {budgetsPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Budgets(ctx); return len(o) == 1, err }},
-		"ledger":   {ledgerPath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Ledger(ctx); return o != nil, err }},
+		"problems": {problemsPath, all, "", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.NodeProblemPolicies(ctx)
+			return len(o) == 1, err
+		}},
+		"ledger": {ledgerPath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Ledger(ctx); return o != nil, err }},
 		"ConfigMap": {"/api/v1/namespaces/n/configmaps/a", one, "", func(ctx context.Context, c *Client) (bool, error) {
 			o, err := c.ConfigMap(ctx, "n", "a")
 			return o != nil, err

@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // lookback is how far back the monitors that node-problem-detector ships read a log
@@ -30,7 +28,7 @@ type window struct {
 // is restarted reads its log again, and reports old lines as new Events with new
 // counts. So of the Events that say the same the largest counts, and never their sum:
 // what it comes to is never more than was reported.
-func count(all []corev1.Event, want api.NodeProblem, w window, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
+func count(all []corev1.Event, want Rule, w window, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
 	of = map[types.UID]bool{}
 	told := map[speaker]*tally{}
 	var lately []*corev1.Event

@@ -59,7 +59,7 @@ func timesOfEach(t *testing.T, within time.Duration, now time.Time, all []corev1
 	t.Helper()
 	got := map[string]int64{}
 	for _, reason := range []string{"TaskHung", "UnregisterNetDevice", "KernelOops"} {
-		want := api.NodeProblem{Reason: reason, Component: "kernel-monitor", Count: 3, Within: metav1.Duration{Duration: within}}
+		want := Rule{About: api.AboutNode, Reason: reason, Component: "kernel-monitor", Count: 3, Within: within}
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "u"}}
 		r, err := Reported(t.Context(), reported{events: all}, n, want, nil, now)
 		if err != nil {
@@ -155,7 +155,7 @@ func TestReportsCountByMessage(t *testing.T) {
 		"combined ones, and one more than they by itself":   {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"z", 1), told(0, "y", 1), told(0, "z", 1)}, 3},
 		"combined ones before the time, then by themselves": {[]corev1.Event{told(12*minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 0},
 	} {
-		r, _ := count(c.events, api.NodeProblem{Reason: "R"}, window{since: now.Add(-10 * minute), known: now.Add(-15 * minute)}, func(*corev1.Event) bool { return true })
+		r, _ := count(c.events, Rule{Reason: "R"}, window{since: now.Add(-10 * minute), known: now.Add(-15 * minute)}, func(*corev1.Event) bool { return true })
 		if r.Times != c.want {
 			t.Errorf("%s: %d, want %d", name, r.Times, c.want)
 		}

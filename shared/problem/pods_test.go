@@ -34,7 +34,7 @@ func TestAPodIsSpokenForInItsNamespace(t *testing.T) {
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "web-0", UID: "pod-1"},
 			Reason:         "FailedMount", Source: corev1.EventSource{Component: "kubelet", Host: "n"}, Type: corev1.EventTypeWarning, Count: 1,
 		}
-		problem := api.NodeProblem{About: api.AboutPod, Reason: "FailedMount", Count: 1, Within: metav1.Duration{Duration: time.Minute}}
+		problem := Rule{About: api.AboutPod, Reason: "FailedMount", Count: 1, Within: time.Minute}
 		got, err := Reported(t.Context(), onePod{ev}, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, problem, nil, now)
 		if err != nil || got.Times != want {
 			t.Errorf("written in %s: counted %d times, %v", namespace, got.Times, err)

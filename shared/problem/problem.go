@@ -42,7 +42,7 @@ type Reports struct {
 }
 
 // Short says what is missing until the problem counts; empty if nothing is.
-func (r Reports) Short(want api.NodeProblem) string {
+func (r Reports) Short(want Rule) string {
 	switch {
 	case r.Held != "":
 		return r.Held
@@ -54,28 +54,13 @@ func (r Reports) Short(want api.NodeProblem) string {
 	return ""
 }
 
-// Words are what was reported, and what the policy takes.
-func (r Reports) Words(want api.NodeProblem, component, policy string) string {
+// Words are what was reported, and what the rule takes.
+func (r Reports) Words(want Rule, component string) string {
 	of := ""
 	if want.About == api.AboutPod {
 		of = fmt.Sprintf(" of %d Pods", len(r.Pods))
 	}
-	return fmt.Sprintf("%s, reported %d times%s by %s; policy %s takes %d within %s", want.Reason, r.Times, of, component, policy, want.Count, want.Within.Duration)
-}
-
-// Named is the entry of the deciding policy for this problem.
-func Named(policies []api.FencePolicy, name string, about api.ProblemAbout, reason, component string) (api.NodeProblem, bool) {
-	for _, p := range policies {
-		if p.Name != name {
-			continue
-		}
-		for _, w := range p.Spec.Unhealthy.Problems {
-			if w.Is(about, reason, component) {
-				return w, true
-			}
-		}
-	}
-	return api.NodeProblem{}, false
+	return fmt.Sprintf("%s, reported %d times%s by %s; %s takes %d within %s", want.Reason, r.Times, of, component, want, want.Count, want.Within)
 }
 
 // Lately is since when reports count: for so long, and not from before the end of
@@ -111,8 +96,8 @@ func idle(outcome api.Reason, request string, cuts int32) bool {
 
 // Reported looks up what stands in the API server of a problem of a node, whose last
 // fence f is, if it had one.
-func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, f *api.NodeFence, now time.Time) (Reports, error) {
-	since := Lately(f, want.Within.Duration, now)
+func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.NodeFence, now time.Time) (Reports, error) {
+	since := Lately(f, want.Within, now)
 	if want.About == api.AboutPod {
 		return ofPods(ctx, c, n, want, since)
 	}
@@ -120,7 +105,7 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProble
 	if err != nil {
 		return Reports{}, err
 	}
-	lately := window{since: since, known: Lately(f, want.Within.Duration+lookback, now)}
+	lately := window{since: since, known: Lately(f, want.Within+lookback, now)}
 	r, _ := count(all, want, lately, func(ev *corev1.Event) bool {
 		return slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
 	})
@@ -129,7 +114,7 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProble
 
 // ofPods counts for a node what is reported of the Pods that are bound to it,
 // whoever says that he speaks for the node: an Event is easily written.
-func ofPods(ctx context.Context, c Reader, n *corev1.Node, want api.NodeProblem, since time.Time) (Reports, error) {
+func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time.Time) (Reports, error) {
 	since, held, err := othersEnded(ctx, c, n.Name, since)
 	if err != nil || held != "" {
 		return Reports{Held: held}, err

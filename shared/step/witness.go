@@ -64,7 +64,7 @@ func NewPublic(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Pu
 			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
 		}, []string{"function", "type", "reason"}),
 		problems: newAged(prometheus.CounterOpts{
-			Name: "nodefence_node_problems_total", Help: "Problems that policies name and that were reported often enough, by node and reason.",
+			Name: "nodefence_node_problems_total", Help: "Problems that rules name and that were reported often enough, by node and reason.",
 		}, []string{"node", "reason"}),
 	}}
 	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,

@@ -11,23 +11,22 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 const (
-	policies = "fencepolicies"
+	policies        = "fencepolicies"
+	problemPolicies = "nodeproblempolicies"
 	// podProblems begins the names of the watches on Kubernetes Events about Pods.
 	podProblems = "events about Pods: "
 )
 
-// policyWatch is for the problems that policies name, and for the nodes that they
-// expect and exclude. What a policy says of problems is for the gate: here it only bounds what is
-// watched, counted and told again.
-func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
+// policyWatch is for the nodes that policies expect and exclude.
+func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
 		s.expects(p.Name, expectedBy(p))
 		s.excludes(p.Name, p.Spec.Exclude)
-		s.policy(ctx, scheme, p.Name, p.Spec.Unhealthy.Problems)
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
@@ -43,7 +42,6 @@ func (s *Source) policyWatch(ctx context.Context, scheme *runtime.Scheme) watche
 				s.changed()
 				s.expects(nameOf(obj), nil)
 				s.excludes(nameOf(obj), nil)
-				s.policy(ctx, scheme, nameOf(obj), nil)
 			},
 		},
 	}
@@ -56,17 +54,44 @@ func slimPolicy(obj any) (any, error) {
 	}
 	slim := &api.FencePolicy{}
 	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
-	slim.Spec.Unhealthy.Problems, slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.Unhealthy.Problems, p.Spec.MissingNodes, p.Spec.Exclude
+	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
 	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
+	return slim, nil
+}
+
+// problemPolicyWatch is for the problems that rules are about. What a rule says of a
+// problem is for the gate: here it only bounds what is watched, counted and told again.
+func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
+	seen := func(obj any) {
+		p := obj.(*api.NodeProblemPolicy)
+		s.policy(ctx, scheme, p.Name, problem.RulesOf(p))
+	}
+	return watched{
+		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},
+		slim: slimProblemPolicy, handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+			DeleteFunc: func(obj any) { s.policy(ctx, scheme, nameOf(obj), nil) },
+		},
+	}
+}
+
+func slimProblemPolicy(obj any) (any, error) {
+	p, ok := obj.(*api.NodeProblemPolicy)
+	if !ok {
+		return obj, nil
+	}
+	slim := &api.NodeProblemPolicy{}
+	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
+	slim.Spec.Rules = p.Spec.Rules
 	return slim, nil
 }
 
 // policy begins a watch for each reason that is new, and ends those that no policy
 // names any more. There is one for each reason, because all Events about the Pods
 // of a cluster are too many.
-func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, problems []api.NodeProblem) {
+func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, rules []problem.Rule) {
 	s.mu.Lock()
-	s.named[name] = problems
+	s.named[name] = rules
 	wanted := map[string]bool{}
 	for _, all := range s.named {
 		for _, p := range all {
@@ -103,7 +128,7 @@ func (s *Source) dropped(watch string) bool {
 	return ok && s.reports[reason] == nil
 }
 
-// names tells whether a policy names a problem; called with the lock held.
+// names tells whether a rule is about a problem; called with the lock held.
 func (s *Source) names(about api.ProblemAbout, reason, component string) bool {
 	for _, all := range s.named {
 		for _, p := range all {

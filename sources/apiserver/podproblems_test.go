@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // unmounted is what the kubelet of node a says of pod web-0.
@@ -35,10 +36,10 @@ func byController(ev *corev1.Event) {
 	ev.Source = corev1.EventSource{Component: "attachdetach-controller"}
 }
 
-func naming(about api.ProblemAbout, reasons ...string) *api.FencePolicy {
-	p := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+func naming(about api.ProblemAbout, reasons ...string) *api.NodeProblemPolicy {
+	p := &api.NodeProblemPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	for _, r := range reasons {
-		p.Spec.Unhealthy.Problems = append(p.Spec.Unhealthy.Problems, api.NodeProblem{Reason: r, About: about})
+		p.Spec.Rules = append(p.Spec.Rules, api.ProblemRule{KubernetesEvent: &api.KubernetesEventRule{Reason: r, About: &about}})
 	}
 	return p
 }
@@ -92,16 +93,16 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	now := func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }
 	f.set(podEventsURL, unmounted(1, now))
-	f.set(policiesURL, naming(api.AboutNode, "FailedMount"))
+	f.set(rulesURL, naming(api.AboutNode, "FailedMount"))
 	s, b := start(t, f, time.Hour)
 	watchers := func(n int) func() bool {
 		return func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.watchers[podEventsURL]) == n }
 	}
-	eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.watchers[policiesURL]) == 1 })
+	eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.watchers[rulesURL]) == 1 })
 	if !watchers(0)() {
 		t.Error("Events about Pods are watched, and no policy asks for them")
 	}
-	f.set(policiesURL, naming(api.AboutPod, "FailedMount"))
+	f.set(rulesURL, naming(api.AboutPod, "FailedMount"))
 	e := b.next(t)
 	var p events.Payload
 	if err := e.DataAs(&p); err != nil || e.Type() != events.NodeProblem || e.Subject() != "a" || p.Pod != "shop/web-0" || p.NodeUID != "node-a" {
@@ -115,7 +116,7 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 		t.Error(d)
 	}
 	eventually(t, watchers(1))
-	f.set(policiesURL, naming(api.AboutPod))
+	f.set(rulesURL, naming(api.AboutPod))
 	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reports) == 0 })
 	f.cutWatches(podEventsURL)
 	eventually(t, func() bool {
@@ -132,8 +133,8 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 
 func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 	s := asleep(t, sec(0), "a")
-	s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
-	s.policy(t.Context(), nil, "p", []api.NodeProblem{{Reason: "TaskHung", Component: "kernel-monitor"}})
+	s.named, s.reports = map[string][]problem.Rule{}, map[string]context.CancelFunc{}
+	s.policy(t.Context(), nil, "p", []problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "kernel-monitor"}})
 	h := s.problemHandler()
 	h.OnAdd(hung(3), true)
 	h.OnUpdate(hung(3), hung(5))
@@ -150,7 +151,7 @@ func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 	var log bytes.Buffer
 	s := asleep(t, sec(0), "a", "b")
 	s.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	s.named = map[string][]api.NodeProblem{"p": {{Reason: "TaskHung"}}}
+	s.named = map[string][]problem.Rule{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
 	s.nodes["a"] = nodeView{uid: "node-a", created: sec(-300)}
 	s.nodes["b"] = nodeView{uid: "node-b", created: sec(1)}
 	of := func(node string) func(*corev1.Event) {

@@ -43,7 +43,10 @@ func (s *Source) watchProblems(ctx context.Context) error {
 	if _, err = s.watch(ctx, scheme, s.problemWatch()); err != nil {
 		return err
 	}
-	synced, err := s.watch(ctx, scheme, s.policyWatch(ctx, scheme))
+	if _, err = s.watch(ctx, scheme, s.problemPolicyWatch(ctx, scheme)); err != nil {
+		return err
+	}
+	synced, err := s.watch(ctx, scheme, s.policyWatch())
 	if err != nil {
 		return err
 	}

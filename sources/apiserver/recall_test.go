@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // TestAProblemThatFencesIsToldAgain at each resync while it is news and its node has no
@@ -21,10 +22,10 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	again := func(count, at int) []string {
 		return []string{fmt.Sprintf("report.%d.r%d", count, sec(float64(at)).Truncate(30*time.Second).UnixMicro())}
 	}
-	fencing := []api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemFence}}
+	fencing := []problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
 	open := func(s *Source) { s.fence(fenceOf("")) }
 	for name, c := range map[string]struct {
-		problems []api.NodeProblem
+		problems []problem.Rule
 		then     func(s *Source)
 		at       int
 		want     []string
@@ -32,10 +33,10 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		"at the resync":                 {fencing, nil, 30, again(1, 30)},
 		"at a later one":                {fencing, nil, 590, again(1, 590)},
 		"not once it is history":        {fencing, nil, 660, nil},
-		"not what is only told":         {[]api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
-		"not what moves Pods":           {[]api.NodeProblem{{Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
-		"not what another one reports":  {[]api.NodeProblem{{Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
-		"not of another kind":           {[]api.NodeProblem{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
+		"not what is only told":         {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
+		"not what moves Pods":           {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
+		"not what another one reports":  {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
+		"not of another kind":           {[]problem.Rule{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
 		"not what no policy names":      {nil, nil, 30, nil},
 		"as it was said last":           {fencing, func(s *Source) { s.problemHandler().OnUpdate(hung(1), hung(4)) }, 30, again(4, 30)},
 		"not while a fence is open":     {fencing, open, 30, nil},
@@ -49,7 +50,7 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	} {
 		s := asleep(t, sec(0), "a")
 		s.due = newDueList(s.o.Resync)
-		s.named, s.reports = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}
+		s.named, s.reports = map[string][]problem.Rule{}, map[string]context.CancelFunc{}
 		s.problemHandler().OnAdd(hung(1), true) // before the policy is seen
 		s.named["p"] = c.problems
 		if c.then != nil {
@@ -73,8 +74,9 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	p := naming(api.AboutNode, "TaskHung")
-	p.Spec.Unhealthy.Problems[0].Action = api.ProblemFence
-	f.set(policiesURL, p)
+	asks := api.ProblemFence
+	p.Spec.Rules[0].Action = &asks
+	f.set(rulesURL, p)
 	f.set(eventsURL, hung(2, func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }))
 	_, b := start(t, f, 100*time.Millisecond)
 	first := b.next(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/problem"
 )
 
 // Options are the choices of New.
@@ -61,9 +62,9 @@ type Source struct {
 	// told are the marks of the still Leases that were sent, by node.
 	told    map[string]string
 	watched map[string]*standing
-	// named are the problems that each policy names; reports has, by reason, what
+	// named are the rules of each NodeProblemPolicy; reports has, by reason, what
 	// ends the watch on reports of it about Pods.
-	named   map[string][]api.NodeProblem
+	named   map[string][]problem.Rule
 	reports map[string]context.CancelFunc
 	recall  recall
 	// elders are the UIDs of earlier Node objects that reports still name, by node.
@@ -109,7 +110,7 @@ func New(o Options) (*Source, error) {
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that policies name, by node, reason and what they are about.",
+		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that rules name, by node, reason and what they are about.",
 	}, []string{"node", "reason", "about"})
 	s.unfenceable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
@@ -150,7 +151,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
-	s.named, s.reports, s.recall = map[string][]api.NodeProblem{}, map[string]context.CancelFunc{}, recall{}
+	s.named, s.reports, s.recall = map[string][]problem.Rule{}, map[string]context.CancelFunc{}, recall{}
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false

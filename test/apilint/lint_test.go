@@ -35,9 +35,9 @@ var off = []string{"arrayofstruct", "commentstart", "nomaps", "nonpointerstructs
 var inSpecs = []string{"maxlength", "nodurations", "requiredfields"}
 
 // notYet are types whose shape is about to change, and is not held to all this so far.
-var notYet = strings.Fields(`ActivityChecks Binding Cleanup CoolDownEnded Eviction FencePolicySpec FenceTarget FenceTargetStatus KdumpRule Limits NeighboursCheck NodeProblem
+var notYet = strings.Fields(`ActivityChecks Binding Cleanup CoolDownEnded FencePolicySpec FenceTarget FenceTargetStatus KdumpRule Limits NeighboursCheck
 	PowerLevel Proof Rate Request ResolvedPolicy RestoreConfirmed Retries Settings StorageCheck Storm
-	Timeouts TrustedSource Unhealthy`)
+	Timeouts`)
 
 // TestLint: kube-api-linter finds nothing in the API that does not stand on purpose.
 func TestLint(t *testing.T) {

@@ -52,7 +52,7 @@ type tale struct {
 
 var tales = map[string]tale{
 	"crash":    {"a node dies, its pod comes back elsewhere", policy, 3, one(crash)},
-	"request":  {"an event asks for the fence of a node that is Ready", policy + trusted, 3, one(request)},
+	"request":  {"an event asks for the fence of a node that is Ready", policy, 3, one(request)},
 	"storm":    {"half of the nodes are lost at once, and none is fenced in the storm", stormPolicy, 10, storm},
 	"zone":     {"a bad zone does not stop the fences of another", zonePolicy, 10, zone},
 	"early":    {"a power loss is seen before Kubernetes has lost the node", earlyPolicy, 3, early},

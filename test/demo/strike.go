@@ -29,14 +29,17 @@ func crash(ctx context.Context, c *rig.Cluster, _ *rig.Process, s *story) error 
 	return nil
 }
 
-// trusted is the one line that lets a source ask for fences without a token.
-const trusted = "requests: {brokerIsClosed: true, trusted: [{source: /racks/west}]}\n"
+// believed is the rule that lets a source ask for fences without a token.
+var believed = rig.Problems("racks", "{name: west, cloudEvent: {source: /racks/west, brokerIsClosed: true}, action: Fence}")
 
 // request asks by an event, as curl would.
 func request(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) error {
 	say("%s is Ready. Its rack is about to lose its cooling, and the rack's own watch asks for a fence", s.victim)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Addr+"/", bytes.NewBufferString(`{"reason": "no cooling in rack west-4"}`))
 	if err != nil {
+		return err
+	}
+	if err := c.Apply(ctx, believed); err != nil {
 		return err
 	}
 	line := "  curl http://" + p.Addr

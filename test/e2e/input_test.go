@@ -40,6 +40,7 @@ func TestBadInput(t *testing.T) {
 	defer server.Close()
 	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
 	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
+	t.Run("problems", func(t *testing.T) { badProblems(t, w) })
 	t.Run("times", func(t *testing.T) { badTimes(t, w) })
 	t.Run("reports", func(t *testing.T) { forgedReports(t, w) })
 	t.Run("rewritten reports", func(t *testing.T) { rewrittenReports(t, w) })
@@ -100,6 +101,47 @@ func badEvents(t *testing.T, w *world, url string) {
 	w.words("node-1", "")
 }
 
+func badProblems(t *testing.T, w *world) {
+	const hung, pods = "kubernetesEvent: {reason: Hung}", "kubernetesEvent: {reason: Hung, about: Pod}"
+	for name, c := range map[string]struct{ rule, says string }{
+		"a belief that all can use":       {`cloudEvent: {source: /me}`, "set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"},
+		"a word that is none":             {`cloudEvent: {source: /me, brokerIsClosed: false}`, "set brokerIsClosed: true beside it"},
+		"no kind of report":               {`action: Fence`, "set one of kubernetesEvent and cloudEvent"},
+		"two kinds of report":             {hung + `, cloudEvent: {source: /me, brokerIsClosed: true}`, "set one of kubernetesEvent and cloudEvent"},
+		"Pods of a Node":                  {hung + `, threshold: {count: 2, pods: 2}`, "threshold.pods is for kubernetesEvent.about: Pod"},
+		"Pods of a CloudEvent":            {`cloudEvent: {source: /me, brokerIsClosed: true}, threshold: {count: 2, pods: 2}`, "threshold.pods is for kubernetesEvent.about: Pod"},
+		"more Pods than reports":          {pods + `, threshold: {count: 2, pods: 3}`, "threshold.pods must not be more than threshold.count"},
+		"too many CloudEvents":            {`cloudEvent: {source: /me, brokerIsClosed: true}, threshold: {count: 101}`, "threshold.count of a cloudEvent must not be more than 100"},
+		"namespaces of a Node":            {`kubernetesEvent: {reason: Hung, namespaceNames: [shop]}`, "namespaceNames is for about: Pod"},
+		"Pods moved for a Node's problem": {hung + `, action: Evict`, "action Evict moves Pods: it is for kubernetesEvent.about: Pod"},
+		"Pods moved for a CloudEvent":     {`cloudEvent: {source: /me, brokerIsClosed: true}, action: Evict`, "action Evict moves Pods: it is for kubernetesEvent.about: Pod"},
+		"a way to move, and no move":      {pods + `, evict: {maxPods: 3}`, "evict is for action: Evict"},
+		"a budget's end after all counts": {pods + `, action: Evict, evict: {deleteAfter: 11m}`, "evict.deleteAfter must not be longer than threshold.within"},
+		"a time that is too long":         {hung + `, threshold: {within: 61m}`, "within must be between 1s and 1h"},
+		"a time in days":                  {hung + `, threshold: {within: 1d}`, "write hours, minutes and seconds"},
+		"a name with blanks":              {hung + `, name: "a b"`, "name a rule with small letters, digits and '-'"},
+		"no name":                         {hung + `, name: ""`, "rules[0].name"},
+	} {
+		rule := c.rule
+		if !strings.Contains(rule, "name: \"") {
+			rule += ", name: r"
+		}
+		if err := w.Apply(w.ctx, rig.Problems("bad", "{"+rule+"}")); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text := rig.Problems("bad", "{name: r, kubernetesEvent: {reason: Hung}}")
+	for name, c := range map[string]struct{ from, to, says string }{
+		"no word on which nodes":   {"  selector: {}\n", "", "spec.selector"},
+		"a label that none can be": {"selector: {}", `selector: {matchLabels: {role: "not well"}}`, "a value that no label has"},
+		"one name for two rules":   {"Hung}}\n", "Hung}}\n    - {name: r, kubernetesEvent: {reason: Slow}}\n", "duplicate entries for key"},
+	} {
+		if err := w.Apply(w.ctx, strings.Replace(text, c.from, c.to, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func badPolicies(t *testing.T, w *world) {
 	for name, c := range map[string]struct{ spec, says string }{
 		"both limits":                 {`limits: {maxUnhealthy: 1, minHealthy: 1}`, "maxUnhealthy and minHealthy exclude each other"},
@@ -131,7 +173,6 @@ func badPolicies(t *testing.T, w *world) {
 		"a value in a set":            {`exclude: {selector: {matchExpressions: [{key: pool, operator: In, values: [a, "b c"]}]}}`, "a value that no label has"},
 		"a label of 64 letters":       {`exclude: {selector: {matchLabels: {pool: ` + strings.Repeat("a", 64) + `}}}`, "may not be more than 63"},
 		"a key of Machines":           {`machines: {selector: {matchExpressions: [{key: "Not.DNS/pool", operator: Exists}]}}`, "a key that no label has"},
-		"a trust that all can use":    {`requests: {trusted: [{source: /me}]}`, "set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"},
 		"no nodes are chosen":         {"selector:\n", "spec.selector"},
 		"no mode is chosen":           {"mode:\n", "spec.mode"},
 		"an approval of nobody":       {`approvalTimeout: 10m`, "approvalTimeout is for mode RequireApproval"},

@@ -13,22 +13,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
 )
 
-const problems = quick + `
-unhealthy:
-  problems:
-    - {reason: TaskHung, component: kernel-monitor, count: 3, action: Fence}
-    - {reason: OOMKilling, count: 2}
-    - {reason: FailedMount, about: Pod, count: 3, pods: 2, action: Fence}
-    - {reason: FailedAttachVolume, about: Pod, action: Evict, evict: {deleteAfter: 2s, atMost: 2}}
-`
+var problems = rig.Problems("problems",
+	"{name: hung, kubernetesEvent: {reason: TaskHung, component: kernel-monitor}, threshold: {count: 3}, action: Fence}",
+	"{name: oom, kubernetesEvent: {reason: OOMKilling}, threshold: {count: 2}}",
+	"{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, threshold: {count: 3, pods: 2}, action: Fence}",
+	"{name: attach, kubernetesEvent: {reason: FailedAttachVolume, about: Pod}, action: Evict, evict: {deleteAfter: 2s, maxPods: 2}}")
 
-// TestProblems: a problem that the policy names leads to a fence once it was
+// TestProblems: a problem that a rule is about leads to a fence once it was
 // reported often enough, or is only told; reports from before a fence do not lead
 // to the next.
 func TestProblems(t *testing.T) {
-	w := newWorld(t, 4, problems)
+	w := newWorld(t, 4, quick)
+	must(t, w.Apply(w.ctx, problems))
 	p := w.start(nil)
 	server := httptest.NewServer(p.HTTP())
 	defer server.Close()
@@ -56,6 +55,9 @@ func TestProblems(t *testing.T) {
 	if by := f.Spec.Decision.Trigger.Request.By; by != "node problem TaskHung" {
 		t.Errorf("asked for by %q", by)
 	}
+	if why := f.Spec.Decision.Trigger.Reason; !strings.HasSuffix(why, "rule hung of NodeProblemPolicy problems takes 3 within 10m0s") {
+		t.Errorf("fenced because %q", why)
+	}
 	w.words("node-1", "off on")
 
 	passed := func() int { return bytes.Count(w.log.Bytes(), []byte(" times of 3")) }
@@ -69,7 +71,8 @@ func TestProblems(t *testing.T) {
 // TestProblemsOfPods: what is reported of the Pods on a node counts for it, by where
 // they are bound and by how many they are.
 func TestProblemsOfPods(t *testing.T) {
-	w := newWorld(t, 3, problems)
+	w := newWorld(t, 3, quick)
+	must(t, w.Apply(w.ctx, problems))
 	p := w.start(nil)
 	must(t, p.Watching(w.ctx))
 	node := w.database(1)
@@ -92,7 +95,8 @@ func TestProblemsOfPods(t *testing.T) {
 // or deleted once its disruption budget's time is over; it ends by its own kubelet, no
 // device hears of it, and Pods that fail everywhere do not wander for ever.
 func TestPodsAreMovedOffALiveNode(t *testing.T) {
-	w := newWorld(t, 3, problems)
+	w := newWorld(t, 3, quick)
+	must(t, w.Apply(w.ctx, problems))
 	p := w.start(nil)
 	must(t, p.Watching(w.ctx))
 	node := w.database(1)
@@ -138,7 +142,7 @@ func TestPodsAreMovedOffALiveNode(t *testing.T) {
 			w.moved("db-0", "")
 		}
 	}
-	w.until("the Pod to have been moved often enough", said("as many as evict.atMost allows"))
+	w.until("the Pod to have been moved often enough", said("as many as evict.maxPods allows"))
 	for _, n := range []string{node, second} {
 		w.words(n, "")
 		if f, err := w.Fences.Fence(w.ctx, n); err != nil || f != nil {

@@ -48,17 +48,18 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fence-no
 subjects: [{kind: ServiceAccount, name: rack-watch, namespace: default}]
 `
 
-const trusting = quick + `
-requests: {brokerIsClosed: true, trusted: [{source: /racks/west}, {source: /smart, count: 2}]}
-`
+// trusting believes two sources without a token.
+var trusting = rig.Problems("trusting",
+	"{name: west, cloudEvent: {source: /racks/west, brokerIsClosed: true}, action: Fence}",
+	"{name: smart, cloudEvent: {source: /smart, brokerIsClosed: true}, threshold: {count: 2}, action: Fence}")
 
 // TestRequests: who may start a fence of a healthy node by an event, and who
 // may not (S18, S20, S29).
 func TestRequests(t *testing.T) {
-	w := newWorld(t, 6, trusting)
+	w := newWorld(t, 6, quick)
 	a, p := w.asks()
 
-	a.refused("without a token, from a source that nobody trusts", "node-1", "/racks/east", "1", "", api.NotTrusted)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotTrusted)
 	a.refused("with a token for another node", "node-1", "/me", "2", a.token("node-2", "2", 600), api.TokenRefused)
 	a.refused("with a token for another event", "node-1", "/me", "3", a.token("node-1", "x", 600), api.TokenRefused)
 	a.refused("with a token that has expired", "node-1", "/me", "4", a.expired("node-1", "4"), api.TokenRefused)
@@ -90,7 +91,7 @@ func TestRequests(t *testing.T) {
 	w.phase("node-4", api.Finished)
 	a.again(p, "with a token that was used", "node-1", "/me", "8", secret)
 	a.again(p, "with that token under another source", "node-1", "/else", "8", secret)
-	a.again(p, "a second time, from a trusted source", "node-2", "/racks/west", "9", "")
+	a.again(p, "a second time, from a source that is believed", "node-2", "/racks/west", "9", "")
 	for _, node := range []string{"node-1", "node-2"} {
 		w.words(node, "off on")
 		w.unmarked(node)
@@ -107,6 +108,7 @@ type asking struct {
 // asks runs nodefence where asker may ask, and is who does.
 func (w *world) asks() (asking, *rig.InProcess) {
 	w.t.Helper()
+	must(w.t, w.Apply(w.ctx, trusting))
 	must(w.t, w.Apply(w.ctx, asker))
 	dir := ""
 	p := w.start(func(o *local.Options) { dir = o.DataDir })

@@ -12,7 +12,7 @@ import (
 
 // anHour is a policy whose condition has to hold for longer than any test runs, and whose
 // fences do not give up.
-var anHour = strings.Replace(trusting, "interval: 1s", "interval: 1s, flow: 100", 1) + `
+var anHour = strings.Replace(quick, "interval: 1s", "interval: 1s, flow: 100", 1) + `
 unhealthyConditions: [{type: Ready, status: "Unknown", duration: 1h}]
 `
 
@@ -29,7 +29,7 @@ func TestRequestsJoin(t *testing.T) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
 		return err == nil && f != nil && f.Status.Reason == api.Waiting, err
 	})
-	a.refused("without a token, from a source that nobody trusts", "node-1", "/racks/east", "1", "", api.NotTrusted)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotTrusted)
 	a.refused("with a token for another event", "node-1", "/me", "2", a.token("node-1", "x", 600), api.TokenRefused)
 	a.refused("made an hour ago", "node-1", "/racks/west", "3", "old", api.RequestOld)
 	w.words("node-1", "")

@@ -37,6 +37,15 @@ spec:
 `, name, replicas)
 }
 
+// Problems is a NodeProblemPolicy for tests, about every node: a line for each rule.
+func Problems(name string, rules ...string) string {
+	text := "apiVersion: nodefence.io/v1alpha1\nkind: NodeProblemPolicy\nmetadata: {name: " + name + "}\nspec:\n  selector: {}\n  rules:\n"
+	for _, r := range rules {
+		text += "    - " + r + "\n"
+	}
+	return text
+}
+
 // Policy is a FencePolicy for tests, of every node and acting, unless the fields that a
 // test sets say otherwise.
 func Policy(name, spec string) string {

@@ -92,16 +92,10 @@ type FencePolicySpec struct {
 	// there. Unless set, Machines are not looked at.
 	// +optional
 	Machines *MachinesRule `json:"machines,omitempty"`
-	// Unhealthy says what else counts as a failed node.
-	// +optional
-	Unhealthy Unhealthy `json:"unhealthy,omitzero"`
 	// earlyProbe opens a fence for a Lease that stands still, before any
 	// condition counts. Unless set, only conditions do.
 	// +optional
 	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
-	// Requests says whose events may ask for a fence without a token.
-	// +optional
-	Requests PolicyRequests `json:"requests,omitzero"`
 	// ActivityChecks asks other witnesses whether the node is really dead, before
 	// anything is reserved. Off unless set.
 	// +optional
@@ -219,53 +213,6 @@ type ExcludedNodes struct {
 	// selector excludes by label. {} excludes every node.
 	// +optional
 	Selector *LabelSelector `json:"selector,omitempty"`
-}
-
-// PolicyRequests says whose events may ask for a fence without a token.
-// +kubebuilder:validation:XValidation:rule="!has(self.trusted) || size(self.trusted) == 0 || (has(self.brokerIsClosed) && self.brokerIsClosed)",message="trusted believes whatever source an event names: set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"
-type PolicyRequests struct {
-	// Trusted lists event sources that are believed. Whoever can post to the
-	// broker can write any source into an event: list one only where the broker
-	// itself is closed to others, and say so with brokerIsClosed.
-	// +kubebuilder:validation:MaxItems=32
-	// +listType=atomic
-	// +optional
-	Trusted []TrustedSource `json:"trusted,omitempty"`
-	// BrokerIsClosed is your word that nobody but those sources, and nodefence itself,
-	// can post to the broker: a Broker with an EventPolicy and authentication,
-	// nodefence-local on loopback of a machine of your own, a bus with a policy of its
-	// own. Without it trusted is refused, and a list from before is not believed.
-	// +optional
-	BrokerIsClosed bool `json:"brokerIsClosed,omitempty"`
-}
-
-// TrustedSource is an event source that may ask for fences.
-type TrustedSource struct {
-	// Source is the event's source, exactly.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	Source string `json:"source"`
-	// Type is the event's type, exactly.
-	// +kubebuilder:default="io.nodefence.request.fence.v1"
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	// +optional
-	Type string `json:"type,omitempty"`
-	// Count is how many such events about one node it takes, all within Within:
-	// each alone is a report, which is written down as a Kubernetes Event about
-	// the node. One sent twice counts once.
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	Count int32 `json:"count,omitempty"`
-	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="within must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	Within metav1.Duration `json:"within,omitempty"`
 }
 
 // FenceAction is what becomes of the machine.

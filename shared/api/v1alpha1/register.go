@@ -63,7 +63,8 @@ type Time = metav1.MicroTime
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{},
-		&FenceBudget{}, &FenceBudgetList{}, &FenceTarget{}, &FenceTargetList{})
+		&FenceBudget{}, &FenceBudgetList{}, &FenceTarget{}, &FenceTargetList{},
+		&NodeProblemPolicy{}, &NodeProblemPolicyList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

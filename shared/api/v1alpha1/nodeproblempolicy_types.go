@@ -1,0 +1,231 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodeProblemPolicy says what is reported of nodes, by whom, and how often until it
+// counts. It detects and asks; it decides nothing. Whether a node is fenced for it, and
+// how, is for the FencePolicy that selects the node to say: a node that none selects is
+// only told of. The rules of every NodeProblemPolicy that selects a node count.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=nodeproblempol,categories=nodefence
+// +kubebuilder:printcolumn:name=RULES,type=string,JSONPath=`.spec.rules[*].name`
+// +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
+type NodeProblemPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec NodeProblemPolicySpec `json:"spec"`
+}
+
+// NodeProblemPolicySpec is what a person decides.
+type NodeProblemPolicySpec struct {
+	// selector chooses the nodes that the rules are about, by label. It is required:
+	// {} is every node, and must be written.
+	// +required
+	Selector LabelSelector `json:"selector"`
+	// rules are 1 to 32, each by a name of its own. Several may be about the same
+	// report: each counts for itself, and the strongest action that is due is taken,
+	// Fence before Evict. Alert is told besides.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +required
+	Rules []ProblemRule `json:"rules,omitempty"`
+}
+
+// ProblemRule is about one kind of report: kubernetesEvent or cloudEvent.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) != has(self.cloudEvent)",message="set one of kubernetesEvent and cloudEvent: a rule is about one kind of report"
+// +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod' || self.threshold.pods == 1",message="threshold.pods is for kubernetesEvent.about: Pod"
+// +kubebuilder:validation:XValidation:rule="self.threshold.pods <= self.threshold.count",message="threshold.pods must not be more than threshold.count: each of them is a report"
+// +kubebuilder:validation:XValidation:rule="!has(self.cloudEvent) || self.threshold.count <= 100",message="threshold.count of a cloudEvent must not be more than 100: each of them is written down as a Kubernetes Event"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod'",message="action Evict moves Pods: it is for kubernetesEvent.about: Pod; set action Alert or Fence"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || self.action == 'Evict'",message="evict is for action: Evict"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || !has(self.evict.deleteAfter) || !self.evict.deleteAfter.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || !self.threshold.within.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.evict.deleteAfter) <= duration(self.threshold.within)",message="evict.deleteAfter must not be longer than threshold.within: older reports are not counted"
+type ProblemRule struct {
+	// name of the rule, in this policy: 1 to 63 small letters, digits and '-'. Records
+	// of fences name it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="name a rule with small letters, digits and '-', which neither begin nor end with '-'"
+	// +required
+	Name string `json:"name,omitempty"`
+	// kubernetesEvent is a report that stands in the API server, as
+	// node-problem-detector writes it of a Node, or a kubelet of a Pod.
+	// +optional
+	KubernetesEvent *KubernetesEventRule `json:"kubernetesEvent,omitempty"`
+	// cloudEvent is a report that comes by the broker, without a token.
+	// +optional
+	CloudEvent *CloudEventRule `json:"cloudEvent,omitempty"`
+	// threshold is how often it takes until a report counts.
+	// +kubebuilder:default={}
+	// +optional
+	Threshold ProblemThreshold `json:"threshold,omitzero"`
+	// action is Alert, Fence or Evict. Alert only tells: log, metric, and an Event on the
+	// Node. Fence asks for a fence, under the node's FencePolicy and all limits; let the
+	// monitor not look back then (lookback: 0s in node-problem-detector's configuration).
+	// Evict moves Pods off the node, whose machine is well and runs on: nothing is
+	// forced, and no device is touched. Default: Alert.
+	// +kubebuilder:default=Alert
+	// +optional
+	Action *ProblemAction `json:"action,omitempty"`
+	// evict says which Pods are moved with action Evict, and how.
+	// +optional
+	Evict *ProblemEviction `json:"evict,omitempty"`
+}
+
+// KubernetesEventRule chooses Kubernetes Events. Whoever may create Events in namespace
+// default, or in that of the Pod, can report one, as far as infra/crd/events.yaml does
+// not refuse it: that keeps a node's credentials to that node, and the names of monitors
+// to the accounts that ConfigMap nodefence-monitors lists. List there every component of
+// a rule with action Fence.
+//
+// +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || !has(self.namespaceNames)",message="namespaceNames is for about: Pod"
+type KubernetesEventRule struct {
+	// about is what the Events are about: the Node itself, or a Pod, whose Events count
+	// for the node that the Pod is bound to. Default: Node.
+	// +kubebuilder:default=Node
+	// +optional
+	About *ProblemAbout `json:"about,omitempty"`
+	// reason of the Events, such as TaskHung: 1 to 128 characters.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason,omitempty"`
+	// component that reports it, such as kernel-monitor. Unless set: any.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Component string `json:"component,omitempty"`
+	// namespaceNames are those whose Pods count, 1 to 64. Whoever may create Events in one
+	// of them can report of the nodes that its Pods run on. Unless set: all.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	NamespaceNames []string `json:"namespaceNames,omitempty"`
+}
+
+// CloudEventRule chooses CloudEvents that are believed without a token. Whoever can post
+// to the broker can write any source into an event: list one only where the broker
+// itself is closed to others, and say so with brokerIsClosed.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.brokerIsClosed) && self.brokerIsClosed",message="a cloudEvent rule believes whatever source an event names: set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"
+type CloudEventRule struct {
+	// source of the events, exactly: 1 to 256 characters.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	Source string `json:"source,omitempty"`
+	// type of the events, exactly: 1 to 256 characters. Default:
+	// io.nodefence.request.fence.v1.
+	// +kubebuilder:default="io.nodefence.request.fence.v1"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Type *string `json:"type,omitempty"`
+	// brokerIsClosed is your word that nobody but this source, others that you list, and
+	// nodefence itself can post to the broker: a Broker with an EventPolicy and
+	// authentication, nodefence-local on loopback of a machine of your own, a bus with a
+	// policy of its own. It must be true.
+	// +optional
+	BrokerIsClosed bool `json:"brokerIsClosed,omitempty"`
+}
+
+// ProblemThreshold is how often a problem must be reported of one node.
+type ProblemThreshold struct {
+	// count of reports within the time of within, 1 to 10000. Of Kubernetes Events with
+	// the same message from the same component (and of the same Pod) the largest count is
+	// taken, and not the sum: a monitor that is restarted reads its log again and reports
+	// old lines as new Events. Different messages add up. An Event that began before that
+	// time counts once, because how often it came since is not known. A CloudEvent that
+	// comes twice counts once. Default: 1.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	Count *int32 `json:"count,omitempty"`
+	// pods is on how many different Pods of the node the problem must have been reported,
+	// 1 to 100. One Pod that asks for a volume or a Secret that does not exist is no
+	// failed node: with action Fence, two or more tell the two apart. Default: 1.
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Pods *int32 `json:"pods,omitempty"`
+	// within is the time in which they must come, 1s to 1h. Default: 10m.
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="within must be between 1s and 1h"
+	// +optional
+	Within *Duration `json:"within,omitempty"`
+}
+
+// ProblemEviction moves Pods off a node that is Ready and has no open fence, by
+// Kubernetes' eviction API: their PodDisruptionBudgets hold, and they have their own
+// time to end. Pods of a DaemonSet and mirror pods stay.
+type ProblemEviction struct {
+	// what is moved. Pod: the Pods that the problem was reported of. Volume: also those
+	// of the node that use one of their claims, so that a volume that is stuck on the
+	// node can leave it. Default: Pod.
+	// +kubebuilder:default=Pod
+	// +optional
+	What *EvictWhat `json:"what,omitempty"`
+	// maxPods is how many Pods of one node are moved for this rule within threshold.within,
+	// 1 to 100: Pods that fail wherever they are must not wander for ever. Default: 3.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	MaxPods *int32 `json:"maxPods,omitempty"`
+	// deleteAfter, 1s to 1h: what a PodDisruptionBudget still holds so long after the
+	// problem was first reported is deleted, with its own time to end. Unless set, the
+	// budget has the last word. It is looked at again with each further report.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="deleteAfter must be between 1s and 1h"
+	// +optional
+	DeleteAfter *Duration `json:"deleteAfter,omitempty"`
+}
+
+// EvictWhat is what is moved.
+// +kubebuilder:validation:Enum=Pod;Volume
+type EvictWhat string
+
+// What is moved.
+const (
+	EvictPod    EvictWhat = "Pod"
+	EvictVolume EvictWhat = "Volume"
+)
+
+// ProblemAbout is what the Events of a problem are about.
+// +kubebuilder:validation:Enum=Node;Pod
+type ProblemAbout string
+
+// What they may be about.
+const (
+	AboutNode ProblemAbout = "Node"
+	AboutPod  ProblemAbout = "Pod"
+)
+
+// ProblemAction is what a problem leads to.
+// +kubebuilder:validation:Enum=Alert;Fence;Evict
+type ProblemAction string
+
+// The actions on problems.
+const (
+	ProblemAlert ProblemAction = "Alert"
+	ProblemFence ProblemAction = "Fence"
+	ProblemEvict ProblemAction = "Evict"
+)
+
+// NodeProblemPolicyList is a list of NodeProblemPolicy.
+// +kubebuilder:object:root=true
+type NodeProblemPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []NodeProblemPolicy `json:"items"`
+}
