@@ -39,8 +39,9 @@ func TestBadInput(t *testing.T) {
 	server := httptest.NewServer(p.HTTP())
 	defer server.Close()
 	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
-	t.Run("policies", func(t *testing.T) { badPolicies(t, w) })
-	t.Run("problems", func(t *testing.T) { badProblems(t, w) })
+	t.Run("tables", func(t *testing.T) { tables(t, w) })
+	t.Run("left out", func(t *testing.T) { leftOut(t, w) })
+	t.Run("warnings", func(t *testing.T) { warned(t, w) })
 	t.Run("times", func(t *testing.T) { badTimes(t, w) })
 	t.Run("reports", func(t *testing.T) { forgedReports(t, w) })
 	t.Run("rewritten reports", func(t *testing.T) { rewrittenReports(t, w) })
@@ -101,98 +102,6 @@ func badEvents(t *testing.T, w *world, url string) {
 	w.words("node-1", "")
 }
 
-func badProblems(t *testing.T, w *world) {
-	const hung, pods = "kubernetesEvent: {reason: Hung}", "kubernetesEvent: {reason: Hung, about: Pod}"
-	for name, c := range map[string]struct{ rule, says string }{
-		"a belief that all can use":       {`cloudEvent: {source: /me}`, "set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"},
-		"a word that is none":             {`cloudEvent: {source: /me, brokerIsClosed: false}`, "set brokerIsClosed: true beside it"},
-		"no kind of report":               {`action: Fence`, "set one of kubernetesEvent and cloudEvent"},
-		"two kinds of report":             {hung + `, cloudEvent: {source: /me, brokerIsClosed: true}`, "set one of kubernetesEvent and cloudEvent"},
-		"Pods of a Node":                  {hung + `, threshold: {count: 2, pods: 2}`, "threshold.pods is for kubernetesEvent.about: Pod"},
-		"Pods of a CloudEvent":            {`cloudEvent: {source: /me, brokerIsClosed: true}, threshold: {count: 2, pods: 2}`, "threshold.pods is for kubernetesEvent.about: Pod"},
-		"more Pods than reports":          {pods + `, threshold: {count: 2, pods: 3}`, "threshold.pods must not be more than threshold.count"},
-		"too many CloudEvents":            {`cloudEvent: {source: /me, brokerIsClosed: true}, threshold: {count: 101}`, "threshold.count of a cloudEvent must not be more than 100"},
-		"namespaces of a Node":            {`kubernetesEvent: {reason: Hung, namespaceNames: [shop]}`, "namespaceNames is for about: Pod"},
-		"Pods moved for a Node's problem": {hung + `, action: Evict`, "action Evict moves Pods: it is for kubernetesEvent.about: Pod"},
-		"Pods moved for a CloudEvent":     {`cloudEvent: {source: /me, brokerIsClosed: true}, action: Evict`, "action Evict moves Pods: it is for kubernetesEvent.about: Pod"},
-		"a way to move, and no move":      {pods + `, evict: {maxPods: 3}`, "evict is for action: Evict"},
-		"a budget's end after all counts": {pods + `, action: Evict, evict: {deleteAfter: 11m}`, "evict.deleteAfter must not be longer than threshold.within"},
-		"a time that is too long":         {hung + `, threshold: {within: 61m}`, "within must be between 1s and 1h"},
-		"a time in days":                  {hung + `, threshold: {within: 1d}`, "write hours, minutes and seconds"},
-		"a name with blanks":              {hung + `, name: "a b"`, "name a rule with small letters, digits and '-'"},
-		"no name":                         {hung + `, name: ""`, "rules[0].name"},
-	} {
-		rule := c.rule
-		if !strings.Contains(rule, "name: \"") {
-			rule += ", name: r"
-		}
-		if err := w.Apply(w.ctx, rig.Problems("bad", "{"+rule+"}")); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	text := rig.Problems("bad", "{name: r, kubernetesEvent: {reason: Hung}}")
-	for name, c := range map[string]struct{ from, to, says string }{
-		"no word on which nodes":   {"  selector: {}\n", "", "spec.selector"},
-		"a label that none can be": {"selector: {}", `selector: {matchLabels: {role: "not well"}}`, "a value that no label has"},
-		"one name for two rules":   {"Hung}}\n", "Hung}}\n    - {name: r, kubernetesEvent: {reason: Slow}}\n", "duplicate entries for key"},
-	} {
-		if err := w.Apply(w.ctx, strings.Replace(text, c.from, c.to, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func badPolicies(t *testing.T, w *world) {
-	for name, c := range map[string]struct{ spec, says string }{
-		"both limits":                 {`limits: {maxUnhealthy: 1, minHealthy: 1}`, "maxUnhealthy and minHealthy exclude each other"},
-		"more than all":               {`limits: {maxUnhealthy: "101%"}`, "from 0% to 100%"},
-		"a call longer than allowed":  {`timeouts: {deviceCall: 21s}`, "deviceCall must be between 1s and 20s"},
-		"healthy counts as unhealthy": {`unhealthyConditions: [{type: Ready, status: "True"}]`, "Ready=True is what healthy means"},
-		"an unknown action":           {`action: Explode`, "action"},
-		"nothing at once":             {`limits: {maxConcurrent: 0}`, "maxConcurrent"},
-		"a rate, and all at once":     {`cleanup: {deletionsPerMinute: 3}`, "need strategy ResourceDeletion"},
-		"budgets, and all at once":    {`cleanup: {strategy: OutOfService, respectDisruptionBudgets: true}`, "need strategy ResourceDeletion"},
-		"one storage of nothing":      {`cleanup: {strategy: None, storageClasses: [x]}`, "need strategy ResourceDeletion"},
-		"volumes first, then a taint": {`cleanup: {detachFirst: [x]}`, "need strategy ResourceDeletion"},
-		"no Node of what comes back":  {"action: None\ncleanup: {deleteNode: true}", "cleanup.deleteNode needs action PowerOff"},
-		"a Node deleted and missing":  {"action: PowerOff\nmissingNodes: {nodeNames: [x]}\ncleanup: {deleteNode: true}", "excludes missingNodes"},
-		"a Node deleted, work kept":   {"action: PowerOff\ncleanup: {strategy: None, deleteNode: true}", "it excludes strategy None and storageClasses"},
-		"Machines of no choice":       {`machines: {withoutNode: Delete}`, "spec.machines.selector: Required"},
-		"a window of no length":       {`pauseWindows: [{start: "22:00", duration: 0s}]`, "duration must be between 1m and 144h"},
-		"a window of a whole week":    {`pauseWindows: [{days: [Monday], start: "22:00", duration: 168h}]`, "duration must be between 1m and 144h"},
-		"a window that never ends":    {`pauseWindows: [{start: "22:00", duration: 24h}]`, "never ends"},
-		"no time of day":              {`pauseWindows: [{start: "24:00", duration: 1h}]`, "pauseWindows[0].start"},
-		"days as a unit":              {`limits: {rate: {fences: 1, within: 1d}}`, "spec.limits.rate.within"},
-		"minutes in words":            {`unhealthyConditions: [{type: Ready, status: Unknown, duration: 5 minutes}]`, "write hours, minutes and seconds"},
-		"more than a number holds":    {`limits: {maxUnhealthy: 99999999999}`, "from 0 to 1000000"},
-		"an operator that is none":    {`selector: {matchExpressions: [{key: pool, operator: in, values: [a]}]}`, "In or NotIn, with values"},
-		"nodes in no set":             {`exclude: {selector: {matchExpressions: [{key: pool, operator: In}]}}`, "In or NotIn, with values"},
-		"Machines in a set, or not":   {`machines: {selector: {matchExpressions: [{key: pool, operator: Exists, values: [a]}]}}`, "In or NotIn, with values"},
-		"a label that none can be":    {`selector: {matchLabels: {role: "not well"}}`, "a value that no label has"},
-		"a key that none can be":      {`selector: {matchLabels: {"role of it": x}}`, "a key that no label has"},
-		"a value in a set":            {`exclude: {selector: {matchExpressions: [{key: pool, operator: In, values: [a, "b c"]}]}}`, "a value that no label has"},
-		"a label of 64 letters":       {`exclude: {selector: {matchLabels: {pool: ` + strings.Repeat("a", 64) + `}}}`, "may not be more than 63"},
-		"a key of Machines":           {`machines: {selector: {matchExpressions: [{key: "Not.DNS/pool", operator: Exists}]}}`, "a key that no label has"},
-		"no nodes are chosen":         {"selector:\n", "spec.selector"},
-		"no mode is chosen":           {"mode:\n", "spec.mode"},
-		"an approval of nobody":       {`approvalTimeout: 10m`, "approvalTimeout is for mode RequireApproval"},
-		"a Machine, and no device":    {"action: Isolate\nmachines: {selector: {}, withoutNode: Delete}", "machines.withoutNode Delete needs action PowerOff or Reboot"},
-		"a pause of nobody":           {`pauseRequests: [""]`, "pauseRequests[0]"},
-		"no day of the week":          {`pauseWindows: [{days: [Caturday], start: "22:00", duration: 1h}]`, "Monday"},
-	} {
-		err := w.Apply(w.ctx, rig.Policy("bad", c.spec))
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	budget := "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: bad}\nspec: {maxUnavailable: 1, selector: {matchLabels: {role: -x}}}\n"
-	if err := w.Apply(w.ctx, budget); err == nil || !strings.Contains(err.Error(), "a value that no label has") {
-		t.Errorf("a budget's label: %v", err)
-	}
-	must(t, w.Apply(w.ctx, rig.Policy("good", `selector: {matchLabels: {a.b.example.com/role: "", role: x-Y_z.1}, matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [linux]}]}`)))
-	warned(t, w)
-}
-
 // warned: who writes a limit that rounds down to none is told at once.
 func warned(t *testing.T, w *world) {
 	t.Helper()
@@ -224,7 +133,7 @@ func badTimes(t *testing.T, w *world) {
 kind: NodeFence
 metadata: {name: node-0}
 spec:
-  node: node-0
+  nodeName: node-0
   requests: {abort: {by: "system:admin", at: "2026-11-21T22:48:34"}}`,
 		"restoreConfirmed.seenAt": `
 kind: FenceLedger
