@@ -8,8 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// rulesAreSeen: each rule of a kind has a row that it refuses, which says how its message begins, and one
-// that it takes.
+// rulesAreSeen: each rule of a kind has a row that it refuses, which says how its message
+// begins, and one that it takes.
 func rulesAreSeen(t *testing.T, rows table, schema apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
 	rules(schema, nil, func(at []string, says string) {
