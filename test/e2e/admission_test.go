@@ -29,7 +29,7 @@ rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, create
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: ask}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, approve, retry, lift, confirm]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [abort, approve, retry, uncordon, confirm]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -99,9 +99,9 @@ var asks = map[string]struct {
 	"an approval is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("anna")}},
 	"an approval is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("cleo")}, refused: refusal{403, "it needs the verb approve on nodefences"}},
 	"an approval in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Approve: wish("ben")}, refused: refusal{422, "spec.requests.approve.by must be your own name, anna"}},
-	"a lift is added by who has the verb":         {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("anna")}},
-	"a lift is added by nobody else":              {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("cleo")}, refused: refusal{403, "it needs the verb lift on nodefences"}},
-	"a lift in a name that is another's":          {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("ben")}, refused: refusal{422, "spec.requests.uncordon.by must be your own name, anna"}},
+	"an uncordon is added by who has the verb":    {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("anna")}},
+	"an uncordon is added by nobody else":         {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("cleo")}, refused: refusal{403, "it needs the verb uncordon on nodefences"}},
+	"an uncordon in a name that is another's":     {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Uncordon: wish("ben")}, refused: refusal{422, "spec.requests.uncordon.by must be your own name, anna"}},
 	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {

@@ -21,7 +21,7 @@ rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, update
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: lift}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [lift]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [uncordon]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

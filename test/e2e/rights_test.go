@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -176,9 +177,16 @@ func (w *world) left(node string) {
 		},
 		Data: map[string]string{"node_name": node, "node_uid": "x", "system_uuid": "s", "provider_id": ""},
 	}))
-	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\n"+
-		"spec: {node: "+node+", nodeUID: x, generation: 1, trigger: {condition: Ready, status: Unknown, since: \""+long.Format(microseconds)+"\"}, policy: {name: default, generation: 1, action: Reboot, mode: Enforce, retries: {}, timeouts: {}, conditions: [], limits: []}}\n"))
-	closed := `{"status":{"minReaderVersion":1,"generation":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
+	spec, err := json.Marshal(api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{
+		NodeUID: "x", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(long)},
+		ResolvedPolicy: api.ResolvedPolicy{
+			Policy: api.PolicyRef{Name: "default", Generation: 1}, Limits: []api.ScopedLimits{},
+			Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.ConditionSetting{}},
+		},
+	}})
+	must(w.t, err)
+	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: "+string(spec)+"\n"))
+	closed := `{"status":{"minReaderVersion":1,"fenceNumber":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body([]byte(closed)).Do(w.ctx).Error())
 }
 
