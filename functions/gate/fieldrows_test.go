@@ -23,7 +23,7 @@ const (
 	storageJob  = `{"storageCheck":{"type":"Job","job":{"podTemplateName":"one"}}}`
 	early       = `{"earlyProbe":{"leaseStillDuration":"12s"}}`
 	podByPod    = `{"cleanup":{"strategy":"ResourceDeletion"}}`
-	tenth       = `{"limits":{"maxUnhealthy":null}}`
+	inZone      = `{"limits":{"maxUnhealthy":9,"maxConcurrent":9,"perDomain":{"topologyKey":"topology.kubernetes.io/zone"}}}`
 )
 
 var policyRows = map[string]row{
@@ -92,13 +92,13 @@ var policyRows = map[string]row{
 	})},
 
 	"limits.maxUnhealthy":   {from: `3`, to: `2`, ask: decides(dead(1, 2))},
-	"limits.minHealthy":     {with: tenth, from: `7`, to: `8`, ask: decides(dead(1, 2))},
-	"limits.unhealthyRange": {from: `"[1-3]"`, to: `"[4-5]"`, ask: decides(dead(1, 2))},
-	"limits.atLeastOne":     {with: `{"limits":{"maxUnhealthy":"5%"}}`, from: `false`, to: `true`, ask: decides()},
-	"limits.topologyKey":    {to: `"topology.kubernetes.io/zone"`, ask: decides(dead(5, 6, 7, 8))},
-	"limits.rate.fences":    {with: `{"limits":{"rate":{"within":"1h"}}}`, from: `2`, to: `1`, ask: decides(begun(3, 30*time.Minute))},
-	"limits.rate.within":    {with: `{"limits":{"rate":{"fences":1}}}`, from: `"1h"`, to: `"10m"`, ask: decides(begun(3, 30*time.Minute))},
-	"limits.maxConcurrent":  {from: `1`, to: `2`, ask: decides(fenced(3))},
+	"limits.maxRate.count":  {with: `{"limits":{"maxRate":{"period":"1h"}}}`, from: `2`, to: `1`, ask: decides(begun(3, 30*time.Minute))},
+	"limits.maxRate.period": {with: `{"limits":{"maxRate":{"count":1}}}`, from: `"1h"`, to: `"10m"`, ask: decides(begun(3, 30*time.Minute))},
+
+	"limits.perDomain.topologyKey":   {with: `{"limits":{"maxUnhealthy":9,"perDomain":{"maxUnhealthy":2}}}`, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: decides(dead(5, 6, 7, 8))},
+	"limits.perDomain.maxUnhealthy":  {with: inZone, from: `2`, to: `3`, ask: decides(dead(1, 2))},
+	"limits.perDomain.maxConcurrent": {with: inZone, from: `1`, to: `2`, ask: decides(fenced(3))},
+	"limits.maxConcurrent":           {from: `1`, to: `2`, ask: decides(fenced(3))},
 	"limits.stormCoolDown": {from: `"1m"`, to: `"0s"`, ask: decides(func(w *world) {
 		w.ledger.Status.Storms = []api.Storm{{Policy: "p", Since: *w.ago(time.Minute)}}
 	})},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -28,11 +29,12 @@ func (s *shown) SaveLedger(_ context.Context, l *api.FenceLedger) (*api.FenceLed
 // cool-down begins, and at one after that it is gone (S15).
 func TestAStormThatNobodyAsksAboutEnds(t *testing.T) {
 	s := &shown{}
-	s.policy.Name, s.policy.Spec.Limits.StormCoolDown = "p", metav1.Duration{Duration: 5 * time.Minute}
+	s.policy.Name, s.policy.Spec.Limits.StormCoolDown = "p", api.DurationOf(5*time.Minute)
+	s.policy.Spec.Limits.MaxUnhealthy = &intstr.IntOrString{} // none
 	time0 := metav1.NewMicroTime(now)
 	until := metav1.NewMicroTime(now.Add(6 * time.Minute))
 	storm := func(until *api.Time) []api.Storm {
-		return []api.Storm{{Policy: "p", Since: time0, Message: "1 of 1 nodes are unhealthy, maxUnhealthy is 40% (0)", CoolDownUntil: until}}
+		return []api.Storm{{Policy: "p", Since: time0, Message: "1 of 1 nodes are unhealthy, maxUnhealthy is 0 (0)", CoolDownUntil: until}}
 	}
 	s.ledger = api.FenceLedger{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}}
 	s.ledger.Status.Storms = []api.Storm{{Policy: "p", Since: time0, Message: "5 of 9"}}

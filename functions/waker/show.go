@@ -75,7 +75,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	}
 	for i := range budgets {
 		b := &budgets[i]
-		st := fence.BudgetStatus(b, c, ledger)
+		st := fence.BudgetStatus(b, c, ledger, now)
 		st.ObservedAt = b.Status.ObservedAt
 		if equality.Semantic.DeepEqual(st, b.Status) {
 			continue

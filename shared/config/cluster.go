@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -147,9 +146,8 @@ func (c Cluster) Over(p *api.ResolvedPolicy) {
 	}
 	p.Limits = slices.DeleteFunc(p.Limits, func(l api.ScopedLimits) bool { return l.SkipFrom > 0 })
 	if c.SkipFrom > 0 {
-		all := intstr.FromString("100%")
-		p.Limits = append(p.Limits, api.ScopedLimits{Policy: "ConfigMap " + fenceLimit, SkipFrom: c.SkipFrom, Limits: api.Limits{
-			MaxUnhealthy: &all, MaxConcurrent: 1000, StormCoolDown: metav1.Duration{},
-		}})
+		p.Limits = append(p.Limits, api.ScopedLimits{
+			Policy: "ConfigMap " + fenceLimit, SkipFrom: c.SkipFrom, MaxUnhealthy: intstr.FromString("100%"), MaxConcurrent: 1000,
+		})
 	}
 }

@@ -64,8 +64,7 @@ func TestClusterOverAPolicy(t *testing.T) {
 				Retries: api.Retries{PerStep: int32(tries)}}, Limits: append([]api.ScopedLimits{{Policy: "p"}}, limits...),
 		}
 	}
-	all := intstr.FromString("100%")
-	share := api.ScopedLimits{Policy: "ConfigMap fence-policy-fence-limit", SkipFrom: 60, Limits: api.Limits{MaxUnhealthy: &all, MaxConcurrent: 1000}}
+	share := api.ScopedLimits{Policy: "ConfigMap fence-policy-fence-limit", SkipFrom: 60, MaxUnhealthy: intstr.FromString("100%"), MaxConcurrent: 1000}
 	for name, tc := range map[string]struct {
 		c    Cluster
 		want api.ResolvedPolicy

@@ -185,46 +185,42 @@ func usCutOff(p api.LeasePicture) *Verdict {
 // CutOff says why the picture of the Leases speaks for our being cut off; nil if it doesn't.
 func CutOff(l *api.FenceLedger) *Verdict { return usCutOff(l.Status.Leases) }
 
-// calm holds in a storm and in the cool-down after it (S15). A storm belongs to
-// a policy, and to a domain where the policy counts by domains; whoever counts
-// there begins and ends it.
+// calm holds in a storm and in the cool-down after it (S15). A storm is over all nodes of a
+// policy, or over those of one domain where the policy has limits for domains besides;
+// whoever counts there begins and ends it.
 func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	for _, lim := range f.Spec.Decision.Limits {
-		domain := c.domain(lim, f.Spec.NodeName)
-		unhealthy, total := count(lim, domain, c, l)
-		no, numbers := begins(lim, unhealthy, total)
-		where := named(lim.Policy, lim.Generation) + in(lim, domain) + ": "
-		s := storm(l, lim.Policy, domain)
-		switch {
-		case no == api.TooFewHold:
-			return &Verdict{no, where + numbers, askStorm}
-		case no != "" && s == nil:
-			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: lim.Policy, Domain: domain, Since: stampOf(now), Message: numbers})
-		case no != "":
-			s.Message, s.CoolDownUntil = numbers, nil
+		for _, s := range scopes(lim) {
+			if v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, now); v != nil {
+				return v
+			}
 		}
-		if no != "" {
-			return &Verdict{no, where + numbers, askStorm}
-		}
-		if s == nil {
-			continue
-		}
-		if left := cooling(s, lim.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
-			return &Verdict{api.CoolDownHold, "after the storm under " + named(lim.Policy, lim.Generation) + in(lim, domain) + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
-				", unless a person ends it (spec.coolDownEnded of FenceLedger " + api.LedgerName + ")", min(left, askStorm)}
-		}
-		l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return s.Policy == lim.Policy && s.Domain == domain })
 	}
 	return nil
 }
 
-// domain is the value of the limits' topology key on a node; empty where they
-// have none.
-func (c Cluster) domain(lim api.ScopedLimits, node string) string {
-	if lim.TopologyKey == "" {
-		return ""
+func calmIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	unhealthy, total := count(sc, domain, c, l)
+	may, numbers := mayBegin(sc, unhealthy, total)
+	where := named(sc.Policy, sc.Generation) + in(sc, domain)
+	s := storm(l, sc, domain)
+	if !may {
+		if s == nil {
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: stampOf(now), Message: numbers})
+		} else {
+			s.Message, s.CoolDownUntil = numbers, nil
+		}
+		return &Verdict{api.StormHold, where + ": " + numbers, askStorm}
 	}
-	return c.labels(node)[lim.TopologyKey]
+	if s == nil {
+		return nil
+	}
+	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
+		return &Verdict{api.CoolDownHold, "after the storm under " + where + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
+			", unless a person ends it (spec.coolDownEnded of FenceLedger " + api.LedgerName + ")", min(left, askStorm)}
+	}
+	l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return isOver(s, sc, domain) })
+	return nil
 }
 
 func (c Cluster) labels(node string) map[string]string {
@@ -236,25 +232,13 @@ func (c Cluster) labels(node string) map[string]string {
 	return nil
 }
 
-// within tells whether a node is one that the limits count, for this domain.
-func within(lim api.ScopedLimits, domain string, labels map[string]string) bool {
-	return Selects(lim.Selector, labels) && (lim.TopologyKey == "" || labels[lim.TopologyKey] == domain)
+func isOver(s api.Storm, sc scope, domain string) bool {
+	return s.Policy == sc.Policy && s.TopologyKey == sc.key && s.Domain == domain
 }
 
-// in is the domain in words.
-func in(lim api.ScopedLimits, domain string) string {
-	if lim.TopologyKey == "" {
-		return ""
-	}
-	if domain == "" {
-		return ", nodes without " + lim.TopologyKey
-	}
-	return ", " + lim.TopologyKey + "=" + domain
-}
-
-func storm(l *api.FenceLedger, policy, domain string) *api.Storm {
+func storm(l *api.FenceLedger, sc scope, domain string) *api.Storm {
 	for i := range l.Status.Storms {
-		if l.Status.Storms[i].Policy == policy && l.Status.Storms[i].Domain == domain {
+		if isOver(l.Status.Storms[i], sc, domain) {
 			return &l.Status.Storms[i]
 		}
 	}
@@ -265,12 +249,14 @@ func storm(l *api.FenceLedger, policy, domain string) *api.Storm {
 // empty if there is none. A storm in another domain is not this node's.
 func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
 	for _, lim := range f.Spec.Decision.Limits {
-		domain := ""
-		if lim.TopologyKey != "" {
-			domain = labels[lim.TopologyKey]
-		}
-		if s := storm(l, lim.Policy, domain); s != nil && s.CoolDownUntil == nil {
-			return "policy " + s.Policy + in(lim, domain) + ": " + s.Message
+		for _, sc := range scopes(lim) {
+			domain := ""
+			if sc.key != "" {
+				domain = labels[sc.key]
+			}
+			if s := storm(l, sc, domain); s != nil && s.CoolDownUntil == nil {
+				return "policy " + s.Policy + in(sc, domain) + ": " + s.Message
+			}
 		}
 	}
 	return ""
@@ -304,10 +290,10 @@ func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
 }
 
 // count is over the nodes that the policy selects, in the domain.
-func count(lim api.ScopedLimits, domain string, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
+func count(s scope, domain string, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
 	bad := ailing(c, l)
 	for _, n := range c.Nodes {
-		if !isCounted(lim, domain, n) {
+		if !isCounted(s, domain, n) {
 			continue
 		}
 		total++

@@ -16,25 +16,35 @@ import (
 func number(n int) *intstr.IntOrString     { v := intstr.FromInt32(int32(n)); return &v }
 func percent(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
 
+// TestMayBegin: one rule of rounding for limits and budgets. A percentage is rounded down,
+// but is at least one unless it is 0%; 0 and 0% are none.
 func TestMayBegin(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits           api.Limits
 		unhealthy, total int
 		want             bool
 	}{
-		"as many as allowed begin":                     {api.Limits{MaxUnhealthy: number(2)}, 2, 10, true},
-		"one more does not":                            {api.Limits{MaxUnhealthy: number(2)}, 3, 10, false},
-		"a percentage of maxUnhealthy is rounded down": {api.Limits{MaxUnhealthy: percent("40%")}, 2, 6, true},
-		"and not up":                                   {api.Limits{MaxUnhealthy: percent("40%")}, 3, 6, false},
-		"unless set it is 40%":                         {api.Limits{}, 4, 10, true},
-		"and no more":                                  {api.Limits{}, 5, 10, false},
-		"none is none":                                 {api.Limits{MaxUnhealthy: number(0)}, 1, 10, false},
-		"as few healthy as needed suffice":             {api.Limits{MinHealthy: number(8)}, 2, 10, true},
-		"one fewer does not":                           {api.Limits{MinHealthy: number(8)}, 3, 10, false},
-		"a percentage of minHealthy is rounded up":     {api.Limits{MinHealthy: percent("51%")}, 3, 6, false},
+		"as many as allowed begin":          {api.Limits{MaxUnhealthy: number(2)}, 2, 10, true},
+		"one more does not":                 {api.Limits{MaxUnhealthy: number(2)}, 3, 10, false},
+		"a percentage is rounded down":      {api.Limits{MaxUnhealthy: percent("40%")}, 2, 6, true},
+		"and not up":                        {api.Limits{MaxUnhealthy: percent("40%")}, 3, 6, false},
+		"unless set it is 40%":              {api.Limits{}, 4, 10, true},
+		"and no more":                       {api.Limits{}, 5, 10, false},
+		"a pool of one":                     {api.Limits{}, 1, 1, true},
+		"a pool of two":                     {api.Limits{}, 1, 2, true},
+		"one of a pool of two, and no more": {api.Limits{}, 2, 2, false},
+		"one percent of ten":                {api.Limits{MaxUnhealthy: percent("1%")}, 1, 10, true},
+		"none is none":                      {api.Limits{MaxUnhealthy: number(0)}, 1, 10, false},
+		"nothing of ten":                    {api.Limits{MaxUnhealthy: percent("0%")}, 1, 10, false},
+		"nothing, in two digits":            {api.Limits{MaxUnhealthy: percent("00%")}, 1, 10, false},
 	} {
-		if no, words := mayBegin(c.limits, c.unhealthy, c.total); (no == "") != c.want {
-			t.Errorf("%s: %v, %s", name, no, words)
+		may, words := mayBegin(scopes(limitsOf(&api.FencePolicy{Spec: api.FencePolicySpec{Limits: c.limits}}))[0], c.unhealthy, c.total)
+		if may != c.want {
+			t.Errorf("%s: %v, %s", name, may, words)
+		}
+		b := &api.FenceBudget{Spec: api.FenceBudgetSpec{MaxUnavailable: c.limits.MaxUnhealthy}}
+		if room, words := roomOf(b, c.total); c.limits.MaxUnhealthy != nil && (c.unhealthy <= room) != c.want {
+			t.Errorf("%s, as a budget: %d, %s", name, room, words)
 		}
 	}
 }
@@ -44,7 +54,7 @@ func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f := &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
 		Spec: api.NodeFenceSpec{NodeName: "n0", FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{
-			Policy: "p", Limits: api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}}},
+			Policy: "p", MaxUnhealthy: *number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}},
 		Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Pending},
 	}
 	c := Cluster{Fences: []api.NodeFence{*f}}

@@ -18,7 +18,7 @@ func livePolicy() api.FencePolicy {
 	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
 	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Decision.Settings.Timeouts, walkSpec().Decision.Settings.Retries
-	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: 9, PerNodePerDay: 100}
+	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: new(int32(9)), PerNodePerDay: 100}
 	return p
 }
 

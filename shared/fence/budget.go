@@ -2,8 +2,11 @@ package fence
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -35,8 +38,9 @@ func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verd
 type setState struct {
 	nodes, fencing, unavailable int
 	healthy                     bool
-	// room is how many may be unavailable; most how many may be fenced at once,
-	// which is never less than one: else dead nodes were never served.
+	// room is how many may be unavailable; most how many may be fenced at once. Under
+	// minAvailable that is never less than one: else dead nodes were never served. Under
+	// a maxUnavailable of 0 it is none.
 	room, most int
 	words      string
 }
@@ -72,7 +76,9 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 		}
 	}
 	s.room, s.words = roomOf(b, s.nodes)
-	s.most = max(1, s.room)
+	if s.most = s.room; b.Spec.MinAvailable != nil {
+		s.most = max(1, s.room)
+	}
 	return s
 }
 
@@ -90,20 +96,63 @@ func roomOf(b *api.FenceBudget, nodes int) (int, string) {
 	if m == nil {
 		return 0, "it sets no limit"
 	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(m, nodes, false)
+	most, err := shareOf(*m, nodes)
 	if err != nil {
 		return 0, "maxUnavailable can't be read"
 	}
-	return max(1, most), fmt.Sprintf("maxUnavailable is %s (%d)", m.String(), max(1, most))
+	return most, fmt.Sprintf("maxUnavailable is %s (%d)", m.String(), most)
 }
 
+// The conditions of a FenceBudget.
+const (
+	accepted          = "Accepted"
+	disruptionAllowed = "DisruptionAllowed"
+)
+
 // BudgetStatus is what a budget shows of its set.
-func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger) api.FenceBudgetStatus {
+func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Time) api.FenceBudgetStatus {
 	s := stateOf(b, "", c, l)
-	return api.FenceBudgetStatus{
-		Nodes: int32(s.nodes), Available: int32(s.nodes - s.unavailable), Fencing: int32(s.fencing),
-		Allowed: int32(max(0, s.room-s.unavailable)), ObservedGeneration: b.Generation,
+	st := *b.Status.DeepCopy()
+	st.ObservedGeneration = b.Generation
+	st.ExpectedNodes, st.AvailableNodes, st.FencingNodes = int32(s.nodes), int32(s.nodes-s.unavailable), int32(s.fencing)
+	st.DisruptionsAllowed = int32(max(0, s.room-s.unavailable))
+	say := func(typ string, ok bool, why api.Reason, msg string) {
+		tell(&st.Conditions, b.Generation, now, typ, ok, why, msg)
 	}
+	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector.Kubernetes()); err != nil {
+		say(accepted, false, api.SelectorInvalid, fmt.Sprintf("spec.selector: %s; it counts as selecting every node until that is corrected", err))
+	} else {
+		say(accepted, true, api.Understood, "every field was understood")
+	}
+	words := fmt.Sprintf("%d of %d nodes are unavailable, %s", s.unavailable, s.nodes, s.words)
+	if st.DisruptionsAllowed > 0 {
+		say(disruptionAllowed, true, api.SufficientNodes, words)
+	} else {
+		say(disruptionAllowed, false, api.BudgetHold, words)
+	}
+	return st
+}
+
+// tell sets one condition.
+func tell(all *[]metav1.Condition, generation int64, now time.Time, typ string, ok bool, why api.Reason, msg string) {
+	status := metav1.ConditionFalse
+	if ok {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(all, metav1.Condition{
+		Type: typ, Status: status, Reason: string(why), Message: clipped(msg), ObservedGeneration: generation,
+		LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
+	})
+}
+
+// longestMessage bounds what a status says, as its schema does.
+const longestMessage = 1024
+
+func clipped(msg string) string {
+	if len(msg) <= longestMessage {
+		return msg
+	}
+	return strings.ToValidUTF8(msg[:longestMessage-len("…")], "") + "…"
 }
 
 // backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,

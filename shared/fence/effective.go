@@ -2,32 +2,118 @@ package fence
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// effectiveCondition is False, and there at all, while a policy fences nothing on some of its nodes
-// by the way that it is written, which shows in no fence until one is due.
-const effectiveCondition = "Effective"
+// rooms is where under one policy's limits a fence may begin now.
+type rooms struct {
+	fences int32
+	// why no fence may begin anywhere; empty if one may.
+	why   api.Reason
+	words string
+}
 
-// tellEffective sets that condition, or takes it away.
-func tellEffective(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.FencePolicy, c Cluster, now time.Time) {
-	why, words := conflicting(p, all, c)
-	if why == "" {
-		why, words = roundsToNone(p, c)
+// roomNow counts under the totals, and in each domain besides.
+func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.FenceLedger, now time.Time) (r rooms) {
+	st.Domains = nil
+	all := scopes(lim)
+	r.why, r.words = shutIn(all[0], "", c, l, now)
+	r.fences = int32(roomIn(all[0], "", c, l, now))
+	if len(all) == 1 || st.SelectedNodes == 0 {
+		return r
 	}
-	if why == "" {
-		meta.RemoveStatusCondition(&st.Conditions, effectiveCondition)
-		return
+	s, domains, free, shut := all[1], map[string]bool{}, 0, 0
+	for _, n := range c.Nodes {
+		if Selects(lim.Selector, n.Labels) {
+			domains[c.domain(s, n.Name)] = true
+		}
 	}
-	meta.SetStatusCondition(&st.Conditions, metav1.Condition{
-		Type: effectiveCondition, Status: metav1.ConditionFalse, Reason: string(why), Message: words, ObservedGeneration: p.Generation,
-		LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
-	})
+	for domain := range domains {
+		unhealthy, total := count(s, domain, c, l)
+		no, words := shutIn(s, domain, c, l, now)
+		if no == "" {
+			free += roomIn(s, domain, c, l, now)
+		} else {
+			shut++
+		}
+		st.Domains = append(st.Domains, api.DomainStatus{Name: domain, SelectedNodes: int32(total), UnhealthyNodes: int32(unhealthy), Message: clipped(words)})
+	}
+	slices.SortFunc(st.Domains, func(a, b api.DomainStatus) int { return strings.Compare(a.Name, b.Name) })
+	st.Domains = st.Domains[:min(len(st.Domains), maxHeld)]
+	r.fences = min(r.fences, int32(free))
+	switch {
+	case r.why != "":
+	case shut == len(domains):
+		r.why, r.words = api.StormHold, "a fence may begin in no domain: see status.domains"
+	case shut > 0:
+		r.words = fmt.Sprintf("%s; a fence may not begin in %d of %d domains: see status.domains", r.words, shut, len(domains))
+	}
+	return r
+}
+
+// shutIn is why no fence may begin in a scope: a storm, or the cool-down after it. The next
+// failure is what is asked about: it counts too.
+func shutIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) (api.Reason, string) {
+	unhealthy, total := count(sc, domain, c, l)
+	may, numbers := mayBegin(sc, max(1, unhealthy), total)
+	if !may {
+		return api.StormHold, numbers
+	}
+	if s := storm(l, sc, domain); s != nil && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) && !waived(l, s) {
+		return api.CoolDownHold, "after a storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339)
+	}
+	return "", numbers
+}
+
+// maxEffective bounds those sentences.
+const maxEffective = 16
+
+// inEffect says what holds on a policy's nodes now.
+func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatus, all []api.FencePolicy, c Cluster, now time.Time) (says []string) {
+	say := func(format string, a ...any) {
+		if len(says) < maxEffective {
+			says = append(says, clipped(fmt.Sprintf(format, a...)))
+		}
+	}
+	most, _ := shareOf(lim.MaxUnhealthy, int(st.SelectedNodes))
+	say("maxUnhealthy %d of %d", most, st.SelectedNodes)
+	say("maxConcurrent %d", lim.MaxConcurrent)
+	if r := lim.MaxRate; r != nil {
+		say("maxRate %d in %s", r.Count, r.Period.Duration)
+	}
+	if d := lim.PerDomain; d != nil {
+		say("perDomain maxUnhealthy %s and maxConcurrent %d for each %s", d.MaxUnhealthy.String(), d.MaxConcurrent, d.TopologyKey)
+	}
+	if st.CoolDownUntil != nil {
+		say("cool-down until %s", st.CoolDownUntil.UTC().Format(time.RFC3339))
+	}
+	if len(p.Spec.PauseWindows) > 0 {
+		if shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now); shut != nil {
+			say("%s", shut.message)
+		} else if next := nextWindow(p.Spec.PauseWindows, now); !next.IsZero() {
+			say("next pause window at %s", next.UTC().Format(time.RFC3339))
+		}
+	}
+	others := map[string]int{}
+	for _, n := range c.Nodes {
+		if !Selects(lim.Selector, n.Labels) {
+			continue
+		}
+		for i := range all {
+			if o := &all[i]; o.Name != p.Name && o.DeletionTimestamp == nil && Selects(o.Spec.Selector.Kubernetes(), n.Labels) {
+				others[o.Name]++
+			}
+		}
+	}
+	for _, o := range slices.SortedFunc(maps.Keys(others), strings.Compare) {
+		say("the limits of policy %s hold for %d of these nodes too", o, others[o])
+	}
+	return says
 }
 
 // conflicting: on these nodes another policy has the same say, so that none of the two has any.
@@ -48,29 +134,4 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 	}
 	return api.PolicyConflictHold, fmt.Sprintf("policy %s has the same precedence (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector",
 		other, precedence(p), len(nodes), nodes[0])
-}
-
-// roundsToNone: on so few nodes not even one that fails may be fenced.
-func roundsToNone(p *api.FencePolicy, c Cluster) (api.Reason, string) {
-	lim := api.ScopedLimits{Policy: p.Name, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits}
-	if lim.UnhealthyRange != "" {
-		return "", ""
-	}
-	totals := map[string]int{}
-	for _, n := range c.Nodes {
-		if Selects(lim.Selector, n.Labels) {
-			totals[c.domain(lim, n.Name)]++
-		}
-	}
-	worst, found := "", false
-	for domain, total := range totals {
-		if no, _ := mayBegin(lim.Limits, 1, total); no != "" && (!found || domain < worst) {
-			worst, found = domain, true
-		}
-	}
-	if !found {
-		return "", ""
-	}
-	_, words := mayBegin(lim.Limits, 1, totals[worst])
-	return api.RoundsToNone, "no fence begins" + in(lim, worst) + ": if one failed, " + words + "; spec.limits.atLeastOne lets one begin"
 }

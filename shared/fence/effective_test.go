@@ -2,7 +2,9 @@ package fence
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,7 +13,6 @@ import (
 
 // TestAPolicyThatFencesNothingSaysSo before a node fails, with the field that helps (S28).
 func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
-	two := func(c *Cluster) { c.Nodes = c.Nodes[:2] }
 	q := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: new(int32(7))}}
 	for name, c := range map[string]struct {
 		change func(*api.FencePolicy, *Cluster)
@@ -19,16 +20,7 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 		why    api.Reason
 		words  string
 	}{
-		"forty percent of ten":     {func(*api.FencePolicy, *Cluster) {}, nil, "", ""},
-		"forty percent of two":     {func(_ *api.FencePolicy, c *Cluster) { two(c) }, nil, api.RoundsToNone, "no fence begins: if one failed, 1 of 2 nodes are unhealthy, maxUnhealthy is 40% (0); spec.limits.atLeastOne lets one begin"},
-		"but one at least":         {func(p *api.FencePolicy, c *Cluster) { two(c); p.Spec.Limits.AtLeastOne = true }, nil, "", ""},
-		"all healthy at all times": {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Limits.MinHealthy = percent("100%") }, nil, api.RoundsToNone, "no fence begins: if one failed, 9 of 10 nodes are healthy, minHealthy is 100% (10); spec.limits.atLeastOne lets one begin"},
-		"a zone of two": {func(p *api.FencePolicy, c *Cluster) {
-			p.Spec.Limits.TopologyKey = zoneKey
-			for i := range c.Nodes {
-				c.Nodes[i].Labels = map[string]string{zoneKey: map[bool]string{true: "small", false: "big"}[i < 2]}
-			}
-		}, nil, api.RoundsToNone, "no fence begins, " + zoneKey + "=small: if one failed, 1 of 2 nodes are unhealthy, maxUnhealthy is 40% (0); spec.limits.atLeastOne lets one begin"},
+		"alone":                      {func(*api.FencePolicy, *Cluster) {}, nil, "", ""},
 		"no node at all":             {func(_ *api.FencePolicy, c *Cluster) { c.Nodes = nil }, nil, "", ""},
 		"another of that precedence": {func(*api.FencePolicy, *Cluster) {}, []api.FencePolicy{q}, api.PolicyConflictHold, "policy q has the same precedence (7) and selects 10 of these nodes too, such as n0: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector"},
 		"another of a lower one":     {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Precedence = new(int32(8)) }, []api.FencePolicy{q}, "", ""},
@@ -40,11 +32,35 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 		cl.Fences = nil
 		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: new(int32(7))}}
 		c.change(&p, &cl)
-		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: effectiveCondition, Status: metav1.ConditionFalse, Reason: "Old"})
 		st := PolicyStatus(&p, append(c.others, p), cl, l, walkStart)
-		got := meta.FindStatusCondition(st.Conditions, effectiveCondition)
-		if (got == nil) != (c.why == "") || got != nil && (got.Reason != string(c.why) || got.Message != c.words) {
+		got := meta.FindStatusCondition(st.Conditions, accepted)
+		if (got.Status == metav1.ConditionTrue) != (c.why == "") || c.why != "" && (got.Reason != string(c.why) || got.Message != c.words) {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestWhatIsInEffect: the numbers that follow from limits, windows and other policies stand
+// in the status, because most fields stay at their defaults.
+func TestWhatIsInEffect(t *testing.T) {
+	f, cl, l := admitWorld(walkStart)
+	zones(f, &cl)
+	until := stampOf(walkStart.Add(time.Minute))
+	l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
+		Limits: api.Limits{
+			MaxRate:   &api.Rate{Count: 4, Period: "10m"},
+			PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxConcurrent: new(int32(1))},
+		},
+		PauseWindows: []api.PauseWindow{opens("12:00", time.Hour, "UTC"), opens("22:00", time.Hour, "UTC")},
+	}}
+	q := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{MatchLabels: map[string]string{zoneKey: "b"}}}}
+	want := []string{
+		"maxUnhealthy 4 of 10", "maxConcurrent 1", "maxRate 4 in 10m0s", "perDomain maxUnhealthy 100% and maxConcurrent 1 for each " + zoneKey,
+		"cool-down until " + until.UTC().Format(time.RFC3339), "next pause window at " + walkStart.UTC().Format("2006-01-02") + "T12:00:00Z",
+		"the limits of policy q hold for 5 of these nodes too",
+	}
+	if d := cmp.Diff(want, PolicyStatus(&p, []api.FencePolicy{p, q}, cl, l, walkStart).Effective); d != "" {
+		t.Error(d)
 	}
 }

@@ -41,20 +41,21 @@ func stormOf(p *api.FencePolicy, l *api.FenceLedger, now time.Time) (since, unti
 	return since, until
 }
 
-// roomIn is how many fences may begin there now under these limits' maxConcurrent and rate.
-func roomIn(lim api.ScopedLimits, domain string, c Cluster, l *api.FenceLedger, now time.Time) int {
-	free := max(1, int(lim.MaxConcurrent))
+// roomIn is how many fences may begin there now under this scope's maxConcurrent, and in
+// all under maxRate.
+func roomIn(s scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) int {
+	free := max(1, int(s.maxConcurrent))
 	for _, r := range l.Status.Reservations {
-		if takesRoom(lim, domain, r, c) {
+		if takesRoom(s, domain, r, c) {
 			free--
 		}
 	}
-	if lim.Rate == nil {
+	if s.MaxRate == nil || s.key != "" {
 		return max(0, free)
 	}
-	left := int(lim.Rate.Fences)
+	left := int(s.MaxRate.Count)
 	for _, a := range l.Status.Admitted {
-		if now.Sub(a.At.Time) < lim.Rate.Within.Duration && takesRoom(lim, domain, a, c) {
+		if now.Sub(a.At.Time) < s.MaxRate.Period.Duration && takesRoom(s, domain, a, c) {
 			left--
 		}
 	}

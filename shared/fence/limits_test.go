@@ -15,9 +15,12 @@ import (
 
 const zoneKey = "topology.kubernetes.io/zone"
 
-// zones puts the ten nodes of admitWorld into two zones: n0 to n4, n5 to n9.
+// zones puts the ten nodes of admitWorld into two zones, n0 to n4 and n5 to n9, and has
+// its limits hold in each zone, and no others.
 func zones(f *api.NodeFence, c *Cluster) {
-	f.Spec.Decision.Limits[0].TopologyKey = zoneKey
+	l := lim(f)
+	l.PerDomain = &api.ResolvedDomain{TopologyKey: zoneKey, MaxUnhealthy: l.MaxUnhealthy, MaxConcurrent: l.MaxConcurrent}
+	l.MaxUnhealthy, l.MaxConcurrent = *percent("100%"), 9
 	for i := range c.Nodes {
 		c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
 	}
@@ -47,29 +50,12 @@ func TestLimits(t *testing.T) {
 		change func(*api.NodeFence, *Cluster, *api.FenceLedger)
 		want   api.Reason
 	}{
-		"within the range it begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Decision.Limits[0].UnhealthyRange = "[1-2]"
-		}, ""},
-		"below the range it does not": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Decision.Limits[0].UnhealthyRange = "[2-5]"
-		}, api.TooFewHold},
 		"at the share of the proposal's ConfigMap nothing begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			lim(f).SkipFrom = 10
 		}, api.StormHold},
-		"below that share it does": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).SkipFrom = 11 }, ""},
-		"the range wins over maxUnhealthy": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			lim(f).UnhealthyRange, lim(f).MaxUnhealthy = "[1-2]", number(0)
-		}, ""},
-		"above the range it is a storm": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			f.Spec.Decision.Limits[0].UnhealthyRange = "[0-0]"
-		}, api.StormHold},
-		"a few percent of few nodes are none": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = percent("5%") }, api.StormHold},
-		"atLeastOne makes it one": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			lim(f).MaxUnhealthy, lim(f).AtLeastOne = percent("5%"), true
-		}, ""},
-		"atLeastOne with minHealthy too": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
-			lim(f).MaxUnhealthy, lim(f).MinHealthy, lim(f).AtLeastOne = nil, percent("100%"), true
-		}, ""},
+		"below that share it does":           {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).SkipFrom = 11 }, ""},
+		"a few percent of few nodes are one": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = *percent("5%") }, ""},
+		"no percent of them are none":        {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = *percent("0%") }, api.StormHold},
 		"a bad zone does not stop another": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			for i := 5; i < 10; i++ {
@@ -88,9 +74,26 @@ func TestLimits(t *testing.T) {
 			zones(f, c)
 			c.Fences = append(c.Fences, running("n2", "f2", api.Fencing))
 		}, api.ConcurrencyHold},
+		"and so does one in another under a total of one": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			lim(f).MaxConcurrent = 1
+			c.Fences = append(c.Fences, running("n7", "f7", api.Fencing))
+		}, api.ConcurrencyHold},
+		"a bad zone stops another under a total": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
+			zones(f, c)
+			lim(f).MaxUnhealthy = *number(3)
+			for i := 5; i < 10; i++ {
+				c.Nodes[i].Unhealthy = true
+			}
+		}, api.StormHold},
+		"a storm over all is not that of nodes without a zone": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			zones(f, c)
+			delete(c.Nodes[0].Labels, zoneKey)
+			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: "rack", Since: stampOf(walkStart)}}
+		}, ""},
 		"another zone's storm is not this one's": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			zones(f, c)
-			l.Status.Storms = []api.Storm{{Policy: "p", Domain: "b", Since: stampOf(walkStart)}}
+			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: zoneKey, Domain: "b", Since: stampOf(walkStart)}}
 		}, ""},
 		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
@@ -105,21 +108,21 @@ func TestLimits(t *testing.T) {
 			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
 		}, ""},
 		"as many as the rate allows": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
-			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			lim(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}
 			begun(l, "n3", 50*time.Minute)
 		}, ""},
 		"and no more": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
-			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			lim(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}
 			begun(l, "n3", 50*time.Minute)
 			begun(l, "n4", time.Minute)
 		}, api.RateHold},
 		"until the oldest is past": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
-			lim(f).Rate = &api.Rate{Fences: 2, Within: hour}
+			lim(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}
 			begun(l, "n3", time.Hour)
 			begun(l, "n4", time.Minute)
 		}, ""},
 		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
-			lim(f).Rate = &api.Rate{Fences: 1, Within: hour}
+			lim(f).MaxRate = &api.ResolvedRate{Count: 1, Period: hour}
 			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(walkStart)}}
 		}, ""},
 		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
@@ -148,7 +151,7 @@ func TestLimits(t *testing.T) {
 		}, api.BudgetHold},
 		"another set's budget is not ours": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
-			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
@@ -297,7 +300,7 @@ func TestASelectorThatCannotBeRead(t *testing.T) {
 	}
 	_, cl, l := admitWorld(walkStart)
 	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
-	if v := meta.FindStatusCondition(st.Conditions, "Valid"); v.Reason != string(api.SelectorInvalid) ||
+	if v := meta.FindStatusCondition(st.Conditions, accepted); v.Reason != string(api.SelectorInvalid) ||
 		!strings.HasPrefix(v.Message, "policy p, spec.machines.selector: ") {
 		t.Errorf("of Machines: %+v", v)
 	}

@@ -119,7 +119,7 @@ func wants(p *api.FencePolicy, m *Machine) bool {
 // everyNode stands for a policy's own selector where its nodes are known otherwise.
 var everyNode = &api.LabelSelector{}
 
-// presence is the words of condition ExpectedNodesPresent.
+// presence is the words of condition NodesPresent.
 func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
 	var late []string
 	for _, m := range Overdue(&api.FencePolicy{Spec: p.Spec, Status: api.FencePolicyStatus{Missing: missing}}, now) {
@@ -221,11 +221,6 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		c.Nodes = append(c.Nodes, ClusterNode{Name: node, Unhealthy: true, Under: names})
 	}
 	return c
-}
-
-// isCounted tells whether the limits count this node, for this domain.
-func isCounted(lim api.ScopedLimits, domain string, n ClusterNode) bool {
-	return within(lim, domain, n.Labels) || slices.Contains(n.Under, lim.Policy) && (lim.TopologyKey == "" || domain == "")
 }
 
 // node is one of those that are counted; without labels if it is none.

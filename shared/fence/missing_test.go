@@ -74,10 +74,10 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 	for _, s := range []struct {
 		after time.Duration
 		want  string
-	}{{0, "True Present none is missing for too long"}, {10 * time.Minute, "False NodeMissing without a Node: gone for 10m0s"}} {
+	}{{0, "True AllPresent none is missing for too long"}, {10 * time.Minute, "False NodeMissing without a Node: gone for 10m0s"}} {
 		p.Status = PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart.Add(s.after))
 		for _, got := range p.Status.Conditions {
-			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == expectedPresent && is != s.want {
+			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == nodesPresent && is != s.want {
 				t.Errorf("after %s: %s, want %s", s.after, is, s.want)
 			}
 		}
@@ -86,7 +86,7 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 		}
 	}
 	p.Spec.MissingNodes, p.Spec.Machines = nil, nil
-	if st := PolicyStatus(&p, nil, c, l, walkStart); st.Missing != nil || slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == expectedPresent }) {
+	if st := PolicyStatus(&p, nil, c, l, walkStart); st.Missing != nil || slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == nodesPresent }) {
 		t.Errorf("nobody is expected: %+v", st)
 	}
 }

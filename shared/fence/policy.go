@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -83,7 +82,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Settings.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
-		r.Limits = append(r.Limits, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits})
+		r.Limits = append(r.Limits, limitsOf(&p))
 	}
 	return r, true
 }
@@ -159,55 +158,4 @@ func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 		}
 	}
 	return api.Trigger{}, false
-}
-
-// defaultMaxUnhealthy holds where a policy says neither maxUnhealthy nor minHealthy.
-var defaultMaxUnhealthy = intstr.FromString("40%")
-
-// mayBegin tells whether a fence may begin with so many of total unhealthy: the
-// empty reason, or why not, and the numbers in words. Rounding is
-// MachineHealthCheck's: maxUnhealthy down, minHealthy up; it begins while
-// unhealthy <= maxUnhealthy.
-func mayBegin(l api.Limits, unhealthy, total int) (api.Reason, string) {
-	if l.UnhealthyRange != "" {
-		var least, most int
-		if _, err := fmt.Sscanf(l.UnhealthyRange, "[%d-%d]", &least, &most); err != nil {
-			return api.StormHold, "unhealthyRange " + l.UnhealthyRange + " can't be read"
-		}
-		why := fmt.Sprintf("%d of %d nodes are unhealthy, unhealthyRange is %s", unhealthy, total, l.UnhealthyRange)
-		switch {
-		case unhealthy > most:
-			return api.StormHold, why
-		case unhealthy < least:
-			return api.TooFewHold, why
-		}
-		return "", why
-	}
-	if l.MinHealthy != nil {
-		least, err := intstr.GetScaledValueFromIntOrPercent(l.MinHealthy, total, true)
-		if err != nil {
-			return api.StormHold, fmt.Sprintf("minHealthy %s can't be read", l.MinHealthy.String())
-		}
-		ok := total-unhealthy >= least || l.AtLeastOne && unhealthy <= 1
-		return stormUnless(ok), fmt.Sprintf("%d of %d nodes are healthy, minHealthy is %s (%d)", total-unhealthy, total, l.MinHealthy.String(), least)
-	}
-	limit := l.MaxUnhealthy
-	if limit == nil {
-		limit = &defaultMaxUnhealthy
-	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(limit, total, false)
-	if err != nil {
-		return api.StormHold, fmt.Sprintf("maxUnhealthy %s can't be read", limit.String())
-	}
-	if l.AtLeastOne {
-		most = max(1, most)
-	}
-	return stormUnless(unhealthy <= most), fmt.Sprintf("%d of %d nodes are unhealthy, maxUnhealthy is %s (%d)", unhealthy, total, limit.String(), most)
-}
-
-func stormUnless(ok bool) api.Reason {
-	if ok {
-		return ""
-	}
-	return api.StormHold
 }

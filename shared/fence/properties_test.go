@@ -70,37 +70,43 @@ type lax func(r *rand.Rand, less, more *snapshot)
 var laxer = map[string]lax{
 	"maxUnhealthy": limits(func(r *rand.Rand, l *api.Limits) { l.MaxUnhealthy = moved(l.MaxUnhealthy, 1+r.IntN(3)) }),
 	"maxUnhealthy of a zone": func(r *rand.Rand, less, more *snapshot) {
-		less.policies[0].Spec.Limits = api.Limits{MaxUnhealthy: number(r.IntN(3)), MaxConcurrent: 9, PerNodePerDay: 9, TopologyKey: zoneKey}
+		less.policies[0].Spec.Limits = inZones(percent("100%"), 9, number(r.IntN(3)), 9)
 		*more = less.copied()
-		more.policies[0].Spec.Limits.MaxUnhealthy = number(3 + r.IntN(3))
+		more.policies[0].Spec.Limits.PerDomain.MaxUnhealthy = number(3 + r.IntN(3))
 	},
 	"maxConcurrent of a zone": func(r *rand.Rand, less, more *snapshot) {
-		less.policies[0].Spec.Limits = api.Limits{MaxUnhealthy: percent("100%"), MaxConcurrent: int32(1 + r.IntN(2)), PerNodePerDay: 9, TopologyKey: zoneKey}
+		less.policies[0].Spec.Limits = inZones(percent("100%"), 9, percent("100%"), int32(1+r.IntN(2)))
 		*more = less.copied()
-		more.policies[0].Spec.Limits.MaxConcurrent += int32(1 + r.IntN(2))
+		*more.policies[0].Spec.Limits.PerDomain.MaxConcurrent += int32(1 + r.IntN(2))
 	},
-	"minHealthy": limits(func(r *rand.Rand, l *api.Limits) { l.MinHealthy = moved(l.MinHealthy, -1-r.IntN(3)) }),
-	"unhealthyRange, its upper end": limits(func(r *rand.Rand, l *api.Limits) {
-		ranged(l, func(a, b int) (int, int) { return a, b + 1 + r.IntN(3) })
+	"maxUnhealthy beside a zone's": func(r *rand.Rand, less, more *snapshot) {
+		less.policies[0].Spec.Limits = inZones(number(r.IntN(3)), 9, percent("100%"), 9)
+		*more = less.copied()
+		more.policies[0].Spec.Limits.MaxUnhealthy = number(3 + r.IntN(5))
+	},
+	"maxConcurrent beside a zone's": func(r *rand.Rand, less, more *snapshot) {
+		less.policies[0].Spec.Limits = inZones(percent("100%"), int32(1+r.IntN(2)), percent("100%"), 9)
+		*more = less.copied()
+		*more.policies[0].Spec.Limits.MaxConcurrent += int32(1 + r.IntN(2))
+	},
+	"no zones": limits(func(_ *rand.Rand, l *api.Limits) { l.PerDomain = nil }),
+	"maxConcurrent": limits(func(r *rand.Rand, l *api.Limits) {
+		more := int32(1 + r.IntN(3))
+		l.MaxConcurrent = new(*l.MaxConcurrent + more)
 	}),
-	"unhealthyRange, its lower end": limits(func(r *rand.Rand, l *api.Limits) {
-		ranged(l, func(a, b int) (int, int) { return max(0, a-1-r.IntN(2)), b })
-	}),
-	"atLeastOne":    limits(func(_ *rand.Rand, l *api.Limits) { l.AtLeastOne = true }),
-	"maxConcurrent": limits(func(r *rand.Rand, l *api.Limits) { l.MaxConcurrent += int32(1 + r.IntN(3)) }),
 	"rate, more fences": limits(func(r *rand.Rand, l *api.Limits) {
-		if l.Rate != nil {
-			l.Rate.Fences += int32(1 + r.IntN(3))
+		if l.MaxRate != nil {
+			l.MaxRate.Count += int32(1 + r.IntN(3))
 		}
 	}),
 	"rate, in less time": limits(func(r *rand.Rand, l *api.Limits) {
-		if l.Rate != nil {
-			l.Rate.Within.Duration /= time.Duration(2 + r.IntN(8))
+		if l.MaxRate != nil {
+			l.MaxRate.Period = *api.DurationOf((l.MaxRate.Period.Get() / time.Duration(2+r.IntN(8))).Round(time.Second))
 		}
 	}),
-	"no rate":       limits(func(_ *rand.Rand, l *api.Limits) { l.Rate = nil }),
+	"no rate":       limits(func(_ *rand.Rand, l *api.Limits) { l.MaxRate = nil }),
 	"perNodePerDay": limits(func(r *rand.Rand, l *api.Limits) { l.PerNodePerDay += int32(1 + r.IntN(3)) }),
-	"stormCoolDown": limits(func(_ *rand.Rand, l *api.Limits) { l.StormCoolDown.Duration = 0 }),
+	"stormCoolDown": limits(func(_ *rand.Rand, l *api.Limits) { l.StormCoolDown = api.DurationOf(0) }),
 	"a budget's maxUnavailable": budgeted(func(r *rand.Rand, b *api.FenceBudgetSpec) {
 		b.MaxUnavailable = moved(b.MaxUnavailable, 1+r.IntN(3))
 	}),
@@ -116,7 +122,7 @@ var laxer = map[string]lax{
 	// The other way about: less is what has the policy.
 	"no policy besides": func(r *rand.Rand, less, more *snapshot) { overlap(r, less, more, sampleLimits(r)) },
 	"no policy besides, and that one allowed everything": func(r *rand.Rand, less, more *snapshot) {
-		overlap(r, less, more, api.Limits{MaxUnhealthy: percent("100%"), MaxConcurrent: 1000, PerNodePerDay: 1000})
+		overlap(r, less, more, api.Limits{MaxUnhealthy: percent("100%"), MaxConcurrent: new(int32(1000)), PerNodePerDay: 1000})
 	},
 }
 
@@ -162,11 +168,11 @@ func moved(v *intstr.IntOrString, by int) *intstr.IntOrString {
 	return percent(fmt.Sprintf("%d%%", min(100, max(0, share+10*by))))
 }
 
-func ranged(l *api.Limits, change func(least, most int) (int, int)) {
-	var a, b int
-	if _, err := fmt.Sscanf(l.UnhealthyRange, "[%d-%d]", &a, &b); err == nil {
-		a, b = change(a, b)
-		l.UnhealthyRange = fmt.Sprintf("[%d-%d]", a, b)
+// inZones are limits over all nodes, and in each zone.
+func inZones(unhealthy *intstr.IntOrString, concurrent int32, unhealthyThere *intstr.IntOrString, concurrentThere int32) api.Limits {
+	return api.Limits{
+		MaxUnhealthy: unhealthy, MaxConcurrent: &concurrent, PerNodePerDay: 9,
+		PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: unhealthyThere, MaxConcurrent: &concurrentThere},
 	}
 }
 

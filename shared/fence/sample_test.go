@@ -83,28 +83,21 @@ func samplePolicy(r *rand.Rand, i int) api.FencePolicy {
 
 func sampleLimits(r *rand.Rand) api.Limits {
 	l := api.Limits{
-		MaxConcurrent: int32(1 + r.IntN(4)), PerNodePerDay: int32(1 + r.IntN(4)), AtLeastOne: r.IntN(3) == 0,
-		StormCoolDown: metav1.Duration{Duration: time.Duration(r.IntN(3)) * time.Minute},
+		MaxConcurrent: new(int32(1 + r.IntN(4))), PerNodePerDay: int32(1 + r.IntN(4)),
+		StormCoolDown: api.DurationOf(time.Duration(r.IntN(3)) * time.Minute),
 	}
-	switch r.IntN(8) {
-	case 0:
+	switch r.IntN(6) {
+	case 0, 1:
 		l.MaxUnhealthy = percent(fmt.Sprintf("%d%%", r.IntN(101)))
-	case 1, 2:
-		l.MinHealthy = number(r.IntN(9))
-	case 3:
-		l.MinHealthy = percent(fmt.Sprintf("%d%%", r.IntN(101)))
-	case 4:
-		least := r.IntN(3)
-		l.UnhealthyRange = fmt.Sprintf("[%d-%d]", least, least+r.IntN(4))
-	case 5:
+	case 2:
 	default:
 		l.MaxUnhealthy = number(r.IntN(7))
 	}
 	if r.IntN(2) == 0 {
-		l.TopologyKey = zoneKey
+		l.PerDomain = &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: number(r.IntN(5)), MaxConcurrent: new(int32(1 + r.IntN(3)))}
 	}
 	if r.IntN(3) == 0 {
-		l.Rate = &api.Rate{Fences: int32(1 + r.IntN(3)), Within: metav1.Duration{Duration: time.Duration(1+r.IntN(90)) * time.Minute}}
+		l.MaxRate = &api.Rate{Count: int32(1 + r.IntN(3)), Period: *api.DurationOf(time.Duration(1+r.IntN(90)) * time.Minute)}
 	}
 	return l
 }
@@ -113,7 +106,7 @@ func sampleBudget(r *rand.Rand) api.FenceBudget {
 	b := api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
 	switch r.IntN(4) {
 	case 0:
-		b.Spec.MaxUnavailable = number(1 + r.IntN(5))
+		b.Spec.MaxUnavailable = number(r.IntN(6))
 	case 1:
 		b.Spec.MaxUnavailable = percent(fmt.Sprintf("%d%%", r.IntN(101)))
 	case 2:
@@ -122,7 +115,7 @@ func sampleBudget(r *rand.Rand) api.FenceBudget {
 		b.Spec.MinAvailable = percent(fmt.Sprintf("%d%%", r.IntN(101)))
 	}
 	if r.IntN(2) == 0 {
-		b.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
+		b.Spec.Selector = api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
 	}
 	return b
 }

@@ -37,7 +37,7 @@ var brokenCounts = map[string]twin{
 		f.Spec.Decision.Settings.Retries.Flow = &more
 	})},
 	"cuts once more a day": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 3}}}
+		f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: countedName, PerNodePerDay: 3}}
 	})},
 	"has no limit of its own for a node whose policy has none": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		f.Spec.Decision.Limits = nil

@@ -23,7 +23,7 @@ func countedSpec() api.NodeFenceSpec {
 	s.FenceNumber = 12
 	s.Decision.Policy.Name, s.Decision.Settings.Recoveries = countedName, &recoveries
 	s.Decision.Settings.Retries.PerStep, s.Decision.Settings.Retries.Flow = 3, &flow
-	s.Decision.Limits = []api.ScopedLimits{{Policy: countedName, Limits: api.Limits{PerNodePerDay: 2}}}
+	s.Decision.Limits = []api.ScopedLimits{{Policy: countedName, PerNodePerDay: 2}}
 	return s
 }
 

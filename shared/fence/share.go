@@ -2,33 +2,143 @@ package fence
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// begins tells whether a fence may begin under these limits with so many of
-// total unhealthy. The share of the proposal's ConfigMap is one at which nothing
-// begins any more, where maxUnhealthy is the most with which something does.
-func begins(l api.ScopedLimits, unhealthy, total int) (api.Reason, string) {
-	if l.SkipFrom > 0 {
-		skip := unhealthy*100 >= int(l.SkipFrom)*total
-		return stormUnless(!skip), fmt.Sprintf("%d of %d nodes are unhealthy, fencing is skipped from %d%%", unhealthy, total, l.SkipFrom)
+// The schema's defaults, for a policy that was never at an API server.
+const (
+	defaultMaxConcurrent = 1
+	defaultStormCoolDown = 5 * time.Minute
+)
+
+// defaultMaxUnhealthy is the schema's, too.
+var defaultMaxUnhealthy = intstr.FromString("40%")
+
+// limitsOf are a policy's limits with every default in its place.
+func limitsOf(p *api.FencePolicy) api.ScopedLimits {
+	l := p.Spec.Limits
+	r := api.ScopedLimits{
+		Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(),
+		MaxUnhealthy: defaultMaxUnhealthy, MaxConcurrent: defaultMaxConcurrent,
+		StormCoolDown: l.StormCoolDown.Or(defaultStormCoolDown), PerNodePerDay: l.PerNodePerDay,
 	}
-	return mayBegin(l.Limits, unhealthy, total)
+	if l.MaxUnhealthy != nil {
+		r.MaxUnhealthy = *l.MaxUnhealthy
+	}
+	if l.MaxConcurrent != nil {
+		r.MaxConcurrent = *l.MaxConcurrent
+	}
+	if l.MaxRate != nil {
+		r.MaxRate = &api.ResolvedRate{Count: l.MaxRate.Count, Period: l.MaxRate.Period.Or(0)}
+	}
+	if d := l.PerDomain; d != nil {
+		r.PerDomain = &api.ResolvedDomain{TopologyKey: d.TopologyKey, MaxUnhealthy: intstr.FromString("100%"), MaxConcurrent: r.MaxConcurrent}
+		if d.MaxUnhealthy != nil {
+			r.PerDomain.MaxUnhealthy = *d.MaxUnhealthy
+		}
+		if d.MaxConcurrent != nil {
+			r.PerDomain.MaxConcurrent = *d.MaxConcurrent
+		}
+	}
+	return r
+}
+
+// scope is one count under a policy's limits: over all nodes that it selects, or over those
+// of one domain. Both hold.
+type scope struct {
+	api.ScopedLimits
+	// key is the label that tells domains apart; empty for all nodes.
+	key           string
+	maxUnhealthy  intstr.IntOrString
+	maxConcurrent int32
+	// field is where the two stand in the policy.
+	field string
+}
+
+// scopes are the counts of these limits: the total first, and always.
+func scopes(lim api.ScopedLimits) []scope {
+	all := []scope{{lim, "", lim.MaxUnhealthy, lim.MaxConcurrent, ""}}
+	if d := lim.PerDomain; d != nil && d.TopologyKey != "" {
+		all = append(all, scope{lim, d.TopologyKey, d.MaxUnhealthy, d.MaxConcurrent, "perDomain."})
+	}
+	return all
+}
+
+// domain is the value of the scope's topology key on a node; empty where it has none.
+func (c Cluster) domain(s scope, node string) string {
+	if s.key == "" {
+		return ""
+	}
+	return c.labels(node)[s.key]
+}
+
+// within tells whether a node is one that the scope counts, for this domain.
+func within(s scope, domain string, labels map[string]string) bool {
+	return Selects(s.Selector, labels) && (s.key == "" || labels[s.key] == domain)
+}
+
+// in is the domain in words.
+func in(s scope, domain string) string {
+	if s.key == "" {
+		return ""
+	}
+	if domain == "" {
+		return ", nodes without " + s.key
+	}
+	return ", " + s.key + "=" + domain
+}
+
+// isCounted tells whether the scope counts this node, for this domain.
+func isCounted(s scope, domain string, n ClusterNode) bool {
+	return within(s, domain, n.Labels) || slices.Contains(n.Under, s.Policy) && (s.key == "" || domain == "")
+}
+
+// shareOf is how many of so many nodes a limit allows: a percentage is rounded down, but
+// is at least one unless it is 0%; 0 and 0% are none.
+func shareOf(limit intstr.IntOrString, total int) (int, error) {
+	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, total, false)
+	if err == nil && limit.Type == intstr.String && strings.TrimLeft(limit.StrVal, "0") != "%" {
+		most = max(1, most)
+	}
+	return most, err
+}
+
+// mayBegin tells whether a fence may begin with so many of total unhealthy, and the
+// numbers in words: it begins while unhealthy <= maxUnhealthy. The share of the proposal's
+// ConfigMap is one at which nothing begins any more.
+func mayBegin(s scope, unhealthy, total int) (bool, string) {
+	if s.SkipFrom > 0 {
+		skip := unhealthy*100 >= int(s.SkipFrom)*total
+		return !skip, fmt.Sprintf("%d of %d nodes are unhealthy, fencing is skipped from %d%%", unhealthy, total, s.SkipFrom)
+	}
+	most, err := shareOf(s.maxUnhealthy, total)
+	if err != nil {
+		return false, fmt.Sprintf("%smaxUnhealthy %s can't be read", s.field, s.maxUnhealthy.String())
+	}
+	return unhealthy <= most, fmt.Sprintf("%d of %d nodes are unhealthy, %smaxUnhealthy is %s (%d)", unhealthy, total, s.field, s.maxUnhealthy.String(), most)
 }
 
 // NeverBegins says with its numbers that limits let no fence of this node begin, even
 // while no other node is unhealthy, and which field helps; empty where they let one.
 func NeverBegins(l api.ScopedLimits, c Cluster, node string) string {
-	domain := c.domain(l, node)
-	_, total := count(l, domain, c, &api.FenceLedger{})
-	why, numbers := begins(l, 1, total)
-	if why != api.StormHold {
-		return ""
+	for _, s := range scopes(l) {
+		domain := c.domain(s, node)
+		_, total := count(s, domain, c, &api.FenceLedger{})
+		may, numbers := mayBegin(s, 1, total)
+		if may {
+			continue
+		}
+		help := "raise " + s.field + "maxUnhealthy"
+		if s.SkipFrom > 0 {
+			help = "raise the percentage"
+		}
+		return "policy " + l.Policy + in(s, domain) + ": with this node alone " + numbers + ", so that no fence ever begins; " + help
 	}
-	help := "set atLeastOne: true, or a number of nodes instead of a percentage"
-	if l.SkipFrom > 0 {
-		help = "raise the percentage"
-	}
-	return "policy " + l.Policy + in(l, domain) + ": with this node alone " + numbers + ", so that no fence ever begins; " + help
+	return ""
 }

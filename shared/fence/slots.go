@@ -13,23 +13,23 @@ import (
 // is deleted, which may be what the fence is for, or is given another label: then a
 // whole pool could be deleted one by one, under a rate that never holds (S14).
 
-// countedBy are the limits by which a reservation made now counts. In which domain a
-// node had been that is gone by now is known to nobody: it counts in each.
+// countedBy are the limits by which a reservation made now counts: each policy's totals,
+// and its domain besides. In which domain a node had been that is gone by now is known to
+// nobody: it counts in each.
 func countedBy(f *api.NodeFence, c Cluster) (all []api.CountedBy) {
 	for _, lim := range f.Spec.Decision.Limits {
-		by := api.CountedBy{Policy: lim.Policy}
-		if c.has(f.Spec.NodeName) {
-			by.TopologyKey, by.Domain = lim.TopologyKey, c.domain(lim, f.Spec.NodeName)
-		}
-		if !slices.Contains(all, by) {
-			all = append(all, by)
+		for _, s := range scopes(lim) {
+			by := api.CountedBy{Policy: lim.Policy, TopologyKey: s.key, Domain: c.domain(s, f.Spec.NodeName)}
+			if (s.key == "" || c.has(f.Spec.NodeName)) && !slices.Contains(all, by) {
+				all = append(all, by)
+			}
 		}
 	}
 	return all
 }
 
 func rated(f *api.NodeFence, policy string) bool {
-	return slices.ContainsFunc(f.Spec.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.Rate != nil })
+	return slices.ContainsFunc(f.Spec.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
 }
 
 // placeSlots says of slots that were put back, or kept by an older version, by which
@@ -47,12 +47,26 @@ func placeSlots(l *api.FenceLedger, c Cluster) {
 	}
 }
 
-// takesRoom tells whether a reservation counts by these limits, in this domain: by what
-// was true when it was made, or by its node as it is.
-func takesRoom(lim api.ScopedLimits, domain string, r api.Reservation, c Cluster) bool {
-	return isCounted(lim, domain, c.node(r.NodeName)) || slices.ContainsFunc(r.CountedBy, func(by api.CountedBy) bool {
-		return by.Policy == lim.Policy && (by.TopologyKey != lim.TopologyKey || by.Domain == domain)
-	})
+// takesRoom tells whether a reservation counts in this scope, for this domain: by what
+// was true when it was made, or by its node as it is. One that counts by the policy, and
+// in no known domain of it, counts in each.
+func takesRoom(s scope, domain string, r api.Reservation, c Cluster) bool {
+	if isCounted(s, domain, c.node(r.NodeName)) {
+		return true
+	}
+	under, elsewhere := false, false
+	for _, by := range r.CountedBy {
+		switch {
+		case by.Policy != s.Policy:
+		case by.TopologyKey == s.key && by.Domain == domain:
+			return true
+		case by.TopologyKey == s.key:
+			elsewhere = true
+		default:
+			under = true
+		}
+	}
+	return under && !elsewhere
 }
 
 func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
@@ -62,8 +76,8 @@ func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
 		place(l, f, c, nil)
 	}
 	l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool { return now.Sub(a.At.Time) >= 24*time.Hour })
-	// Thousands are kept, so only what a rate may ask for.
-	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return !rated(f, by.Policy) })
+	// Thousands are kept, so only what a rate may ask for, which knows no domains.
+	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return by.TopologyKey != "" || !rated(f, by.Policy) })
 	// A fence that is decided again is the same fence.
 	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.FenceNumber == r.FenceNumber })
 	if n := len(l.Status.Admitted) - maxAdmitted; n > 0 {
@@ -82,18 +96,27 @@ func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bo
 	return append(all, r)
 }
 
-// room: no policy may have more slots in use than it allows.
+// room: no policy may have more slots in use than it allows, in all and in a domain.
 func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
 	for _, lim := range f.Spec.Decision.Limits {
-		used, domain := 0, c.domain(lim, f.Spec.NodeName)
-		for _, r := range l.Status.Reservations {
-			if r.NodeName != f.Spec.NodeName && takesRoom(lim, domain, r, c) {
-				used++
+		for _, s := range scopes(lim) {
+			if v := roomFor(f, s, c, l); v != nil {
+				return v
 			}
 		}
-		if most := max(1, int(lim.MaxConcurrent)); used >= most {
-			return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%s%s: %d fences are running, maxConcurrent is %d", named(lim.Policy, lim.Generation), in(lim, domain), used, most), askConcurrent}
+	}
+	return nil
+}
+
+func roomFor(f *api.NodeFence, s scope, c Cluster, l *api.FenceLedger) *Verdict {
+	used, domain := 0, c.domain(s, f.Spec.NodeName)
+	for _, r := range l.Status.Reservations {
+		if r.NodeName != f.Spec.NodeName && takesRoom(s, domain, r, c) {
+			used++
 		}
+	}
+	if most := max(1, int(s.maxConcurrent)); used >= most {
+		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", named(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent}
 	}
 	return nil
 }
@@ -101,22 +124,23 @@ func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict
 // rate: no policy may begin more fences in its time than it allows.
 func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	for _, lim := range f.Spec.Decision.Limits {
-		if lim.Rate == nil {
+		if lim.MaxRate == nil {
 			continue
 		}
-		begun, domain, next := 0, c.domain(lim, f.Spec.NodeName), lim.Rate.Within.Duration
+		all, period := scopes(lim)[0], lim.MaxRate.Period.Duration
+		begun, next := 0, period
 		for _, a := range l.Status.Admitted {
 			age := now.Sub(a.At.Time)
 			same := a.FenceUID == f.UID && a.FenceNumber == f.Spec.FenceNumber
-			if same || age >= lim.Rate.Within.Duration || !takesRoom(lim, domain, a, c) {
+			if same || age >= period || !takesRoom(all, "", a, c) {
 				continue
 			}
 			begun++
-			next = min(next, lim.Rate.Within.Duration-age)
+			next = min(next, period-age)
 		}
-		if begun >= int(lim.Rate.Fences) {
-			return &Verdict{api.RateHold, fmt.Sprintf("%s%s: %d fences began within %s, %d are allowed; the next in %s",
-				named(lim.Policy, lim.Generation), in(lim, domain), begun, lim.Rate.Within.Duration, lim.Rate.Fences, next.Round(time.Second)), min(next, Resync)}
+		if begun >= int(lim.MaxRate.Count) {
+			return &Verdict{api.RateHold, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
+				named(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, Resync)}
 		}
 	}
 	return nil

@@ -65,11 +65,11 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 					f.Name, f.Spec.NodeName, f.UID = node, node, "f-"+f.UID
 					lim(f).Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}
 					if rate {
-						lim(f).MaxConcurrent, lim(f).Rate = 9, &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+						lim(f).MaxConcurrent, lim(f).MaxRate = 9, &api.ResolvedRate{Count: 1, Period: metav1.Duration{Duration: time.Hour}}
 					}
 					zones(f, &cl)
 					if !c.zones {
-						lim(f).TopologyKey = ""
+						lim(f).MaxConcurrent, lim(f).PerDomain = lim(f).PerDomain.MaxConcurrent, nil
 					}
 					for i := range cl.Nodes {
 						cl.Nodes[i].Labels["role"] = "worker"
@@ -89,7 +89,7 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 					c.ledger(l)
 				}
 				want := api.Reason("")
-				if c.want {
+				if c.want || rate { // which knows no zones
 					if want = api.ConcurrencyHold; rate {
 						want = api.RateHold
 					}
@@ -117,7 +117,7 @@ func TestTheLedgerOfABigStorm(t *testing.T) {
 		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: stampOf(walkStart), Stale: true})
 	}
 	l.Status.Leases.StillCount, l.Status.Leases.Total = 5000, 5000
-	f.Spec.Decision.Limits[0].Rate = &api.Rate{Fences: 2000}
+	f.Spec.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 2000}
 	for i := range 2000 {
 		g := f.DeepCopy()
 		g.Spec.NodeName, g.UID = name(i), types.UID(fmt.Sprintf("6f1cb2f3-0000-4000-8000-%012d", i))

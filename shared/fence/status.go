@@ -1,12 +1,10 @@
 package fence
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -14,78 +12,58 @@ import (
 // maxHeld bounds a policy's list of nodes.
 const maxHeld = 64
 
+// The conditions of a FencePolicy.
+const (
+	fencingAllowed = "FencingAllowed"
+	// nodesPresent is False while an expected node is missing for too long.
+	nodesPresent = "NodesPresent"
+)
+
 // PolicyStatus is what a policy says of itself: its nodes, whether a fence may
 // begin, and for each node that is not being fenced, why. Nobody decides by it.
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
-	lim := api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits}
+	lim := limitsOf(p)
 	st.FailedMachines = failedNow(p, c, now)
 	c = c.withFailed(st.FailedMachines)
 	bad := ailing(c, l)
-	st.ObservedGeneration, st.Targets, st.Healthy, st.Unhealthy, st.InRemediation = p.Generation, 0, 0, 0, 0
-	st.Held, st.Domains, st.AllowedNow = nil, nil, 0
+	st.ObservedGeneration, st.SelectedNodes, st.UnhealthyNodes, st.OpenFences = p.Generation, 0, 0, 0
+	st.Held, st.HeldCount = nil, 0
 	st.LastDecisions = lastDecisions(p, c)
 	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
-	domains := map[string]bool{}
 	for _, n := range c.Nodes {
-		if !Selects(p.Spec.Selector.Kubernetes(), n.Labels) {
+		if !Selects(lim.Selector, n.Labels) {
 			continue
 		}
-		st.Targets++
+		st.SelectedNodes++
 		if n.Unhealthy || bad[n.Name] {
-			st.Unhealthy++
+			st.UnhealthyNodes++
 		}
-		domains[c.domain(lim, n.Name)] = true
 		if f := c.fence(n.Name); f != nil && f.Open() {
-			st.InRemediation++
+			st.OpenFences++
 		}
-		if h := held(p, n, all, c); h != nil && len(st.Held) < maxHeld {
-			st.Held = append(st.Held, *h)
+		if h := held(p, n, all, c); h != nil {
+			if st.HeldCount++; len(st.Held) < maxHeld {
+				h.Message = clipped(h.Message)
+				st.Held = append(st.Held, *h)
+			}
 		}
 	}
-	st.Healthy = st.Targets - st.Unhealthy
-	allowed, words := true, ""
-	for domain := range domains {
-		unhealthy, total := count(lim, domain, c, l)
-		// The next failure is what is asked about: it counts too.
-		no, numbers := mayBegin(lim.Limits, max(1, unhealthy), total)
-		if lim.TopologyKey != "" {
-			st.Domains = append(st.Domains, api.DomainStatus{Name: domain, Targets: int32(total), Unhealthy: int32(unhealthy), Message: numbers})
-		}
-		if no == api.StormHold {
-			allowed = false
-		} else {
-			st.AllowedNow += int32(roomIn(lim, domain, c, l, now))
-		}
-		words = numbers
-	}
-	slices.SortFunc(st.Domains, func(a, b api.DomainStatus) int { return strings.Compare(a.Name, b.Name) })
-	st.Domains = st.Domains[:min(len(st.Domains), maxHeld)]
-	if lim.TopologyKey != "" && !allowed {
-		words = "a fence may not begin in every domain: see status.domains"
-	}
+	st.HealthyNodes = st.SelectedNodes - st.UnhealthyNodes
+	rooms := roomNow(lim, &st, c, l, now)
+	st.FencesAllowed = rooms.fences
 	st.Missing = missingNow(p, c, now)
-	conditionsOf(p, &st, l, allowed, words, now)
-	tellEffective(p, &st, all, c, now)
+	conditionsOf(p, &st, all, c, l, rooms, now)
+	st.Effective = inEffect(p, lim, &st, all, c, now)
 	return st
 }
 
-// expectedPresent is False while an expected node is missing for too long.
-const expectedPresent = "ExpectedNodesPresent"
-
-// conditionsOf are RemediationAllowed, in MachineHealthCheck's word, and Valid.
-func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLedger, allowed bool, words string, now time.Time) {
+// conditionsOf are FencingAllowed, Accepted, and NodesPresent where nodes are expected.
+func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.FencePolicy, c Cluster, l *api.FenceLedger, r rooms, now time.Time) {
 	set := func(typ string, ok bool, why api.Reason, msg string) {
-		status := metav1.ConditionFalse
-		if ok {
-			status = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&st.Conditions, metav1.Condition{
-			Type: typ, Status: status, Reason: string(why), Message: msg, ObservedGeneration: p.Generation,
-			LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
-		})
+		tell(&st.Conditions, p.Generation, now, typ, ok, why, msg)
 	}
-	why := api.Admitted
+	allowed, why, words := true, api.WithinLimits, r.words
 	wrong := unclear(p)
 	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now)
 	switch stop, message := Stopped(l); {
@@ -97,44 +75,40 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, l *api.FenceLed
 		allowed, why, words = false, api.SelectorInvalid, wrong
 	case shut != nil:
 		allowed, why, words = false, shut.why, shut.message
-	case !allowed:
-		why = api.StormHold
-	default:
-		for _, s := range l.Status.Storms {
-			if s.Policy == p.Name && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) && !waived(l, &s) {
-				allowed, why, words = false, api.CoolDownHold, "after a storm, until "+s.CoolDownUntil.UTC().Format(time.RFC3339)
-			}
-		}
+	case r.why != "":
+		allowed, why = false, r.why
 	}
-	set("RemediationAllowed", allowed, why, words)
+	set(fencingAllowed, allowed, why, words)
 	if !allowed {
-		st.AllowedNow = 0
+		st.FencesAllowed = 0
 	}
 	if x := p.Spec.Machines; x != nil && wrong == "" {
 		if wrong = unreadable(p.Name, "spec.machines.selector", x.Selector.Kubernetes()); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"
 		}
 	}
+	conflict, with := conflicting(p, all, c)
 	switch {
 	case wrong != "":
-		set("Valid", false, api.SelectorInvalid, wrong)
+		set(accepted, false, api.SelectorInvalid, wrong)
 	case shut != nil && shut.why == api.WindowInvalidHold:
-		set("Valid", false, shut.why, shut.message)
+		set(accepted, false, shut.why, shut.message)
+	case conflict != "":
+		set(accepted, false, conflict, with)
 	default:
-		set("Valid", true, "Read", "every field was understood")
+		set(accepted, true, api.Understood, "every field was understood")
 	}
-	meta.RemoveStatusCondition(&st.Conditions, expectedPresent)
+	meta.RemoveStatusCondition(&st.Conditions, nodesPresent)
 	if p.Spec.MissingNodes != nil || p.Spec.Machines != nil {
 		present, words := presence(p, st.Missing, now)
 		why = api.NodeMissingTold
 		if present {
-			why = "Present"
+			why = api.AllPresent
 		}
-		was := meta.FindStatusCondition(p.Status.Conditions, expectedPresent)
-		if was != nil {
+		if was := meta.FindStatusCondition(p.Status.Conditions, nodesPresent); was != nil {
 			st.Conditions = append(st.Conditions, *was) // with its time
 		}
-		set(expectedPresent, present, why, words)
+		set(nodesPresent, present, why, words)
 	}
 }
 

@@ -67,45 +67,86 @@ func TestPolicyStatus(t *testing.T) {
 		if d := cmp.Diff(c.held, st.Held); d != "" {
 			t.Errorf("%s: held\n%s", name, d)
 		}
-		cond := meta.FindStatusCondition(st.Conditions, "RemediationAllowed")
+		cond := meta.FindStatusCondition(st.Conditions, fencingAllowed)
 		if ok := cond.Status == metav1.ConditionTrue; ok != (c.allowed == "") || !ok && cond.Reason != string(c.allowed) || cond.Message == "" {
 			t.Errorf("%s: %+v", name, cond)
 		}
-		valid := meta.IsStatusConditionTrue(st.Conditions, "Valid")
+		valid := meta.IsStatusConditionTrue(st.Conditions, accepted)
 		if valid == (c.allowed == api.WindowInvalidHold || c.allowed == api.SelectorInvalid) {
-			t.Errorf("%s: Valid=%v", name, valid)
+			t.Errorf("%s: Accepted=%v", name, valid)
 		}
-		if st.Targets != int32(len(cl.Nodes)) || st.Healthy+st.Unhealthy != st.Targets || st.ObservedGeneration != 3 {
+		if st.SelectedNodes != int32(len(cl.Nodes)) || st.HealthyNodes+st.UnhealthyNodes != st.SelectedNodes || st.HeldCount != int32(len(c.held)) || st.ObservedGeneration != 3 {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
 }
 
+// TestBudgetStatus: its figures, and why it allows no more.
 func TestBudgetStatus(t *testing.T) {
-	_, c, l := admitWorld(walkStart)
-	c.Nodes[1].Unhealthy = true
-	l.Status.Reservations = []api.Reservation{{NodeName: "n1"}}
-	b := api.FenceBudget{Spec: api.FenceBudgetSpec{MaxUnavailable: number(3)}}
-	got := BudgetStatus(&b, c, l)
-	if d := cmp.Diff(api.FenceBudgetStatus{Nodes: 10, Available: 8, Fencing: 1, Allowed: 1}, got); d != "" {
-		t.Error(d)
+	type told struct{ expected, available, fencing, allowed int32 }
+	for name, c := range map[string]struct {
+		spec      api.FenceBudgetSpec
+		want      told
+		no        api.Reason // of DisruptionAllowed; empty: True
+		unread    bool
+		unwelcome string
+	}{
+		"room for one more":    {api.FenceBudgetSpec{MaxUnavailable: number(3)}, told{10, 8, 1, 1}, "", false, "2 of 10 nodes are unavailable, maxUnavailable is 3 (3)"},
+		"no room":              {api.FenceBudgetSpec{MaxUnavailable: number(2)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 2 (2)"},
+		"none is none":         {api.FenceBudgetSpec{MaxUnavailable: percent("0%")}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 0% (0)"},
+		"as many as must stay": {api.FenceBudgetSpec{MinAvailable: number(8)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, minAvailable is 8 (8)"},
+		"a selector that can't be read": {api.FenceBudgetSpec{MaxUnavailable: number(3), Selector: api.LabelSelector{MatchLabels: map[string]string{"a": "no label"}}},
+			told{10, 8, 1, 1}, "", true, "2 of 10 nodes are unavailable, maxUnavailable is 3 (3)"},
+	} {
+		_, cl, l := admitWorld(walkStart)
+		cl.Nodes[1].Unhealthy = true
+		l.Status.Reservations = []api.Reservation{{NodeName: "n1"}}
+		st := BudgetStatus(&api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Generation: 4}, Spec: c.spec}, cl, l, walkStart)
+		if got := (told{st.ExpectedNodes, st.AvailableNodes, st.FencingNodes, st.DisruptionsAllowed}); got != c.want || st.ObservedGeneration != 4 {
+			t.Errorf("%s: %+v", name, st)
+		}
+		a, d := meta.FindStatusCondition(st.Conditions, accepted), meta.FindStatusCondition(st.Conditions, disruptionAllowed)
+		if (a.Reason == string(api.SelectorInvalid)) != c.unread || (a.Status == metav1.ConditionTrue) == c.unread || a.ObservedGeneration != 4 {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if (d.Status == metav1.ConditionTrue) != (c.no == "") || c.no != "" && d.Reason != string(c.no) || d.Message != c.unwelcome {
+			t.Errorf("%s: %+v", name, d)
+		}
 	}
 }
 
+// TestZonesInThePolicysStatus: a storm in one of two zones leaves the other its room, under
+// the totals; one in both leaves none.
 func TestZonesInThePolicysStatus(t *testing.T) {
 	f, c, l := admitWorld(walkStart)
 	zones(f, &c)
 	for i := range 5 {
 		c.Nodes[i].Unhealthy = true
 	}
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{TopologyKey: zoneKey, MaxUnhealthy: percent("40%")}}}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{
+		MaxUnhealthy: percent("60%"), MaxConcurrent: new(int32(5)),
+		PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: percent("40%"), MaxConcurrent: new(int32(2))},
+	}}}
 	want := []api.DomainStatus{
-		{Name: "a", Targets: 5, Unhealthy: 5, Message: "5 of 5 nodes are unhealthy, maxUnhealthy is 40% (2)"},
-		{Name: "b", Targets: 5, Message: "1 of 5 nodes are unhealthy, maxUnhealthy is 40% (2)"},
+		{Name: "a", SelectedNodes: 5, UnhealthyNodes: 5, Message: "5 of 5 nodes are unhealthy, perDomain.maxUnhealthy is 40% (2)"},
+		{Name: "b", SelectedNodes: 5, Message: "1 of 5 nodes are unhealthy, perDomain.maxUnhealthy is 40% (2)"},
 	}
-	if d := cmp.Diff(want, PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart).Domains); d != "" {
-		t.Error(d)
+	st := PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart)
+	if d := cmp.Diff(want, st.Domains); d != "" || st.FencesAllowed != 2 {
+		t.Errorf("%d allowed, %s", st.FencesAllowed, d)
 	}
+	says := func(st api.FencePolicyStatus, ok metav1.ConditionStatus, words string) {
+		t.Helper()
+		if a := meta.FindStatusCondition(st.Conditions, fencingAllowed); a.Status != ok || a.Message != words {
+			t.Errorf("%+v", a)
+		}
+	}
+	says(st, metav1.ConditionTrue, "5 of 10 nodes are unhealthy, maxUnhealthy is 60% (6); a fence may not begin in 1 of 2 domains: see status.domains")
+	p.Spec.Limits.MaxUnhealthy = percent("100%")
+	for i := range c.Nodes {
+		c.Nodes[i].Unhealthy = true
+	}
+	says(PolicyStatus(&p, []api.FencePolicy{p}, c, l, walkStart), metav1.ConditionFalse, "a fence may begin in no domain: see status.domains")
 }
 
 // TestPolicyStatusFigures: how many may begin now, since when a storm stands, what was
@@ -122,7 +163,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "f1", At: minute(0)}}
 		}, 2, nil},
 		"a rate that is used up": {func(p *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
-			p.Spec.Limits.Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+			p.Spec.Limits.MaxRate = &api.Rate{Count: 1, Period: "1h"}
 			l.Status.Admitted = []api.Reservation{{NodeName: "n1", FenceUID: "f1", At: minute(-30)}}
 		}, 0, nil},
 		"a pause": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"me"} }, 0, nil},
@@ -136,11 +177,11 @@ func TestPolicyStatusFigures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, cl, l := admitWorld(walkStart)
 			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-			p.Spec.Limits.MaxConcurrent = 3
+			p.Spec.Limits.MaxConcurrent = new(int32(3))
 			c.change(&p, &cl, l)
 			st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
-			if st.AllowedNow != c.allowed || !st.StormSince.Equal(c.since) {
-				t.Errorf("allowed now %d, storm since %v", st.AllowedNow, st.StormSince)
+			if st.FencesAllowed != c.allowed || !st.StormSince.Equal(c.since) {
+				t.Errorf("%d allowed, storm since %v", st.FencesAllowed, st.StormSince)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now tim
 func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
 	for _, p := range policies {
 		if p.Name == policy {
-			all = append(all, api.ScopedLimits{Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(), Limits: p.Spec.Limits})
+			all = append(all, limitsOf(&p))
 		}
 	}
 	if len(all) > 0 {
@@ -53,24 +53,29 @@ func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []ap
 const goneCoolDown = 5 * time.Minute
 
 // calmed tells whether a storm and its cool-down are over under all of these limits. If
-// there are none, its policy is deleted and no open fence has it, or it was a ConfigMap's
-// and its fences have ended: nothing is held by it, and whatever comes under that name
-// again counts for itself.
+// there are none, its policy is deleted, or counts by other domains, and no open fence has
+// them, or it was a ConfigMap's and its fences have ended: nothing is held by it, and
+// whatever comes under that name again counts for itself.
 func calmed(s *api.Storm, limits []api.ScopedLimits, c Cluster, l *api.FenceLedger, now time.Time) bool {
 	if slices.Contains(c.Uncounted, s.Policy) {
 		return false
 	}
-	longest := time.Duration(0)
-	if len(limits) == 0 {
-		longest = goneCoolDown
-	}
+	longest, found := time.Duration(0), false
 	for _, lim := range limits {
-		unhealthy, total := count(lim, s.Domain, c, l)
-		if no, numbers := begins(lim, unhealthy, total); no == api.StormHold {
-			s.Message, s.CoolDownUntil = numbers, nil
-			return false
+		for _, sc := range scopes(lim) {
+			if sc.key != s.TopologyKey {
+				continue
+			}
+			unhealthy, total := count(sc, s.Domain, c, l)
+			if may, numbers := mayBegin(sc, unhealthy, total); !may {
+				s.Message, s.CoolDownUntil = numbers, nil
+				return false
+			}
+			longest, found = max(longest, lim.StormCoolDown.Duration), true
 		}
-		longest = max(longest, lim.StormCoolDown.Duration)
+	}
+	if !found {
+		longest = goneCoolDown
 	}
 	return cooling(s, longest, now) <= 0
 }

@@ -26,12 +26,16 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		}
 	}
 	zones := func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger, domain string) {
-		ps[0].Spec.Limits.TopologyKey, l.Status.Storms[0].Domain = zoneKey, domain
+		ps[0].Spec.Limits.PerDomain = &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: number(3)}
+		ps[0].Spec.Limits.MaxUnhealthy, l.Status.Storms[0].TopologyKey, l.Status.Storms[0].Domain = percent("100%"), zoneKey, domain
 		for i := range c.Nodes {
 			c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
 		}
 	}
-	inZone := func(all []api.Storm, domain string) []api.Storm { all[0].Domain = domain; return all }
+	inZone := func(all []api.Storm, domain string) []api.Storm {
+		all[0].TopologyKey, all[0].Domain = zoneKey, domain
+		return all
+	}
 	for name, c := range map[string]struct {
 		storms []api.Storm
 		change func([]api.FencePolicy, *Cluster, *api.FenceLedger)
@@ -56,7 +60,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		"an open fence has the stricter limits of before: they count no more": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			dead(c, 0, 1)
 			f := running("n0", "f0", api.Pending)
-			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(1)}}}
+			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
 			c.Fences = []api.NodeFence{f}
 		}, storm("many", at(time.Minute))},
 		"another zone's nodes are not of it": {inZone(storm("many", nil), "b"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
@@ -66,14 +70,14 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		"its own zone's are": {inZone(storm("many", nil), "a"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			zones(ps, c, l, "a")
 			dead(c, 0, 4)
-		}, inZone(storm("5 of 5 nodes are unhealthy, maxUnhealthy is 3 (3)", nil), "a")},
+		}, inZone(storm("5 of 5 nodes are unhealthy, perDomain.maxUnhealthy is 3 (3)", nil), "a")},
 		"its policy is deleted":           {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, storm("many", at(5*time.Minute))},
 		"its policy was deleted long ago": {storm("many", at(-time.Second)), func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Name = "q" }, nil},
 		"its policy is deleted, and more are ill under an open fence": {began, func(ps []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			ps[0].Name = "q"
 			dead(c, 0, 1)
 			f := running("n0", "f0", api.Pending)
-			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", Limits: api.Limits{MaxUnhealthy: number(1)}}}
+			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
 			c.Fences = []api.NodeFence{f}
 		}, storm("2 of 10 nodes are unhealthy, maxUnhealthy is 1 (1)", nil)},
 		"nobody knows how many are missing": {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Status.Missing = tooMany() }, began},
@@ -91,7 +95,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		t.Run(name, func(t *testing.T) {
 			_, cl, l := admitWorld(now)
 			cl.Fences, cl.Nodes[0].Unhealthy = nil, false
-			ps := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{MaxUnhealthy: number(3), StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}
+			ps := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: api.Limits{MaxUnhealthy: number(3), StormCoolDown: api.DurationOf(time.Minute)}}}}
 			l.Status.Storms = append([]api.Storm{}, c.storms...)
 			if c.change != nil {
 				c.change(ps, &cl, l)

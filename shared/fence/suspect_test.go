@@ -56,7 +56,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 		}, api.BudgetHold, askConcurrent},
 		"most Leases still at once is us (S16)": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
-			lim(f).MaxUnhealthy = number(10)
+			lim(f).MaxUnhealthy = *number(10)
 			still(l, "n1", "n2", "n3", "n4", "n5")
 		}, api.LeasesStaleHold, askStorm},
 		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
@@ -110,7 +110,7 @@ func TestASlotGivenBack(t *testing.T) { // S14
 	}
 	f.Status.GivenBack = &at
 	c.Fences[0] = *f
-	lim(f).Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+	lim(f).MaxRate = &api.ResolvedRate{Count: 1, Period: metav1.Duration{Duration: time.Hour}}
 	l.Status.Admitted = slices.Clone(l.Status.Reservations)
 	if ReservedAt(l, f) != nil {
 		t.Error("the fence takes the slot that it gave back")

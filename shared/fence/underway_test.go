@@ -20,7 +20,7 @@ func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.Fen
 	for i := range c.Nodes {
 		c.Nodes[i].Labels = map[string]string{"role": "worker"}
 	}
-	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
 	c.Nodes[1].Unhealthy = true
 	first := f.DeepCopy()
 	first.Name, first.Spec.NodeName, first.Spec.Decision.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"
@@ -119,7 +119,7 @@ func TestTwoThatAreAskedForAreServed(t *testing.T) {
 		c.Fences = append(c.Fences, *f)
 	}
 	first, second := &c.Fences[0], &c.Fences[1]
-	if s := BudgetStatus(&c.Budgets[0], c, l); s.Available != 10 || s.Allowed != 1 {
+	if s := BudgetStatus(&c.Budgets[0], c, l, walkStart); s.AvailableNodes != 10 || s.DisruptionsAllowed != 1 {
 		t.Errorf("before: %+v", s)
 	}
 	for name, step := range []struct {
@@ -145,9 +145,9 @@ func TestWhatIsUnderWayEnds(t *testing.T) {
 		t.Error(d)
 	}
 	l.Status.Reservations = nil
-	got := BudgetStatus(&c.Budgets[0], Cluster{Nodes: c.Nodes[2:], Fences: c.Fences, Budgets: c.Budgets}, l)
-	if d := cmp.Diff(api.FenceBudgetStatus{Nodes: 9, Available: 8}, got); d != "" {
-		t.Errorf("shown is %s", d)
+	got := BudgetStatus(&c.Budgets[0], Cluster{Nodes: c.Nodes[2:], Fences: c.Fences, Budgets: c.Budgets}, l, walkStart)
+	if got.ExpectedNodes != 9 || got.AvailableNodes != 8 || got.FencingNodes != 0 || got.DisruptionsAllowed != 0 {
+		t.Errorf("shown is %+v", got)
 	}
 	c.Fences[0].Status.Phase = api.Finished
 	c.Budgets[0].Name = "another"

@@ -12,37 +12,42 @@ import (
 
 // unruly are gates with one fault each, and by which property each is caught.
 var unruly = map[[2]string]gate{
-	{"reads maxUnhealthy as its contrary", "maxUnhealthy"}: shown(func(l *api.Limits) { l.MaxUnhealthy = mirrored(l.MaxUnhealthy) }),
-	{"reads minHealthy as maxUnhealthy", "minHealthy"}: shown(func(l *api.Limits) {
-		if l.MinHealthy != nil {
-			l.MaxUnhealthy, l.MinHealthy = l.MinHealthy, nil
+	{"reads maxUnhealthy as its contrary", "maxUnhealthy"}:   shown(func(l *api.ScopedLimits) { l.MaxUnhealthy = mirrored(l.MaxUnhealthy) }),
+	{"reads maxConcurrent as its contrary", "maxConcurrent"}: shown(func(l *api.ScopedLimits) { l.MaxConcurrent = max(1, 5-l.MaxConcurrent) }),
+	{"reads perNodePerDay as its contrary", "perNodePerDay"}: shown(func(l *api.ScopedLimits) { l.PerNodePerDay = max(1, 5-l.PerNodePerDay) }),
+	{"reads stormCoolDown as its contrary", "stormCoolDown"}: shown(func(l *api.ScopedLimits) { l.StormCoolDown.Duration = 2*time.Minute - l.StormCoolDown.Duration }),
+	{"counts a rate's fences down", "rate, more fences"}: shown(func(l *api.ScopedLimits) {
+		if l.MaxRate != nil {
+			l.MaxRate.Count = 4 - l.MaxRate.Count
 		}
 	}),
-	{"reads maxConcurrent as its contrary", "maxConcurrent"}: shown(func(l *api.Limits) { l.MaxConcurrent = max(1, 5-l.MaxConcurrent) }),
-	{"reads perNodePerDay as its contrary", "perNodePerDay"}: shown(func(l *api.Limits) { l.PerNodePerDay = max(1, 5-l.PerNodePerDay) }),
-	{"reads stormCoolDown as its contrary", "stormCoolDown"}: shown(func(l *api.Limits) { l.StormCoolDown.Duration = 2*time.Minute - l.StormCoolDown.Duration }),
-	{"takes atLeastOne for at most one", "atLeastOne"}: shown(func(l *api.Limits) {
-		if l.AtLeastOne {
-			l.MaxUnhealthy, l.MinHealthy, l.UnhealthyRange = number(1), nil, ""
+	{"counts a rate in what is left of the hour and a half", "rate, in less time"}: shown(func(l *api.ScopedLimits) {
+		if l.MaxRate != nil {
+			l.MaxRate.Period.Duration = 91*time.Minute - l.MaxRate.Period.Duration
 		}
 	}),
-	{"takes the ends of a range for each other", "unhealthyRange, its upper end"}: shown(func(l *api.Limits) { ranged(l, func(a, b int) (int, int) { return b - 1, a + 2 }) }),
-	{"counts a rate's fences down", "rate, more fences"}: shown(func(l *api.Limits) {
-		if l.Rate != nil {
-			l.Rate.Fences = 4 - l.Rate.Fences
+	{"reads a zone's maxUnhealthy as its contrary", "maxUnhealthy of a zone"}: shown(func(l *api.ScopedLimits) {
+		if d := l.PerDomain; d != nil {
+			d.MaxUnhealthy = mirrored(d.MaxUnhealthy)
 		}
 	}),
-	{"counts a rate in what is left of the hour and a half", "rate, in less time"}: shown(func(l *api.Limits) {
-		if l.Rate != nil {
-			l.Rate.Within.Duration = 91*time.Minute - l.Rate.Within.Duration
+	{"reads a zone's maxConcurrent as its contrary", "maxConcurrent of a zone"}: shown(func(l *api.ScopedLimits) {
+		if d := l.PerDomain; d != nil {
+			d.MaxConcurrent = max(1, 5-d.MaxConcurrent)
 		}
 	}),
-	{"takes its own limit for none where there is a zone", "maxUnhealthy of a zone"}: shown(func(l *api.Limits) {
-		if l.TopologyKey != "" {
+	{"reads the total beside a zone's as its contrary", "maxUnhealthy beside a zone's"}: shown(func(l *api.ScopedLimits) {
+		if l.PerDomain != nil {
 			l.MaxUnhealthy = mirrored(l.MaxUnhealthy)
 		}
 	}),
-	{"minds the deciding policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) { f.Spec.Decision.Limits = f.Spec.Decision.Limits[:1] }, Admit},
+	{"reads the slots beside a zone's as their contrary", "maxConcurrent beside a zone's"}: shown(func(l *api.ScopedLimits) {
+		if l.PerDomain != nil {
+			l.MaxConcurrent = max(1, 5-l.MaxConcurrent)
+		}
+	}),
+	{"takes a zone's limits in place of the totals", "no zones"}: shown(replaced),
+	{"minds the deciding policy alone", "no policy besides"}:     {func(f *api.NodeFence, _ *Cluster) { f.Spec.Decision.Limits = f.Spec.Decision.Limits[:1] }, Admit},
 	{"minds the last policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) {
 		f.Spec.Decision.Limits = f.Spec.Decision.Limits[len(f.Spec.Decision.Limits)-1:]
 	}, Admit},
@@ -74,19 +79,26 @@ var unruly = map[[2]string]gate{
 }
 
 // shown is our gate that is shown other limits.
-func shown(change func(*api.Limits)) gate {
+func shown(change func(*api.ScopedLimits)) gate {
 	return gate{func(f *api.NodeFence, _ *Cluster) {
 		for i := range f.Spec.Decision.Limits {
-			change(&f.Spec.Decision.Limits[i].Limits)
+			change(&f.Spec.Decision.Limits[i])
 		}
 	}, Admit}
 }
 
-func mirrored(v *intstr.IntOrString) *intstr.IntOrString {
-	if v == nil || v.Type == intstr.String {
+func mirrored(v intstr.IntOrString) intstr.IntOrString {
+	if v.Type == intstr.String {
 		return v
 	}
-	return number(max(0, 6-v.IntValue()))
+	return *number(max(0, 6-v.IntValue()))
+}
+
+// replaced: the domain's limit replaces the total.
+func replaced(l *api.ScopedLimits) {
+	if l.PerDomain != nil {
+		l.MaxUnhealthy, l.MaxConcurrent = *percent("100%"), 1000
+	}
 }
 
 func TestEveryUnrulyGateIsCaught(t *testing.T) {

@@ -107,7 +107,7 @@ func walkSpec() api.NodeFenceSpec {
 					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					Timeouts:            api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
 					Retries:             api.Retries{PerStep: 1, Interval: d(1), Flow: &flow}},
-				Limits: []api.ScopedLimits{{Policy: "p", Limits: api.Limits{PerNodePerDay: 100}}},
+				Limits: []api.ScopedLimits{{Policy: "p", PerNodePerDay: 100}},
 			},
 			Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
 		},

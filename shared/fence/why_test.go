@@ -35,7 +35,7 @@ var noes = []struct {
 		c.Fences = append(c.Fences, running("n7", "f7", api.Fencing))
 	}},
 	{"as many as the rate allows began lately", func(f *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
-		lim(f).Rate = &api.Rate{Fences: 1, Within: metav1.Duration{Duration: time.Hour}}
+		lim(f).MaxRate = &api.ResolvedRate{Count: 1, Period: metav1.Duration{Duration: time.Hour}}
 		begun(l, "n3", 50*time.Minute)
 	}},
 	{"a FenceBudget has no room", func(f *api.NodeFence, _ *Seen, c *Cluster, _ *api.FenceLedger) {
@@ -116,7 +116,7 @@ var noes = []struct {
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
 	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
-		lim(f).MaxUnhealthy = percent("100%")
+		lim(f).MaxUnhealthy = *percent("100%")
 		for i := range 8 {
 			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: fmt.Sprintf("n%d", i), Stale: true})
 		}

@@ -127,18 +127,43 @@ func readWindow(w api.PauseWindow) (window, error) {
 	return r, nil
 }
 
+// nextWindow is when the next of these windows begins, in the two weeks ahead; zero if
+// none does.
+func nextWindow(all []api.PauseWindow, now time.Time) (next time.Time) {
+	for _, w := range all {
+		r, err := readWindow(w)
+		if err != nil {
+			continue
+		}
+		today := now.In(r.zone)
+		for day := range 15 {
+			for _, start := range r.startsOn(today, day) {
+				if start.After(now) && (next.IsZero() || start.Before(next)) {
+					next = start
+				}
+			}
+		}
+	}
+	return next
+}
+
+// startsOn are the moments at which the window begins so many days after another.
+func (w window) startsOn(today time.Time, day int) []time.Time {
+	// The calendar's day and the clocks' time, written as if they were UTC's.
+	wall := time.Date(today.Year(), today.Month(), today.Day()+day, w.clock.Hour(), w.clock.Minute(), 0, 0, time.UTC)
+	if len(w.days) > 0 && !slices.Contains(w.days, api.Weekday(wall.Weekday().String())) {
+		return nil
+	}
+	return moments(wall, w.zone)
+}
+
 // openUntil is when the window ends that is open at a time: its start belongs to
 // it, its end does not. Zero: it is not open.
 func (w window) openUntil(at time.Time) (until time.Time) {
 	today := at.In(w.zone)
 	// A day more on either side, for the clocks' changes.
 	for day := -2 - int(w.lasts.Hours()/24); day <= 1; day++ {
-		// The calendar's day and the clocks' time, written as if they were UTC's.
-		wall := time.Date(today.Year(), today.Month(), today.Day()+day, w.clock.Hour(), w.clock.Minute(), 0, 0, time.UTC)
-		if len(w.days) > 0 && !slices.Contains(w.days, api.Weekday(wall.Weekday().String())) {
-			continue
-		}
-		for _, start := range moments(wall, w.zone) {
+		for _, start := range w.startsOn(today, day) {
 			if end := start.Add(w.lasts); !at.Before(start) && end.After(at) && end.After(until) {
 				until = end
 			}

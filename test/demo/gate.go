@@ -54,7 +54,7 @@ func storm(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 
 const zonePolicy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
-limits: {maxUnhealthy: "40%", topologyKey: topology.kubernetes.io/zone}
+limits: {maxUnhealthy: "60%", perDomain: {topologyKey: topology.kubernetes.io/zone, maxUnhealthy: "40%"}}
 timeouts: {healthyFor: 1s}
 `
 

@@ -15,7 +15,7 @@ import (
 const incidentPolicy = `
 timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
 retries: {interval: 1s}
-limits: {maxUnhealthy: "40%", maxConcurrent: 2, stormCoolDown: 1s, topologyKey: topology.kubernetes.io/zone}
+limits: {maxUnhealthy: "100%", maxConcurrent: 6, stormCoolDown: 1s, perDomain: {topologyKey: topology.kubernetes.io/zone, maxUnhealthy: "40%", maxConcurrent: 2}}
 `
 
 // TestIncidents: what happens to a data centre of thirty machines in three zones,

@@ -102,7 +102,7 @@ func badEvents(t *testing.T, w *world, url string) {
 	w.words("node-1", "")
 }
 
-// warned: who writes a limit that rounds down to none is told at once.
+// warned: who writes a limit of none is told at once.
 func warned(t *testing.T, w *world) {
 	t.Helper()
 	heard := &warnings{}
@@ -110,8 +110,8 @@ func warned(t *testing.T, w *world) {
 	cluster.Config = rest.CopyConfig(w.Config)
 	cluster.Config.WarningHandler = heard
 	for limit, says := range map[string]string{
-		`{maxUnhealthy: 0}`: "maxUnhealthy is 0", `{maxUnhealthy: "20%"}`: "maxUnhealthy 20% rounds down to 0 of fewer than 5 nodes",
-		`{maxUnhealthy: "20%", atLeastOne: true}`: "", `{maxUnhealthy: 2}`: "", `{maxUnhealthy: "40%"}`: "",
+		`{maxUnhealthy: 0}`: "limits.maxUnhealthy is 0", `{maxUnhealthy: "0%"}`: "limits.maxUnhealthy is 0", `{maxUnhealthy: "20%"}`: "",
+		`{perDomain: {topologyKey: rack, maxUnhealthy: 0}}`: "limits.perDomain.maxUnhealthy is 0", `{maxUnhealthy: 2}`: "", `{}`: "",
 	} {
 		heard.all = ""
 		must(t, cluster.Apply(w.ctx, rig.Policy("limited", "selector: {matchLabels: {of: none}}\nlimits: "+limit)))

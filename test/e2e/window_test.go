@@ -110,7 +110,7 @@ func (w *world) disallowed(why api.Reason, says string) {
 			return false, nil
 		}
 		for _, c := range p.Status.Conditions {
-			if c.Type == "RemediationAllowed" && c.Status == metav1.ConditionFalse && c.Reason == string(why) && c.Message == says {
+			if c.Type == "FencingAllowed" && c.Status == metav1.ConditionFalse && c.Reason == string(why) && c.Message == says {
 				return true, nil
 			}
 		}

@@ -29,7 +29,7 @@ func roomForOne(a api.FenceAction) api.FencePolicy {
 		Spec: api.FencePolicySpec{
 			Selector:            &api.LabelSelector{},
 			UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: 1, PerNodePerDay: 3},
+			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: new(int32(1)), PerNodePerDay: 3},
 			Action:              a, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(api.Never)},
 			Timeouts: api.Timeouts{DeviceCall: d(20), PowerOff: d(60), Release: d(300), Boot: d(900), HealthyFor: d(1)},
 			Retries:  api.Retries{PerStep: 3, Interval: d(5), Flow: &flow},

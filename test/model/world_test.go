@@ -73,7 +73,7 @@ func (w *world) clone() *world {
 // before it begins.
 func newWorld(total, dead int, policy api.FencePolicy) *world {
 	w := &world{store: store{ready: map[written]kept{}}}
-	w.watch.room = int(policy.Spec.Limits.MaxConcurrent)
+	w.watch.room = int(*policy.Spec.Limits.MaxConcurrent)
 	w.put(policies+policy.Name, decode(encode(policy)))
 	w.put(theLedger, fields{"metadata": fields{"name": "cluster", "uid": "uid-ledger"}})
 	for i := range total {

@@ -27,16 +27,21 @@ type cluster struct {
 const zone = "topology.kubernetes.io/zone"
 
 // among puts the node into a cluster, under a limit of four in ten.
-func among(w *world, change ...func(*cluster, *api.Limits)) *cluster {
+func among(w *world, change ...func(*cluster, *api.ScopedLimits)) *cluster {
 	c := &cluster{down: map[int]bool{}, still: map[int]bool{}, since: start.Add(-time.Hour)}
-	most := intstr.FromString("40%")
-	l := api.Limits{MaxUnhealthy: &most, MaxConcurrent: 1, PerNodePerDay: 3, StormCoolDown: metav1.Duration{Duration: 20 * time.Second}}
+	l := api.ScopedLimits{Policy: "default", MaxUnhealthy: intstr.FromString("40%"), MaxConcurrent: 1, PerNodePerDay: 3, StormCoolDown: metav1.Duration{Duration: 20 * time.Second}}
 	for _, do := range change {
 		do(c, &l)
 	}
 	w.cluster = c
-	w.record.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "default", Limits: l}}
+	w.record.Spec.Decision.Limits = []api.ScopedLimits{l}
 	return c
+}
+
+// zoned has the limit hold in each zone, and none over all.
+func zoned(_ *cluster, l *api.ScopedLimits) {
+	l.PerDomain = &api.ResolvedDomain{TopologyKey: zone, MaxUnhealthy: l.MaxUnhealthy, MaxConcurrent: 1}
+	l.MaxUnhealthy = intstr.FromString("100%")
 }
 
 func (c *cluster) set(m map[int]bool, on bool, nodes ...int) {
@@ -152,12 +157,12 @@ var wide = map[string]incident{
 		at(w, 40*time.Second, func() { c.set(c.down, false, 1, 2, 3); w.say("           three nodes are back") })
 	}, []api.Phase{api.Fenced}, 0},
 	"a zone is lost, and a node of another": {func(w *world) {
-		c := among(w, func(_ *cluster, l *api.Limits) { l.TopologyKey = zone })
+		c := among(w, zoned)
 		w.crashed = true
 		c.set(c.down, true, 5, 6, 7, 8, 9)
 	}, []api.Phase{api.Finished}, 1},
 	"the zone of the node is lost": {func(w *world) {
-		c := among(w, func(_ *cluster, l *api.Limits) { l.TopologyKey = zone })
+		c := among(w, zoned)
 		w.on = false
 		c.set(c.down, true, 1, 2, 3, 4)
 		at(w, 60*time.Second, func() {
@@ -167,7 +172,7 @@ var wide = map[string]incident{
 		})
 	}, []api.Phase{api.Finished}, 0},
 	"a switch cuts six of ten off, which live": {func(w *world) { // S16
-		c := among(w, func(_ *cluster, l *api.Limits) { most := intstr.FromString("100%"); l.MaxUnhealthy = &most })
+		c := among(w, func(_ *cluster, l *api.ScopedLimits) { l.MaxUnhealthy = intstr.FromString("100%") })
 		w.cut = true
 		c.set(c.still, true, 0, 1, 2, 3, 4, 5)
 		at(w, 2*time.Minute, func() {
@@ -268,14 +273,14 @@ var wide = map[string]incident{
 		at(w, 14*time.Second, w.remove)
 	}, []api.Phase{api.Finished}, 1},
 	"a member of etcd dies, and the others are well": {func(w *world) { // S13
-		among(w, func(c *cluster, _ *api.Limits) {
+		among(w, func(c *cluster, _ *api.ScopedLimits) {
 			c.etcd = map[string]bool{"node-7": false, "node-8": true, "node-9": true}
 		})
 		w.record.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		w.crashed = true
 	}, []api.Phase{api.Finished}, 1},
 	"a member of etcd dies, and another is down": {func(w *world) { // S13
-		c := among(w, func(c *cluster, _ *api.Limits) {
+		c := among(w, func(c *cluster, _ *api.ScopedLimits) {
 			c.etcd = map[string]bool{"node-7": false, "node-8": false, "node-9": true}
 			c.down[1] = true
 		})

@@ -118,9 +118,10 @@ func TestTheGatesPicture(t *testing.T) {
 		"another one of etcd is not well": {controlPlane(running(own(bmc)).watched(), "False"), Report{Now: "would be held: EtcdQuorum: "}},
 		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"node": "d", "since": "`+since+`"}]}, "spec"`, 1)),
 			Report{Now: "would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 4 nodes are unhealthy, maxUnhealthy is 40% (1)"}},
-		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{
-			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0)",
-			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 30% (0), so that no fence ever begins; set atLeastOne: true, or a number of nodes instead of a percentage"}}},
+		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{Now: "would begin"}},
+		"none at all": {running(own(bmc)).watched().changed(`"40%"`, `"0%"`), Report{
+			Now:   "would be held: TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0)",
+			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0), so that no fence ever begins; raise maxUnhealthy"}}},
 		"two policies": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `{"items": [`, `{"items": [{"metadata": {"name": "all"}, "spec": {"precedence": 100, "unhealthyConditions":[{"type": "Ready", "status": "Unknown"}]}},`, 1)),
 			Report{Refused: "PolicyConflict: policies all and workers have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it"}},
 		"nodefence is not running": {running(own(bmc)).with(ledger, `{"metadata": {"name": "cluster"}}`),

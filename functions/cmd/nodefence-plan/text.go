@@ -149,23 +149,12 @@ func limits(p *api.ResolvedPolicy) []string {
 			out = append(out, fmt.Sprintf("%s: none begins from %d%% unhealthy nodes on", l.Policy, l.SkipFrom))
 			continue
 		}
-		var parts []string
-		switch {
-		case l.UnhealthyRange != "":
-			parts = append(parts, "unhealthyRange "+l.UnhealthyRange)
-		case l.MinHealthy != nil:
-			parts = append(parts, "minHealthy "+l.MinHealthy.String())
-		case l.MaxUnhealthy != nil:
-			parts = append(parts, "maxUnhealthy "+l.MaxUnhealthy.String())
-		default:
-			parts = append(parts, "maxUnhealthy 40%")
+		parts := []string{"maxUnhealthy " + l.MaxUnhealthy.String(), fmt.Sprintf("maxConcurrent %d", max(1, l.MaxConcurrent))}
+		if l.MaxRate != nil {
+			parts = append(parts, fmt.Sprintf("%d within %s", l.MaxRate.Count, l.MaxRate.Period.Duration))
 		}
-		parts = append(parts, fmt.Sprintf("maxConcurrent %d", max(1, l.MaxConcurrent)))
-		if l.TopologyKey != "" {
-			parts = append(parts, "by "+l.TopologyKey)
-		}
-		if l.Rate != nil {
-			parts = append(parts, fmt.Sprintf("%d within %s", l.Rate.Fences, l.Rate.Within.Duration))
+		if d := l.PerDomain; d != nil {
+			parts = append(parts, fmt.Sprintf("by %s maxUnhealthy %s and maxConcurrent %d", d.TopologyKey, d.MaxUnhealthy.String(), max(1, d.MaxConcurrent)))
 		}
 		if l.PerNodePerDay > 0 {
 			parts = append(parts, fmt.Sprintf("%d a day for this node", l.PerNodePerDay))

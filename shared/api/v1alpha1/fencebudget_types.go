@@ -5,21 +5,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// FenceBudget bounds how many of any set of nodes are disrupted at once,
-// whatever policies select them. Its status is for others to use too, such as
-// tools that upgrade nodes.
+// FenceBudget is the availability of a set of nodes: it bounds how many of them are
+// disrupted at once, whatever policies select them, where a policy's limits are the
+// fencer's own brake. Its status is for others to use too, such as tools that upgrade nodes.
 //
-// A node that is dead already is not made less available by its fence: dead nodes
-// of the set are fenced maxUnavailable at a time, until all are served. A healthy
-// node, whose fence somebody asks for, must find room beside the dead ones.
+// A node that is dead already is not made less available by its fence: with maxUnavailable: 1
+// and three dead nodes they are fenced one at a time, as a PodDisruptionBudget's AlwaysAllow
+// has it. A healthy node, whose fence somebody asks for, must find room beside the dead ones.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name=NODES,type=integer,JSONPath=`.status.nodes`
-// +kubebuilder:printcolumn:name=AVAILABLE,type=integer,JSONPath=`.status.available`
-// +kubebuilder:printcolumn:name=FENCING,type=integer,JSONPath=`.status.fencing`
-// +kubebuilder:printcolumn:name=ALLOWED,type=integer,JSONPath=`.status.allowed`
+// +kubebuilder:printcolumn:name=NODES,type=integer,JSONPath=`.status.expectedNodes`
+// +kubebuilder:printcolumn:name=AVAILABLE,type=integer,JSONPath=`.status.availableNodes`
+// +kubebuilder:printcolumn:name=FENCING,type=integer,JSONPath=`.status.fencingNodes`
+// +kubebuilder:printcolumn:name=ALLOWED,type=integer,JSONPath=`.status.disruptionsAllowed`
+// +kubebuilder:printcolumn:name=ACCEPTED,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type FenceBudget struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -34,18 +35,19 @@ type FenceBudget struct {
 // FenceBudgetSpec is what a person decides.
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnavailable) != has(self.minAvailable)",message="set one of maxUnavailable and minAvailable"
 type FenceBudgetSpec struct {
-	// Selector chooses nodes by label. Empty selects all.
-	// +optional
-	Selector *LabelSelector `json:"selector,omitempty"`
-	// MaxUnavailable is the most nodes, number or percent (rounded down, never
-	// below one), that may be unavailable.
+	// selector chooses nodes by label. {} is every node, and must be written.
+	// +required
+	Selector LabelSelector `json:"selector"`
+	// maxUnavailable is the most nodes, number or percent, that may be unavailable. A
+	// percentage is rounded down, but is at least one unless it is 0%. 0 and 0% are none:
+	// no node of the set is fenced, and those that are dead are not either.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 1 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 1 to 1000000, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// MinAvailable is the fewest nodes, number or percent (rounded up), that must
-	// stay available.
+	// minAvailable is the fewest nodes, number or percent (rounded up), that must stay
+	// available. Dead nodes of the set are fenced one at a time even below it.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
@@ -55,23 +57,33 @@ type FenceBudgetSpec struct {
 
 // FenceBudgetStatus is the set as last seen.
 type FenceBudgetStatus struct {
-	// Nodes that the selector chooses, or chose when a fence of theirs that has not ended
-	// was under way already; Available of them are Ready, their Leases move, and no fence
-	// of theirs is under way. One that waits for its slot takes nothing.
-	// +optional
-	Nodes int32 `json:"nodes"`
-	// +optional
-	Available int32 `json:"available"`
-	// Fencing are those with a fence between reservation and release.
-	// +optional
-	Fencing int32 `json:"fencing"`
-	// Allowed is how many more available nodes may be made unavailable now.
-	// +optional
-	Allowed int32 `json:"allowed"`
+	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// observedAt is when.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
+	// expectedNodes are those that the selector chooses, or chose when a fence of theirs
+	// that has not ended was under way already.
+	// +optional
+	ExpectedNodes int32 `json:"expectedNodes"`
+	// availableNodes of them are Ready, their Leases move, and no fence of theirs is under
+	// way. One that waits for its slot takes nothing.
+	// +optional
+	AvailableNodes int32 `json:"availableNodes"`
+	// fencingNodes are those with a fence between reservation and release.
+	// +optional
+	FencingNodes int32 `json:"fencingNodes"`
+	// disruptionsAllowed is how many more available nodes may be made unavailable now.
+	// +optional
+	DisruptionsAllowed int32 `json:"disruptionsAllowed"`
+	// conditions are Accepted, which is False while the selector can't be read, and
+	// DisruptionAllowed.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // FenceBudgetList is a list of FenceBudget.

@@ -102,6 +102,7 @@ type FenceLedgerStatus struct {
 	// allow, or were until a cool-down ago.
 	// +listType=map
 	// +listMapKey=policy
+	// +listMapKey=topologyKey
 	// +listMapKey=domain
 	// +optional
 	Storms []Storm `json:"storms,omitempty"`
@@ -146,7 +147,8 @@ type Reservation struct {
 	CountedBy []CountedBy `json:"countedBy,omitempty"`
 }
 
-// CountedBy is a policy by whose limits a reservation counts, and the domain in which.
+// CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with
+// a topologyKey in a domain.
 type CountedBy struct {
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
@@ -226,7 +228,12 @@ type StillLease struct {
 type Storm struct {
 	Since  Time   `json:"since"`
 	Policy string `json:"policy"`
-	// Domain is the value of the policy's topologyKey that the storm is over.
+	// TopologyKey is that of the policy's perDomain, where the storm is over one domain;
+	// empty where it is over all nodes of the policy.
+	// +kubebuilder:default=""
+	// +optional
+	TopologyKey string `json:"topologyKey"`
+	// Domain is the value of the topologyKey that the storm is over.
 	// +kubebuilder:default=""
 	// +optional
 	Domain  string `json:"domain"`

@@ -11,12 +11,12 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=MODE,type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name=ACTION,type=string,JSONPath=`.spec.action`
-// +kubebuilder:printcolumn:name=MAX-UNHEALTHY,type=string,JSONPath=`.spec.limits.maxUnhealthy`
-// +kubebuilder:printcolumn:name=MAX-CONCURRENT,type=integer,JSONPath=`.spec.limits.maxConcurrent`
-// +kubebuilder:printcolumn:name=TARGETS,type=integer,JSONPath=`.status.targets`
-// +kubebuilder:printcolumn:name=UNHEALTHY,type=integer,JSONPath=`.status.unhealthy`
-// +kubebuilder:printcolumn:name=ALLOWED,type=string,JSONPath=`.status.conditions[?(@.type=="RemediationAllowed")].status`
-// +kubebuilder:printcolumn:name=PAUSED,type=string,JSONPath=`.spec.pauseRequests`
+// +kubebuilder:printcolumn:name=PRECEDENCE,type=integer,JSONPath=`.spec.precedence`
+// +kubebuilder:printcolumn:name=NODES,type=integer,JSONPath=`.status.selectedNodes`
+// +kubebuilder:printcolumn:name=UNHEALTHY,type=integer,JSONPath=`.status.unhealthyNodes`
+// +kubebuilder:printcolumn:name=ALLOWED,type=string,JSONPath=`.status.conditions[?(@.type=="FencingAllowed")].status`
+// +kubebuilder:printcolumn:name=ACCEPTED,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="FencingAllowed")].reason`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type FencePolicy struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -109,7 +109,8 @@ type FencePolicySpec struct {
 	// configuration.
 	// +optional
 	Kdump *KdumpRule `json:"kdump,omitempty"`
-	// Limits bound how much is fenced at once.
+	// limits bound how much is fenced at once. The limits of every policy that selects a
+	// node hold, and not those of the deciding one alone.
 	// +kubebuilder:default={}
 	// +optional
 	Limits Limits `json:"limits,omitzero"`

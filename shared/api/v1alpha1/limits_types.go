@@ -5,79 +5,84 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Limits bound how much is fenced at once. All counts are over the nodes that
-// the policy selects.
-// +kubebuilder:validation:XValidation:rule="!(has(self.maxUnhealthy) && has(self.minHealthy))",message="maxUnhealthy and minHealthy exclude each other: set one"
+// Limits bound how much is fenced at once: they are the fencer's own brake, over all
+// nodes that the policy selects, where a FenceBudget is a set's availability.
 type Limits struct {
-	// MaxUnhealthy is the most unhealthy nodes, number or percent (rounded
-	// down), with which a fence may still begin: it begins while unhealthy <=
-	// maxUnhealthy. Unless maxUnhealthy or minHealthy is set: 40%.
+	// maxUnhealthy is the most unhealthy nodes, number or percent, with which a fence may
+	// still begin: it begins while unhealthy <= maxUnhealthy. A percentage is rounded down,
+	// but is at least one unless it is 0%; 0 and 0% are none.
+	// +kubebuilder:default="40%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
-	// MinHealthy is the fewest healthy nodes, number or percent (rounded up),
-	// with which a fence may still begin.
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
-	// +optional
-	MinHealthy *intstr.IntOrString `json:"minHealthy,omitempty"`
-	// UnhealthyRange "[a-b]": a fence may begin only while at least a and at most
-	// b nodes are unhealthy. It wins over the two above.
-	// +kubebuilder:validation:Pattern=`^\[[0-9]{1,5}-[0-9]{1,5}\]$`
-	// +kubebuilder:validation:MaxLength=13
-	// +optional
-	UnhealthyRange string `json:"unhealthyRange,omitempty"`
-	// AtLeastOne lets one fence begin where a percentage of few nodes rounds
-	// down to none.
-	// +optional
-	AtLeastOne bool `json:"atLeastOne,omitempty"`
-	// TopologyKey is a node label, such as topology.kubernetes.io/zone. With it
-	// every count of these limits, maxConcurrent included, is over the nodes that
-	// share the failed node's value: a bad zone does not stop the others. Limits
-	// over all nodes besides are another policy's, or a FenceBudget's.
-	// +kubebuilder:validation:MaxLength=316
-	// +optional
-	TopologyKey string `json:"topologyKey,omitempty"`
-	// Rate is how many fences may begin in a time. A fence counts as the node's labels
-	// were when it was admitted, whatever has become of its Node object.
-	// +optional
-	Rate *Rate `json:"rate,omitempty"`
-	// MaxConcurrent is how many nodes may be between reservation and release at once,
-	// those included whose Node object is deleted, or relabelled, meanwhile.
+	// maxConcurrent is how many nodes may be between reservation and release at once, from
+	// 1 to 1000, those included whose Node object is deleted, or relabelled, meanwhile.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
-	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
-	// StormCoolDown is how long nothing begins after a storm (more unhealthy
-	// nodes than allowed) has ended.
-	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
+	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
+	// maxRate is how many fences may begin in a time. A fence counts as the node's labels
+	// were when it was admitted, whatever has become of its Node object. Off unless set.
 	// +optional
-	StormCoolDown metav1.Duration `json:"stormCoolDown,omitempty"`
+	MaxRate *Rate `json:"maxRate,omitempty"`
+	// stormCoolDown is how long nothing begins after a storm (more unhealthy nodes than
+	// maxUnhealthy) has ended, from 0s to 24h.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
+	// +optional
+	StormCoolDown *Duration `json:"stormCoolDown,omitempty"`
 	// PerNodePerDay is how many times in 24 hours one node's power may be cut.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
+	// perDomain are limits of a failure domain, such as a zone. They hold besides those
+	// above, which count over all domains. Off unless set.
+	// +optional
+	PerDomain *DomainLimits `json:"perDomain,omitempty"`
+}
+
+// DomainLimits hold besides the totals, over the nodes that share the failed node's value
+// of a label. A storm in one domain does not stop the others.
+// +kubebuilder:validation:XValidation:rule="has(self.maxUnhealthy) || has(self.maxConcurrent)",message="perDomain needs maxUnhealthy, maxConcurrent, or both"
+type DomainLimits struct {
+	// topologyKey is the node label that tells domains apart, such as
+	// topology.kubernetes.io/zone. Nodes without it are a domain of their own.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="perDomain.topologyKey kubernetes.io/hostname makes each node a domain of its own, which limits nothing: use a zone's or a rack's label"
+	// +required
+	TopologyKey string `json:"topologyKey,omitempty"`
+	// maxUnhealthy is the most unhealthy nodes of one domain, number or percent of its
+	// nodes, with which a fence may still begin there. It is rounded as limits.maxUnhealthy
+	// is. No limit unless set.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
+	// +optional
+	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
+	// maxConcurrent is how many nodes of one domain may be between reservation and release
+	// at once, from 1 to 1000. No limit unless set.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
 }
 
 // Rate is so many fences in a time.
 type Rate struct {
+	// count is how many fences may begin in the period, from 1 to 1000.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
-	Fences int32 `json:"fences"`
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="within must be between 1s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	Within metav1.Duration `json:"within"`
+	// +required
+	Count int32 `json:"count,omitempty"`
+	// period is the time over which they are counted, from 1s to 24h.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="maxRate.period must be between 1s and 24h"
+	// +required
+	Period Duration `json:"period"`
 }
 
 // Timeouts bound the steps.

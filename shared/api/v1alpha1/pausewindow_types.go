@@ -20,7 +20,7 @@ type PauseWindow struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="duration must be between 1m and 144h (six days)"
 	Duration Duration `json:"duration"`
 	// timeZone is a name of the IANA database, such as Europe/Berlin. One that is not
-	// known is said in condition Valid of the policy, and as long as it stands there
+	// known is said in condition Accepted of the policy, and as long as it stands there
 	// no fence begins.
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MinLength=1

@@ -6,38 +6,51 @@ import (
 
 // FencePolicyStatus is what nodefence says of a policy.
 type FencePolicyStatus struct {
-	// ObservedGeneration is the spec that this is about; ObservedAt when.
+	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// observedAt is when.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
-	// Targets are the nodes that the selector chooses; Healthy and Unhealthy as
-	// the limits count them; InRemediation those with an open fence.
+	// effective says in sentences what holds on these nodes now: the limits as numbers, the
+	// limits of other policies that hold besides, a cool-down, the pause window that is open.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +listType=atomic
 	// +optional
-	Targets int32 `json:"targets"`
+	Effective []string `json:"effective,omitempty"`
+	// selectedNodes are those that the selector chooses.
 	// +optional
-	Healthy int32 `json:"healthy"`
+	SelectedNodes int32 `json:"selectedNodes"`
+	// healthyNodes are those of them that the limits count as healthy.
 	// +optional
-	Unhealthy int32 `json:"unhealthy"`
+	HealthyNodes int32 `json:"healthyNodes"`
+	// unhealthyNodes are those of them that the limits count as unhealthy.
 	// +optional
-	InRemediation int32 `json:"inRemediation"`
-	// AllowedNow is how many fences may begin now, as far as this policy's limits go:
-	// the room under maxConcurrent and rate, in all domains that no storm is over; 0
-	// while RemediationAllowed is False.
+	UnhealthyNodes int32 `json:"unhealthyNodes"`
+	// openFences are those of them with an open fence.
 	// +optional
-	AllowedNow int32 `json:"allowedNow"`
-	// StormSince is when the oldest storm began that is over this policy's nodes;
-	// CoolDownUntil is until when nothing begins after the last one.
+	OpenFences int32 `json:"openFences"`
+	// fencesAllowed is how many fences may begin now, as far as this policy's limits go: the
+	// room under maxConcurrent and maxRate, and no more than that in the domains that no
+	// storm is over; 0 while FencingAllowed is False.
+	// +optional
+	FencesAllowed int32 `json:"fencesAllowed"`
+	// stormSince is when the oldest storm began that is over this policy's nodes.
 	// +optional
 	StormSince *Time `json:"stormSince,omitempty"`
+	// coolDownUntil is until when nothing begins after the last storm.
 	// +optional
 	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
-	// Domains are the same figures for each value of limits.topologyKey.
+	// domains are the same figures for each value of limits.perDomain.topologyKey: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Domains []DomainStatus `json:"domains,omitempty"`
+	// heldCount is how many nodes there are of which held lists at most 64.
+	// +optional
+	HeldCount int32 `json:"heldCount"`
 	// Held are the nodes that are not being fenced although something is wrong
 	// with them, or that can't be, and why: at most 64.
 	// +kubebuilder:validation:MaxItems=64
@@ -64,6 +77,10 @@ type FencePolicyStatus struct {
 	// +listMapKey=node
 	// +optional
 	LastDecisions []LastDecision `json:"lastDecisions,omitempty"`
+	// conditions are Accepted, which is False while a selector or a window can't be read or
+	// another policy has the same say, FencingAllowed, and NodesPresent where nodes are
+	// expected.
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -82,20 +99,31 @@ type LastDecision struct {
 
 // DomainStatus is how one domain of a policy stands.
 type DomainStatus struct {
+	// name is the domain's value of the topology key; empty for nodes without it.
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
+	// selectedNodes are the policy's nodes there.
 	// +optional
-	Targets int32 `json:"targets"`
+	SelectedNodes int32 `json:"selectedNodes"`
+	// unhealthyNodes are those of them that count as unhealthy.
 	// +optional
-	Unhealthy int32 `json:"unhealthy"`
-	// Message says whether a fence may begin there, with the numbers.
+	UnhealthyNodes int32 `json:"unhealthyNodes"`
+	// message says whether a fence may begin there, with the numbers.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // HeldNode is a node that is not being fenced, and why.
 type HeldNode struct {
-	Node   string `json:"node"`
+	// node is its name.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// reason is one of the closed list.
+	// +kubebuilder:validation:MaxLength=64
 	Reason Reason `json:"reason"`
+	// message says it with its numbers.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -66,7 +66,6 @@ const (
 	ControlPlaneHold   Reason = "ControlPlaneNode"
 	OwnMachineHold     Reason = "OwnMachine"
 	PolicyConflictHold Reason = "PolicyConflict"
-	TooFewHold         Reason = "TooFewUnhealthy"
 	RateHold           Reason = "TooManyInATime"
 	BudgetHold         Reason = "BudgetExhausted"
 	ExcludedHold       Reason = "Excluded"
@@ -81,7 +80,6 @@ const (
 	WindowHold         Reason = "PauseWindow"
 	WindowInvalidHold  Reason = "PauseWindowInvalid"
 	SelectorInvalid    Reason = "SelectorInvalid"
-	RoundsToNone       Reason = "LimitRoundsToNone"
 	CheckHold          Reason = "DeviceBeingRead"
 
 	// Things that went wrong, or turned.
@@ -126,6 +124,12 @@ const (
 	NoPolicy        Reason = "NoPolicy"
 	NoSuchNode      Reason = "NoSuchNode"
 	ConditionClear  Reason = "Healthy"
+
+	// How a FencePolicy or a FenceBudget stands.
+	Understood      Reason = "Understood"
+	AllPresent      Reason = "AllPresent"
+	WithinLimits    Reason = "WithinLimits"
+	SufficientNodes Reason = "SufficientNodes"
 
 	// Whether a node could be fenced, before anything fails (FenceTarget). A binding
 	// that is wrong and a device that speaks for another machine have the words that

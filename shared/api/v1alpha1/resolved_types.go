@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // ResolvedPolicy is the outcome of all policies that select a node.
@@ -91,11 +92,37 @@ type ScopedLimits struct {
 	Generation int64 `json:"generation,omitempty"`
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// MaxUnhealthy of the nodes that the selector chooses; a percentage as it was written.
+	MaxUnhealthy intstr.IntOrString `json:"maxUnhealthy"`
+	// MaxConcurrent over all nodes that the selector chooses.
+	MaxConcurrent int32 `json:"maxConcurrent"`
+	// +optional
+	MaxRate *ResolvedRate `json:"maxRate,omitempty"`
+	// +optional
+	StormCoolDown metav1.Duration `json:"stormCoolDown,omitzero"`
+	// +optional
+	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
+	// PerDomain holds besides, over the nodes that share the node's value of a label.
+	// +optional
+	PerDomain *ResolvedDomain `json:"perDomain,omitempty"`
 	// SkipFrom is the percentage of unhealthy nodes from which nothing begins, as
 	// ConfigMap fence-policy-fence-limit has it; then it is the only limit here.
 	// +optional
 	SkipFrom int32 `json:"skipFrom,omitempty"`
-	Limits   `json:",inline"`
+}
+
+// ResolvedDomain are the limits of one domain. What the policy leaves out is as wide as
+// it can be.
+type ResolvedDomain struct {
+	TopologyKey   string             `json:"topologyKey"`
+	MaxUnhealthy  intstr.IntOrString `json:"maxUnhealthy"`
+	MaxConcurrent int32              `json:"maxConcurrent"`
+}
+
+// ResolvedRate is so many fences in a time.
+type ResolvedRate struct {
+	Count  int32           `json:"count"`
+	Period metav1.Duration `json:"period"`
 }
 
 // Binding is which device switches this machine. No secret is in it (S29).
