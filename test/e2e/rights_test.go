@@ -35,6 +35,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
@@ -177,12 +178,12 @@ func (w *world) left(node string) {
 		},
 		Data: map[string]string{"node_name": node, "node_uid": "x", "system_uuid": "s", "provider_id": ""},
 	}))
+	policies, err := w.Fences.Policies(w.ctx)
+	must(w.t, err)
+	policy, _ := fence.ResolvePolicy(policies, node, nil)
 	spec, err := json.Marshal(api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{
 		NodeUID: "x", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(long)},
-		ResolvedPolicy: api.ResolvedPolicy{
-			Policy: api.PolicyRef{Name: "default", Generation: 1}, Limits: []api.ScopedLimits{},
-			Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.ConditionSetting{}},
-		},
+		ResolvedPolicy: policy,
 	}})
 	must(w.t, err)
 	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: "+string(spec)+"\n"))

@@ -35,7 +35,7 @@ const Loopback = "127.0.0.0/8"
 // Settings are nodefence's defaults.
 func Settings() functions.Settings {
 	return functions.Settings{
-		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", JobsNamespace: "nodefence-jobs",
+		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", NeighborsImage: "example.invalid/nodefence", JobsNamespace: "nodefence-jobs",
 		NodeNetworks: gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
 	}
 }

@@ -52,8 +52,8 @@ func TestFuncAnswersAsOurOwnProgramDoes(t *testing.T) {
 	t.Run("a known event with a reply", func(t *testing.T) {
 		want := answer{
 			Status: http.StatusOK, Type: "application/json",
-			CE:   "ce-causationid=e1 ce-correlationid ce-dataschema ce-expirytime ce-id ce-partitionkey=NODE ce-reason ce-source ce-specversion=1.0 ce-subject=NODE ce-time ce-type=io.nodefence.fence.isolating.v1",
-			Body: "due fence generation message node=NODE nodeUID phase=Isolating reason=Admitted",
+			CE:   "ce-causationid=e1 ce-correlationid ce-dataschema ce-expirytime ce-fencenumber ce-id ce-partitionkey=NODE ce-reason ce-source ce-specversion=1.0 ce-subject=NODE ce-time ce-type=io.nodefence.fence.isolating.v1",
+			Body: "due fence fenceNumber message node=NODE nodeUID phase=Isolating reason=Admitted",
 		}
 		check(t, want, post(t, own.url, unhealthy("node-1"), "").of("node-1"))
 		check(t, want, post(t, fn.url, unhealthy("node-2"), "").of("node-2"))
