@@ -13,7 +13,8 @@ import (
 
 // Etcd is how etcd's members stand: those of the static pods of kube-system, and the nodes
 // that the policy lists, as it stands. A list adds to what is observed and replaces none of
-// it: one that is out of date counts more members as lost, and never fewer (S13). Of those that are not well it says by what they are known. The pods are read only where
+// it: one that is out of date counts more members as lost, and never fewer (S13). Of those
+// that are not well it says by what they are known. The pods are read only where
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
 func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {

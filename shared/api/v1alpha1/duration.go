@@ -22,21 +22,15 @@ func DurationOf(d time.Duration) *Duration {
 
 // Get is its length; zero for nil and for what is no duration, which no API server with
 // these rules holds.
-func (d *Duration) Get() time.Duration {
-	if d == nil {
-		return 0
-	}
-	length, err := time.ParseDuration(string(*d))
-	if err != nil {
-		return 0
-	}
-	return length
-}
+func (d *Duration) Get() time.Duration { return d.Or(0).Duration }
 
-// Or is its length, or def where it is left out.
+// Or is its length, or def where it is left out or is no duration: a text that came past
+// the API server's rules must not become a zero.
 func (d *Duration) Or(def time.Duration) metav1.Duration {
-	if d == nil {
-		return metav1.Duration{Duration: def}
+	if d != nil {
+		if length, err := time.ParseDuration(string(*d)); err == nil {
+			return metav1.Duration{Duration: length}
+		}
 	}
-	return metav1.Duration{Duration: d.Get()}
+	return metav1.Duration{Duration: def}
 }
