@@ -110,7 +110,7 @@ var policyRows = map[string]row{
 		w.cluster.Nodes[0].ControlPlane, w.cluster.Etcd = true, map[string]bool{"n0": false, "n1": true, "n2": true}
 	})},
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
-	"action":                     {from: `"Reboot"`, to: `"None"`, ask: decides(phase(api.Fencing), reads("On", ""))},
+	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
 		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},

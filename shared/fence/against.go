@@ -90,7 +90,7 @@ func generationOf(p api.ResolvedPolicy) string {
 // reach is how far an action goes.
 func reach(a api.FenceAction) int {
 	switch a {
-	case api.ActionNone:
+	case api.ActionWaitForOff:
 		return 0
 	case api.ActionIsolate:
 		return 1
@@ -202,7 +202,7 @@ func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
 		return
 	}
 	b.Stricter, b.Why, b.Message = true, why, msg
-	b.Unmark = why == api.ExcludedHold || is.Settings.Mode == api.DryRun || is.Settings.Action == api.ActionNone
+	b.Unmark = why == api.ExcludedHold || is.Settings.Mode == api.DryRun || is.Settings.Action == api.ActionWaitForOff
 }
 
 // limited notes the pauses and the pause windows of the policies whose limits hold.

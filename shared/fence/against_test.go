@@ -92,10 +92,10 @@ func tightened() map[string]tighter {
 		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.DryRun, number(0) }), api.Recovering, api.DryRunHold},
 		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.RequireApproval }), api.Pending, api.ApprovalHold},
 		"the node is excluded by the policy": {spec(func(p *api.FencePolicySpec) {
-			p.Exclude, p.Action = &api.ExcludedNodes{NodeNames: []string{"n0"}}, api.ActionNone
+			p.Exclude, p.Action = &api.ExcludedNodes{NodeNames: []string{"n0"}}, api.ActionWaitForOff
 		}), api.Recovering, api.ExcludedHold},
 		"the node is excluded by a label": {func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) { c.Nodes[0].Excluded = "a label" }, api.Recovering, api.ExcludedHold},
-		"the action is None":              {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionNone }), api.Recovering, api.PolicyChanged},
+		"the action is WaitForOff":        {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionWaitForOff }), api.Recovering, api.PolicyChanged},
 		"the action is Isolate":           {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
 		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.StormHold},
 		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.PausedHold},

@@ -23,7 +23,7 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 		"the yes was for an earlier cut":      {live: approve, served: true, want: api.ApprovalHold},
 		"the node is excluded":                {live: approve, excluded: "maintenance", want: api.ExcludedHold},
 		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane.Fence = api.RequireApproval, new(api.Never) }, plane: true, want: api.ControlPlaneHold},
-		"the action is None besides":          {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.RequireApproval, api.ActionNone }, want: api.PolicyChanged},
+		"the action is WaitForOff besides":    {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.RequireApproval, api.ActionWaitForOff }, want: api.PolicyChanged},
 		"the policy is in DryRun all at once": {live: func(p *api.FencePolicySpec) { p.Mode = api.DryRun }, want: api.DryRunHold},
 	} {
 		for _, begun := range []bool{false, true} {

@@ -42,7 +42,7 @@ func (d *decision) pending() Action {
 			d.next(Resync) // another condition may be due sooner
 		}
 		return None
-	case p.Settings.Action == api.ActionNone && !d.confirmAsked() && !d.readable():
+	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
 	case d.spec.Decision.Binding == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()

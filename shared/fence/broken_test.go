@@ -347,7 +347,7 @@ func TestNeverBegins(t *testing.T) {
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
 		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionNone, nil, true
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
 		}, api.ConfirmationHold},
 		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
 		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
@@ -393,7 +393,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 			f.Spec.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionNone, nil, &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
 			f.Spec.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true
@@ -416,7 +416,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f := &api.NodeFence{Spec: s.spec}
-	f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding = api.ActionNone, nil
+	f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding = api.ActionWaitForOff, nil
 	decided := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
 	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)

@@ -119,7 +119,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if !act.Device() {
 		return
 	}
-	say(f.Spec.Decision.Settings.Action.Device() || act == Read && f.Spec.Decision.Settings.Action == api.ActionNone, "no device is touched where the policy only isolates, and none is switched where it does nothing")
+	say(f.Spec.Decision.Settings.Action.Device() || act == Read && f.Spec.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil, "S7: one call an invocation")
 	last := api.Read{}

@@ -7,14 +7,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Under action None nothing is ever switched. Where the machine's device is known
+// Under action WaitForOff nothing is ever switched. Where the machine's device is known
 // it is read all the same, now and then and under all limits: a machine that is
 // seen off twice is proven off by that, whoever switched it off, and its work is
 // released. A person's word (spec.requests.confirmOff) does the same.
 
 // onlyReads: nothing but a machine that reads off can speak for this fence now.
 func (d *decision) onlyReads() bool {
-	return d.spec.Decision.Settings.Action == api.ActionNone && d.readable() && !d.confirmAsked() && !d.begun()
+	return d.spec.Decision.Settings.Action == api.ActionWaitForOff && d.readable() && !d.confirmAsked() && !d.begun()
 }
 
 // readable: there is a device that tells whether the machine is off.
@@ -40,7 +40,7 @@ func (d *decision) awaitPerson() Action {
 
 // peekReason is what a fence waits for whose machine is read and not touched.
 func (d *decision) peekReason() api.Reason {
-	if d.spec.Decision.Settings.Action == api.ActionNone {
+	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
 		return api.ConfirmationHold
 	}
 	return api.Suspected
@@ -52,7 +52,7 @@ func (d *decision) alive() string {
 	if r := d.st.Power.LastRead; r != nil && r.Power == "On" {
 		how = "is on"
 	}
-	if d.spec.Decision.Settings.Action == api.ActionNone {
+	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
 		return "the machine " + how + ", and under policy " + d.spec.Decision.Policy.Name +
 			" it is never switched: its work is released when it reads off, or a person confirms that it is off (spec.requests.confirmOff)"
 	}
@@ -114,7 +114,7 @@ func (d *decision) standDown() Action {
 
 // pace lies between two such reads: a quarter of the time that it has been waited for.
 func (d *decision) pace() time.Duration {
-	if d.spec.Decision.Settings.Action == api.ActionNone {
+	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
 		return min(max(Resync/3, d.since(d.st.OpenedAt)/4), SlowRetry) // nothing is about to speak for it
 	}
 	return min(max(PeekPoll, d.since(d.st.Lease.StillSince)/4), SlowRetry)

@@ -6,16 +6,16 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The walk of a fence under action None whose machine can be read.
+// The walk of a fence under action WaitForOff whose machine can be read.
 
 func noneSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Settings.Action = api.ActionNone
+	s.Decision.Settings.Action = api.ActionWaitForOff
 	return s
 }
 
 // isRead: its machine may be read, and never switched.
-func (s *state) isRead() bool { return s.spec.Decision.Settings.Action == api.ActionNone }
+func (s *state) isRead() bool { return s.spec.Decision.Settings.Action == api.ActionWaitForOff }
 
 func (s *state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isRead() {
@@ -47,7 +47,7 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 	}
 }
 
-// brokenReads are those that lack a guard of action None.
+// brokenReads are those that lack a guard of action WaitForOff.
 var brokenReads = map[string]decider{
 	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {

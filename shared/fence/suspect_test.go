@@ -175,7 +175,7 @@ func TestEarlyEvidenceNeedsADeviceToAsk(t *testing.T) {
 		"where the policy says so":                          {func(*api.ResolvedPolicy) {}, true},
 		"not unless it does":                                {func(p *api.ResolvedPolicy) { p.Settings.EarlyProbe = nil }, false},
 		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Settings.Mode = api.DryRun }, false},
-		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Settings.Action = api.ActionNone }, false},
+		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Settings.Action = api.ActionWaitForOff }, false},
 	} {
 		p := earlySpec().Decision.ResolvedPolicy
 		c.change(&p)

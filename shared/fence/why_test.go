@@ -99,7 +99,7 @@ var noes = []struct {
 		f.Spec.Decision.Settings.Mode = api.DryRun
 	}},
 	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionNone, nil, true
+		f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
 	}},
 	{"its binding is wrong", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Spec.Decision.Binding, s.Resolved = nil, true

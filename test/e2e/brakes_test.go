@@ -38,8 +38,8 @@ const roomy = `limits: {maxUnhealthy: "100%", maxConcurrent: 1, stormCoolDown: 0
 
 var brakes = []brake{
 	{name: "dryrun", spec: broken + "mode: DryRun\nlimits: {maxUnhealthy: 0, maxConcurrent: 1}\n", why: api.DryRunHold},
-	{name: "exclude", spec: broken + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: None\n", why: api.ExcludedHold},
-	{name: "none", spec: broken + roomy + "action: None\n", why: api.ConfirmationHold},
+	{name: "exclude", spec: broken + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: WaitForOff\n", why: api.ExcludedHold},
+	{name: "none", spec: broken + roomy + "action: WaitForOff\n", why: api.ConfirmationHold},
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
 	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.PausedHold},
 	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},

@@ -101,11 +101,11 @@ var incidents = map[string]incident{
 		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 	}, []api.Phase{api.Fenced}, 0},
 	"a machine is only read, and somebody switches it off": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionNone
+		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionWaitForOff
 		at(w, 50*time.Second, func() { w.on = false })
 	}, []api.Phase{api.Fenced}, 0},
 	"a machine is only read, and heals": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionNone
+		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionWaitForOff
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"the last recovery": {func(w *world) {

@@ -25,7 +25,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	}
 	device := "device " + b.Driver + " " + b.Address + ": "
 	switch {
-	case p.Settings.Action == api.ActionNone && b.Driver != "":
+	case p.Settings.Action == api.ActionWaitForOff && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
 			marks, device + "State, once more, at least " + fence.Settle.String() + " later, where no person has confirmed"}
 	case !p.Settings.Action.Device():

@@ -33,7 +33,7 @@ type FencePolicy struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.approvalTimeout) || self.mode == 'RequireApproval'",message="approvalTimeout is for mode RequireApproval: set that mode, or leave approvalTimeout out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
 // +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !has(self.missingNodes)",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes missingNodes: a Node that was deleted would be missing"
-// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'None']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and None no device is touched: a check of the device needs PowerOff or Reboot"
+// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'WaitForOff']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and WaitForOff no machine is switched: a check of the device needs action PowerOff or Reboot"
 // +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action PowerOff or Reboot: under any other nothing is deleted"
 type FencePolicySpec struct {
 	// selector chooses nodes by label. It has no default: {} is every node, and must be
@@ -121,7 +121,7 @@ type FencePolicySpec struct {
 	// Action is what becomes of the machine: Reboot switches it on again after
 	// its work is released, PowerOff leaves it off. Isolate keeps new work away
 	// and touches no device: nothing is released unless a named person confirms
-	// that the machine is off. None switches nothing either, and places no mark
+	// that the machine is off. WaitForOff switches nothing either, and places no mark
 	// before the machine is off: it waits for that person or, where the node's
 	// configuration names a device, for the machine to read off twice.
 	// +kubebuilder:default=Reboot
@@ -217,20 +217,20 @@ type ExcludedNodes struct {
 }
 
 // FenceAction is what becomes of the machine.
-// +kubebuilder:validation:Enum=PowerOff;Reboot;Isolate;None
+// +kubebuilder:validation:Enum=Reboot;PowerOff;Isolate;WaitForOff
 type FenceAction string
 
 // The actions.
 const (
 	// ActionOff leaves the machine off. Not "Off": YAML reads that as a boolean.
-	ActionOff     FenceAction = "PowerOff"
-	ActionReboot  FenceAction = "Reboot"
-	ActionIsolate FenceAction = "Isolate"
-	ActionNone    FenceAction = "None"
+	ActionOff        FenceAction = "PowerOff"
+	ActionReboot     FenceAction = "Reboot"
+	ActionIsolate    FenceAction = "Isolate"
+	ActionWaitForOff FenceAction = "WaitForOff"
 )
 
 // Device tells whether the action is carried out by a device.
-func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionNone }
+func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionWaitForOff }
 
 // Reads tells whether the machine's device is read, if only to see it off.
 func (a FenceAction) Reads() bool { return a != ActionIsolate }
