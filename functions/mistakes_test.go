@@ -17,6 +17,7 @@ import (
 // refuses at apply is in test/e2e (TestBadInput).
 func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
+	call := func(value string) error { return new(gate.CallTimeout).Decode(value) }
 	networks := func(value string) error { return new(gate.Networks).Decode(value) }
 	ask := func(change func(*event.Event)) error {
 		e := event.New()
@@ -32,17 +33,19 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"a function's name misspelt":         {serve(Settings{Function: "powr"}), []string{"NODEFENCE_FUNCTION=powr", "there are", "power"}},
-		"a waker without a broker":           {serve(Settings{Function: "waker"}), []string{"set K_SINK"}},
-		"no NODE_NAME":                       {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
-		"an address for a network":           {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
-		"a network's name":                   {networks("10.0.0.0/16,racks"), []string{`"racks" is not a network`}},
-		"a request's type misspelt":          {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence.v2") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
-		"a request's type without a version": {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
-		"a request without a subject":        {ask(func(e *event.Event) { e.Context = e.Context.Clone(); _ = e.Context.SetSubject("") }), []string{"attribute subject: missing", "name the node"}},
-		"a request without a time":           {ask(func(e *event.Event) { _ = e.Context.SetTime(time.Time{}) }), []string{"attribute time: missing"}},
-		"a request for no node's name":       {ask(func(e *event.Event) { e.SetSubject("Worker 7") }), []string{"attribute subject", `"Worker 7" is not a node's name`}},
-		"a request's data that is a list":    {ask(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, []string{"x"}) }), []string{"data: want a JSON object with node, reason and token"}},
+		"a function's name misspelt":          {serve(Settings{Function: "powr"}), []string{"NODEFENCE_FUNCTION=powr", "there are", "power"}},
+		"a waker without a broker":            {serve(Settings{Function: "waker"}), []string{"set K_SINK"}},
+		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
+		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
+		"a call that takes no time":           {call("0s"), []string{`"0s" is no time for a call to a device`, "from 1s to 20s"}},
+		"a call longer than a platform waits": {call("21s"), []string{"from 1s to 20s"}},
+		"a network's name":                    {networks("10.0.0.0/16,racks"), []string{`"racks" is not a network`}},
+		"a request's type misspelt":           {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence.v2") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
+		"a request's type without a version":  {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
+		"a request without a subject":         {ask(func(e *event.Event) { e.Context = e.Context.Clone(); _ = e.Context.SetSubject("") }), []string{"attribute subject: missing", "name the node"}},
+		"a request without a time":            {ask(func(e *event.Event) { _ = e.Context.SetTime(time.Time{}) }), []string{"attribute time: missing"}},
+		"a request for no node's name":        {ask(func(e *event.Event) { e.SetSubject("Worker 7") }), []string{"attribute subject", `"Worker 7" is not a node's name`}},
+		"a request's data that is a list":     {ask(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, []string{"x"}) }), []string{"data: want a JSON object with node, reason and token"}},
 		"a request that names two nodes": {ask(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Node: "worker-8"}) }),
 			[]string{`"worker-7"`, `"worker-8"`, "must name one node"}},
 	} {

@@ -95,7 +95,7 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 // release does what the strategy says, all together: of taint and deletions
 // either alone leaves the volumes attached for minutes.
 func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	left, how := seen.Left, fence.Cleanup(f)
+	left, how := seen.Left, fence.ReleaseOf(f)
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 
 // deletions are of the pods of this batch.
 func (c *Cleaner) deletions(f *api.NodeFence, left *fence.Left) (all []func(context.Context) error) {
-	how := fence.Cleanup(f)
+	how := fence.ReleaseOf(f)
 	for _, p := range fence.Batch(f, left) {
 		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {

@@ -96,7 +96,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			if !fence.CutOnly(&f.Spec) || fence.Cleanup(f).Taints() {
+			if !fence.CutOnly(&f.Spec) || fence.ReleaseOf(f).Taints() {
 				t.Error("released like a machine that is off")
 			}
 		})

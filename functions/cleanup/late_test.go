@@ -54,7 +54,7 @@ func TestNothingIsReleasedLate(t *testing.T) {
 			}
 			until := metav1.NewMicroTime(client.Clock().Now().Add(c.left))
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}}
-			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupResourceDeletion
+			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseResourceDeletion
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: pods}
 			left := &fence.Left{}
 			for i := range pods {
@@ -73,7 +73,7 @@ func TestNothingIsReleasedLate(t *testing.T) {
 
 // TestForADumpOnlyPodsAreDeleted: no taint, no attachment, whatever the policy says (S1).
 func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
-	for name, strategy := range map[string]api.CleanupStrategy{"with the taint later": api.CleanupBoth, "pod by pod": api.CleanupResourceDeletion} {
+	for name, strategy := range map[string]api.ReleaseStrategy{"with the taint later": api.ReleaseTaintAndDelete, "pod by pod": api.ReleaseResourceDeletion} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
 			var mu sync.Mutex
@@ -90,7 +90,7 @@ func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
 			}
 			until := metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}}
-			f.Spec.Decision.Settings.Cleanup.Strategy = strategy
+			f.Spec.Decision.Settings.Release.Strategy = strategy
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: 1}
 			left := &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []fence.Attachment{{Name: "v", UID: "3"}}}
 			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &fence.Seen{Left: left}); err != nil {

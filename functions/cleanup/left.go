@@ -14,8 +14,8 @@ import (
 
 // left looks at what of the node is still to be released under the policy.
 func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
-	how := fence.Cleanup(f)
-	if how.Strategy == api.CleanupNone {
+	how := fence.ReleaseOf(f)
+	if how.Strategy == api.ReleaseNone {
 		return &fence.Left{}, nil
 	}
 	pods, err := c.Client.PodsOn(ctx, f.Spec.NodeName)
@@ -34,7 +34,7 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 		}
 	}
 	if how.Detaches() {
-		if pods, attached, used, err = c.storage(ctx, how.StorageClasses, pods, attached); err != nil {
+		if pods, attached, used, err = c.storage(ctx, how.StorageClassNames, pods, attached); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Cleaner) storage(ctx context.Context, classes []string, pods []corev1.P
 
 // first has the attachments of these volumes go before any pod: while there is one,
 // no other is detached, and the pods wait.
-func (c *Cleaner) first(ctx context.Context, chosen []string, left *fence.Left, attached []storagev1.VolumeAttachment) error {
+func (c *Cleaner) first(ctx context.Context, chosen []api.DetachFirst, left *fence.Left, attached []storagev1.VolumeAttachment) error {
 	if len(chosen) == 0 || len(left.Delete) == 0 {
 		return nil
 	}
@@ -129,18 +129,18 @@ func (c *Cleaner) first(ctx context.Context, chosen []string, left *fence.Left, 
 
 // chosen tells whether a volume is one of these by its name or by its own class: a
 // claim's words are its author's.
-func (c *Cleaner) chosen(ctx context.Context, chosen []string, volume *string) (bool, error) {
+func (c *Cleaner) chosen(ctx context.Context, chosen []api.DetachFirst, volume *string) (bool, error) {
 	if volume == nil {
 		return false, nil // a volume within a pod's own spec has neither
 	}
-	if slices.Contains(chosen, *volume) {
+	if slices.Contains(chosen, api.DetachFirst{PersistentVolumeName: *volume}) {
 		return true, nil
 	}
 	pv, err := c.Client.Volume(ctx, *volume)
 	if err != nil || pv == nil {
 		return false, err
 	}
-	return pv.Spec.StorageClassName != "" && slices.Contains(chosen, pv.Spec.StorageClassName), nil
+	return pv.Spec.StorageClassName != "" && slices.Contains(chosen, api.DetachFirst{StorageClassName: pv.Spec.StorageClassName}), nil
 }
 
 // claims are the names of the claims that a pod uses.

@@ -116,38 +116,38 @@ func TestDetachedFirst(t *testing.T) {
 	}
 	both := []string{"pv-a", "pv-b"}
 	for name, c := range map[string]struct {
-		policy   api.Cleanup
+		policy   api.ReleaseSettings
 		cut      []api.Binding
 		pods     map[string][]corev1.Volume // d is a DaemonSet's
 		attached []string
 		going    string
 		want     got
 	}{
-		"by the volume's name": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": nil}, attached: []string{"pv-a"},
+		"by the volume's name": {policy: api.ReleaseSettings{DetachFirst: named("pv-a")}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": nil}, attached: []string{"pv-a"},
 			want: got{Detach: []string{"pv-a"}, Terminating: 2, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)", "pod default/q (waits for volume pv-a to be detached first)"}}},
-		"by the volume's class": {policy: api.Cleanup{DetachFirst: []string{slow}}, pods: map[string][]corev1.Volume{"p": {claim("a"), claim("b")}}, attached: both,
+		"by the volume's class": {policy: api.ReleaseSettings{DetachFirst: ofClass(slow)}, pods: map[string][]corev1.Volume{"p": {claim("a"), claim("b")}}, attached: both,
 			want: got{Detach: []string{"pv-b"}, Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-b to be detached first)"}}},
-		"several, and nothing that is not chosen": {policy: api.Cleanup{DetachFirst: both}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-b", "pv-idle"},
+		"several, and nothing that is not chosen": {policy: api.ReleaseSettings{DetachFirst: named(both...)}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-b", "pv-idle"},
 			want: got{Detach: both, Terminating: 1, Attach: 3, Waits: []string{"pod default/p (waits for volume pv-a and 1 more to be detached first)"}}},
-		"one that goes already is waited for": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-idle"}, going: "pv-a",
+		"one that goes already is waited for": {policy: api.ReleaseSettings{DetachFirst: named("pv-a")}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a", "pv-idle"}, going: "pv-a",
 			want: got{Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
-		"none is attached": {policy: api.Cleanup{DetachFirst: []string{"pv-a", "fast"}}, pods: map[string][]corev1.Volume{"p": {claim("b")}}, attached: []string{"pv-b", "pv-idle"},
+		"none is attached": {policy: api.ReleaseSettings{DetachFirst: append(named("pv-a"), ofClass("fast")...)}, pods: map[string][]corev1.Volume{"p": {claim("b")}}, attached: []string{"pv-b", "pv-idle"},
 			want: got{Delete: []string{"p"}, Detach: []string{"pv-idle"}, Attach: 2}},
-		"a volume that is gone has its name and no class": {policy: api.Cleanup{DetachFirst: []string{"pv-gone", ""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{"pv-gone", "pv-lost"},
+		"a volume that is gone has its name and no class": {policy: api.ReleaseSettings{DetachFirst: append(named("pv-gone"), ofClass("")...)}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{"pv-gone", "pv-lost"},
 			want: got{Detach: []string{"pv-gone"}, Terminating: 1, Attach: 2, Waits: []string{"pod default/p (waits for volume pv-gone to be detached first)"}}},
-		"no class is none to choose": {policy: api.Cleanup{DetachFirst: []string{""}}, pods: map[string][]corev1.Volume{"p": {claim("classless")}}, attached: []string{"pv-classless"},
+		"no class is none to choose": {policy: api.ReleaseSettings{DetachFirst: ofClass("")}, pods: map[string][]corev1.Volume{"p": {claim("classless")}}, attached: []string{"pv-classless"},
 			want: got{Delete: []string{"p"}, Attach: 1}},
-		"a volume within a pod's spec has neither": {policy: api.Cleanup{DetachFirst: []string{""}}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{""},
+		"a volume within a pod's spec has neither": {policy: api.ReleaseSettings{DetachFirst: ofClass("")}, pods: map[string][]corev1.Volume{"p": nil}, attached: []string{""},
 			want: got{Delete: []string{"p"}, Attach: 1}},
-		"other storage than is released does not count": {policy: api.Cleanup{DetachFirst: both, StorageClasses: []string{fast}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("b")}}, attached: []string{"pv-b"},
+		"other storage than is released does not count": {policy: api.ReleaseSettings{DetachFirst: named(both...), StorageClassNames: []string{fast}}, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("b")}}, attached: []string{"pv-b"},
 			want: got{Delete: []string{"p"}}},
-		"nor a volume that a cut leaves to its pod": {policy: api.Cleanup{DetachFirst: []string{fast}}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("a"), host}}, attached: []string{"pv-a"},
+		"nor a volume that a cut leaves to its pod": {policy: api.ReleaseSettings{DetachFirst: ofClass(fast)}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {claim("a"), host}}, attached: []string{"pv-a"},
 			want: got{Delete: []string{"p"}}},
-		"one that the cut covers does": {policy: api.Cleanup{DetachFirst: []string{fast}}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {host}}, attached: both,
+		"one that the cut covers does": {policy: api.ReleaseSettings{DetachFirst: ofClass(fast)}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {host}}, attached: both,
 			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
-		"without a pod to delete, what is in use stays": {policy: api.Cleanup{DetachFirst: []string{"pv-a", "pv-idle"}}, pods: map[string][]corev1.Volume{"d": {claim("a")}}, attached: []string{"pv-a", "pv-idle"},
+		"without a pod to delete, what is in use stays": {policy: api.ReleaseSettings{DetachFirst: named("pv-a", "pv-idle")}, pods: map[string][]corev1.Volume{"d": {claim("a")}}, attached: []string{"pv-a", "pv-idle"},
 			want: got{Detach: []string{"pv-idle"}, Attach: 2}},
-		"no budget is asked for pods that wait": {policy: api.Cleanup{DetachFirst: []string{"pv-a"}, RespectDisruptionBudgets: true}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a"},
+		"no budget is asked for pods that wait": {policy: api.ReleaseSettings{DetachFirst: named("pv-a"), RespectDisruptionBudgets: true}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a"},
 			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestDetachedFirst(t *testing.T) {
 				attached.Items = append(attached.Items, a)
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
-			c.policy.Strategy = api.CleanupResourceDeletion
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Cleanup: c.policy}}, Isolation: c.cut}}}
+			c.policy.Strategy = api.ReleaseResourceDeletion
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Release: c.policy}}, Isolation: c.cut}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
@@ -196,4 +196,17 @@ func TestDetachedFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// named are volumes by their names.
+func named(names ...string) (all []api.DetachFirst) {
+	for _, n := range names {
+		all = append(all, api.DetachFirst{PersistentVolumeName: n})
+	}
+	return all
+}
+
+// ofClass are all volumes of a class.
+func ofClass(class string) []api.DetachFirst {
+	return []api.DetachFirst{{StorageClassName: class}}
 }

@@ -11,8 +11,7 @@ import (
 
 // basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
 const basePolicy = `{"precedence":10,"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"0s"}],"action":"Reboot","mode":"Enforce","controlPlane":{"fence":"Never"},
-	"approvalTimeout":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"perNodePerDay":3,"stormCoolDown":"1m"},"retries":{"perStep":3,"interval":"5s","flow":2},
-	"timeouts":{"deviceCall":"20s","powerOff":"60s","release":"5m","boot":"15m","healthyFor":"30s"}}`
+	"approvalTimeout":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"stormCoolDown":"1m"}}`
 
 const (
 	second      = `{"activityChecks":{"checks":[{"type":"Kubelet"}]}}`
@@ -22,7 +21,8 @@ const (
 	byTCP       = `{"storageCheck":{"type":"TCP","tcp":{"address":"127.0.0.1:1"}}}`
 	storageJob  = `{"storageCheck":{"type":"Job","job":{"podTemplateName":"one"}}}`
 	early       = `{"earlyProbe":{"leaseStillDuration":"12s"}}`
-	podByPod    = `{"cleanup":{"strategy":"ResourceDeletion"}}`
+	podByPod    = `{"release":{"strategy":"ResourceDeletion"}}`
+	first       = `{"release":{"strategy":"ResourceDeletion","resourceDeletion":{"detachFirst":[{}]}}}`
 	inZone      = `{"limits":{"maxUnhealthy":9,"maxConcurrent":9,"perDomain":{"topologyKey":"topology.kubernetes.io/zone"}}}`
 )
 
@@ -102,8 +102,12 @@ var policyRows = map[string]row{
 	"limits.stormCoolDown": {from: `"1m"`, to: `"0s"`, ask: decides(func(w *world) {
 		w.ledger.Status.Storms = []api.Storm{{Policy: "p", Since: *w.ago(time.Minute)}}
 	})},
-	"limits.perNodePerDay": {from: `3`, to: `1`, ask: decides(func(w *world) {
+	"limits.perNode.cutsPerDay": {from: `3`, to: `1`, ask: decides(func(w *world) {
 		w.fence.Status.Past = []api.PastFence{{ClosedAt: *w.ago(time.Hour), Cuts: 1}}
+	})},
+
+	"limits.perNode.onLast": {with: `{"limits":{"perNode":{"cutsPerDay":1}}}`, from: `"Hold"`, to: `"LeaveOff"`, ask: decides(phase(api.Fencing), func(w *world) {
+		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
 	})},
 
 	"controlPlane.fence": {from: `"Never"`, to: `"WithQuorum"`, ask: decides(func(w *world) {
@@ -111,33 +115,30 @@ var policyRows = map[string]row{
 	})},
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
-	"recoveries": {from: `1`, to: `0`, ask: decides(phase(api.Fencing), func(w *world) {
-		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
+	"power.maxLevels": {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) {
+		w.fence.Status.Retries, w.fence.Spec.Decision.NextBindings = 2, []api.Binding{{Driver: "x", Address: "y"}}
 	})},
-	"return": {from: `"Auto"`, to: `"Manual"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
-		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.RequestServed = w.ago(time.Minute), w.ago(time.Second), true
-	})},
-	"levels.perStep":  {with: `{"levels":[{}]}`, from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
-	"levels.powerOff": {with: `{"levels":[{}]}`, from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
+	"power.offTimeout":    {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
+	"power.attempts":      {from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
+	"power.retryInterval": {from: `"5s"`, to: `"9s"`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
+	"power.restarts":      {with: `{"power":{"maxLevels":1}}`, from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) { w.fence.Status.Restarts, w.fence.Status.Retries = 1, 2 })},
 
-	"cleanup.strategy":                 {from: `"Both"`, to: `"ResourceDeletion"`, ask: decides(phase(api.Releasing), provenOff)},
-	"cleanup.outOfServiceValue":        {from: `"nodeshutdown"`, to: `"hardwarefailure"`, ask: decides(phase(api.Releasing), provenOff)},
-	"cleanup.deletionsPerMinute":       {with: podByPod, from: `1`, to: `2`, ask: decides(phase(api.Releasing), provenOff)},
-	"cleanup.respectDisruptionBudgets": {with: podByPod, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff)},
-	"cleanup.detachFirst":              {with: podByPod, from: `["pv-2"]`, to: `["pv-1"]`, ask: attached()},
-	"cleanup.deleteNode":               {with: `{"action":"PowerOff"}`, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff, func(w *world) { w.seen.Left = &fence.Left{} })},
-	"cleanup.storageClasses":           {to: `["fast"]`, ask: decides(phase(api.Releasing), provenOff)},
+	"release.strategy":                                          {from: `"TaintAndDelete"`, to: `"ResourceDeletion"`, ask: decides(phase(api.Releasing), provenOff)},
+	"release.resourceDeletion.podsPerMinute":                    {with: podByPod, from: `1`, to: `2`, ask: decides(phase(api.Releasing), provenOff)},
+	"release.resourceDeletion.respectDisruptionBudgets":         {with: podByPod, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff)},
+	"release.resourceDeletion.storageClassNames":                {with: podByPod, to: `["fast"]`, ask: attached()},
+	"release.resourceDeletion.detachFirst.persistentVolumeName": {with: first, from: `"pv-2"`, to: `"pv-1"`, ask: attached()},
+	"release.resourceDeletion.detachFirst.storageClassName":     {with: first, from: `"slow"`, to: `"quick"`, ask: attached()},
+	"release.timeout":                                           {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), provenOff)},
+	"release.deleteNode":                                        {with: `{"action":"PowerOff"}`, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff, func(w *world) { w.seen.Left = &fence.Left{} })},
 
-	"timeouts.deviceCall": {from: `"20s"`, to: `"5s"`, ask: decides(phase(api.Fencing))},
-	"timeouts.powerOff":   {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
-	"timeouts.release":    {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), provenOff)},
-	"timeouts.boot":       {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
-	"timeouts.healthyFor": {from: `"30s"`, to: `"5m"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
+	"recovery.bootTimeout": {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
+	"recovery.readyDuration": {from: `"30s"`, to: `"5m"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
 		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince = w.ago(time.Minute), w.ago(time.Second)
 	})},
-	"retries.perStep":  {from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
-	"retries.interval": {from: `"5s"`, to: `"9s"`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
-	"retries.flow":     {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) { w.fence.Status.Restarts, w.fence.Status.Retries = 1, 2 })},
+	"recovery.uncordon": {from: `"Automatic"`, to: `"Manual"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
+		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.RequestServed = w.ago(time.Minute), w.ago(time.Second), true
+	})},
 
 	"mode":            {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
 	"approvalTimeout": {with: `{"mode":"RequireApproval"}`, from: `"1h"`, to: `"10m"`, ask: decides(func(w *world) { w.fence.Status.ApprovalSince = w.ago(30 * time.Minute) })},

@@ -137,13 +137,13 @@ func attached() question {
 		w := newWorld()
 		phase(api.Releasing)(w)
 		provenOff(w)
-		w.fence.Spec.Decision.Settings.Cleanup = read[api.FencePolicySpec](t, spec).Cleanup
+		w.fence.Spec.Decision.Settings.Release = read[api.FencePolicySpec](t, spec).Release.Settings()
 		looks := w.fence
 		looks.Status.Release.StartedAt = stamp(w.now) // then Look asks for no brakes
 		g, _ := server(t, map[string]string{
 			"/api/v1/nodes/n0":                                 `{"metadata":{"name":"n0","uid":"u0"}}`,
 			"/api/v1/pods":                                     `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"},"spec":{"nodeName":"n0","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}]}}]}`,
-			"/api/v1/persistentvolumes/pv-1":                   `{"metadata":{"name":"pv-1"}}`,
+			"/api/v1/persistentvolumes/pv-1":                   `{"metadata":{"name":"pv-1"},"spec":{"storageClassName":"quick"}}`,
 			"/api/v1/namespaces/shop/persistentvolumeclaims/c": `{"metadata":{"name":"c"},"spec":{"volumeName":"pv-1"}}`,
 			"/apis/storage.k8s.io/v1/volumeattachments":        `{"items":[{"metadata":{"name":"at-1","uid":"at-1"},"spec":{"nodeName":"n0","attacher":"x","source":{"persistentVolumeName":"pv-1"}}}]}`,
 		})

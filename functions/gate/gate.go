@@ -45,7 +45,9 @@ type Gate struct {
 	// NeighborsImage is what checks of type Neighbors run, nodefence's own; they go wrong
 	// without one.
 	NeighborsImage string
-	Log            *slog.Logger
+	// DeviceCall is the longest that one call to a device may take.
+	DeviceCall CallTimeout
+	Log        *slog.Logger
 	// Witness hears of every event that asks for a fence and opens none.
 	Witness step.Witness
 	Loop    *step.Loop
@@ -205,6 +207,7 @@ func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
 }
 
 func (g *Gate) write(ctx context.Context, last *api.NodeFence, spec api.NodeFenceSpec) error {
+	spec.Decision.DeviceCallTimeout.Duration = time.Duration(g.DeviceCall)
 	if last == nil {
 		made, err := g.Client.CreateFence(ctx, &api.NodeFence{
 			ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, Finalizers: []string{api.Finalizer}},

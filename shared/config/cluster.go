@@ -142,7 +142,7 @@ func (c Cluster) Over(p *api.ResolvedPolicy) {
 		p.Settings.UnhealthyConditions[i].Duration.Duration = max(p.Settings.UnhealthyConditions[i].Duration.Duration, c.Grace)
 	}
 	if c.Retries > 0 {
-		p.Settings.Retries.PerStep = c.Retries
+		p.Settings.Power.Attempts = c.Retries
 	}
 	p.Limits = slices.DeleteFunc(p.Limits, func(l api.ScopedLimits) bool { return l.SkipFrom > 0 })
 	if c.SkipFrom > 0 {

@@ -61,7 +61,7 @@ func TestClusterOverAPolicy(t *testing.T) {
 	policy := func(first, second, tries int, limits ...api.ScopedLimits) api.ResolvedPolicy {
 		return api.ResolvedPolicy{
 			Settings: api.Settings{UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: seconds(first)}, {Type: "Ready", Status: "False", Duration: seconds(second)}},
-				Retries: api.Retries{PerStep: int32(tries)}}, Limits: append([]api.ScopedLimits{{Policy: "p"}}, limits...),
+				Power: api.PowerSettings{Attempts: int32(tries)}}, Limits: append([]api.ScopedLimits{{Policy: "p"}}, limits...),
 		}
 	}
 	share := api.ScopedLimits{Policy: "ConfigMap fence-policy-fence-limit", SkipFrom: 60, MaxUnhealthy: intstr.FromString("100%"), MaxConcurrent: 1000}

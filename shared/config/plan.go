@@ -114,7 +114,7 @@ func notes(p Plan) []string {
 		steps = append(steps, l.Power...)
 	}
 	if n := len(p.Next); n > 0 {
-		out = append(out, fmt.Sprintf("%d further levels: they are tried as far as spec.levels of the FencePolicy goes", n))
+		out = append(out, fmt.Sprintf("%d further levels: they are tried as far as power.maxLevels of the FencePolicy goes", n))
 	}
 	for _, s := range steps {
 		if s.Skipped != "" {

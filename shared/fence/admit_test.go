@@ -13,6 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// perDay allows so many cuts of one node.
+func perDay(n int) *api.PerNode { cuts := int32(n); return &api.PerNode{CutsPerDay: &cuts} }
+
 func number(n int) *intstr.IntOrString     { v := intstr.FromInt32(int32(n)); return &v }
 func percent(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
 
@@ -53,7 +56,7 @@ func TestMayBegin(t *testing.T) {
 func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f := &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
-		Spec: api.NodeFenceSpec{NodeName: "n0", FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{
+		Spec: api.NodeFenceSpec{NodeName: "n0", FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{PerNode: (*api.PerNode)(nil).Settings()}, Limits: []api.ScopedLimits{{
 			Policy: "p", MaxUnhealthy: *number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}},
 		Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Pending},
 	}

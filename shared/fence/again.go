@@ -14,15 +14,15 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 		return d.stillAwaited(msg)
 	}
 	d.st.Retries++
-	if _, locked := d.lockout(); d.st.Retries < d.perStep() && !locked {
-		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.perStep()))
+	if _, locked := d.lockout(); d.st.Retries < d.attempts() && !locked {
+		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.attempts()))
 		d.wait(d.interval())
 		return None
 	}
 	if d.anotherLevel() {
 		return d.nextLevel(why, msg)
 	}
-	if d.st.Restarts >= d.flowRestarts() {
+	if d.st.Restarts >= d.spec.Decision.Settings.Power.Restarts {
 		return d.fail(why, msg)
 	}
 	d.tell(why, msg)
@@ -30,11 +30,11 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 	d.restart()
 	if begun {
 		// What was begun runs to its end, under the slot that it holds (S25).
-		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.flowRestarts()))
+		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.spec.Decision.Settings.Power.Restarts))
 		d.wait(d.interval())
 		return None
 	}
-	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.flowRestarts()))
+	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.spec.Decision.Settings.Power.Restarts))
 	d.next(d.interval())
 	return None
 }
@@ -72,11 +72,11 @@ func (d *decision) countCut() {
 	d.st.Power.Cuts++
 }
 
-// lastCut: this machine was switched on again as often as the policy allows; it
-// stays off from here (CloudStack's recovery attempts, exceeded).
+// lastCut: this machine's power was cut as often as a day allows, and the policy says
+// that it stays off from there (CloudStack's recovery attempts, exceeded).
 func (d *decision) lastCut() bool {
-	most := d.spec.Decision.Settings.Recoveries
-	return most != nil && d.recentCuts() > *most
+	limit := d.spec.Decision.Settings.PerNode
+	return limit.OnLast != api.OnLastHold && d.recentCuts() >= limit.CutsPerDay
 }
 
 func (d *decision) fail(why api.Reason, msg string) Action {
@@ -96,7 +96,7 @@ func (d *decision) fail(why api.Reason, msg string) Action {
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
 func (d *decision) slowly(why api.Reason, msg string) Action {
 	wait := d.slower()
-	if d.st.Retries >= d.perStep() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
 		d.st.Outcome = api.AbortedByPerson
 		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")
@@ -113,19 +113,8 @@ func (d *decision) slower() time.Duration {
 	return wait
 }
 
-func (d *decision) perStep() int32 {
-	if l := d.level(); l.PerStep != nil {
-		return *l.PerStep
-	}
-	if n := d.spec.Decision.Settings.Retries.PerStep; n > 0 {
-		return n
-	}
-	return 3
-}
+func (d *decision) attempts() int32 { return d.spec.Decision.Settings.Power.Attempts }
 
 func (d *decision) interval() time.Duration {
-	if i := d.spec.Decision.Settings.Retries.Interval.Duration; i > 0 {
-		return i
-	}
-	return 5 * time.Second
+	return d.spec.Decision.Settings.Power.RetryInterval.Duration
 }

@@ -80,7 +80,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		cut, on, since := stampOf(now.Add(-9*time.Minute)), stampOf(now.Add(-8*time.Minute)), stampOf(now.Add(-7*time.Minute))
-		f.Spec.Decision.Settings.Return = api.ReturnManual
+		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.RequestServed = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
 		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
@@ -181,7 +181,7 @@ func TestBatchesKeepAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Phase = api.Releasing
-				f.Spec.Decision.Settings.Timeouts.Release.Duration = 5 * time.Minute
+				f.Spec.Decision.Settings.Release.Timeout.Duration = 5 * time.Minute
 				f.Status.Power.SwitchedByUs = true
 				f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: stampOf(now), BootIDBefore: "a"}
 				s.Left, s.Node.OutOfServiceForeign = &c.left, c.foreign
@@ -234,9 +234,8 @@ func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 func TestLostCallsAreTries(t *testing.T) {
 	for _, lost := range []api.Call{api.CallOff, api.CallRead} {
 		now, offs := walkStart.Add(time.Hour), 0
-		flow := int32(2)
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Retries.PerStep, f.Spec.Decision.Settings.Retries.Flow, f.Spec.Decision.Limits[0].PerNodePerDay = 3, &flow, 1
+			f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts, f.Spec.Decision.Settings.PerNode.CutsPerDay = 3, 2, 1
 		})
 		for range 200 {
 			st, act := Decide(f, s, now)
@@ -269,7 +268,7 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 		at := stampOf(now.Add(-time.Minute))
-		f.Spec.Decision.Settings.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
 		f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}

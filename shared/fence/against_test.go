@@ -17,8 +17,10 @@ func livePolicy() api.FencePolicy {
 	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.Enforce
 	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
 	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
-	p.Spec.Timeouts, p.Spec.Retries = walkSpec().Decision.Settings.Timeouts, walkSpec().Decision.Settings.Retries
-	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: new(int32(9)), PerNodePerDay: 100}
+	d, one := func(s int) *api.Duration { return api.DurationOf(time.Duration(s) * time.Second) }, int32(1)
+	p.Spec.Power = &api.Power{OffTimeout: d(10), Attempts: &one, RetryInterval: d(1), Restarts: &one}
+	p.Spec.Release, p.Spec.Recovery = &api.Release{Timeout: d(50)}, &api.Recovery{BootTimeout: d(70), ReadyDuration: d(3)}
+	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: new(int32(9)), PerNode: perDay(100)}
 	return p
 }
 

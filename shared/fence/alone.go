@@ -144,7 +144,7 @@ func (d *decision) machineGoes() Action {
 		return None
 	case r != nil && d.since(&r.AskedAt) < machineShows:
 		return d.hold(api.MachineAskedFor, d.st.Message, machineShows-d.since(&r.AskedAt))
-	case r != nil && r.Tries >= d.perStep():
+	case r != nil && r.Tries >= d.attempts():
 		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.spec.Decision.Trigger.Machine.String(), r.Tries))
 	case d.stale():
 		return None
@@ -156,6 +156,6 @@ func (d *decision) machineGoes() Action {
 		tries = r.Tries + 1
 	}
 	d.st.Machine = &api.MachineRecord{AskedAt: d.time(), Tries: tries}
-	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.spec.Decision.Trigger.Machine.String(), tries, d.perStep()))
+	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.spec.Decision.Trigger.Machine.String(), tries, d.attempts()))
 	return d.do(DeleteMachine)
 }

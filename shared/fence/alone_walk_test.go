@@ -11,7 +11,7 @@ import (
 
 func bareSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Retries.PerStep = "", nil, 2
+	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Power.Attempts = "", nil, 2
 	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}}
 	return s
 }
@@ -88,7 +88,7 @@ func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	say(clear(seen.Brakes) && f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Machine is deleted while a brake is on, or after an abort")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no Machine is deleted on an old decision")
 	r := a.Machine
-	say(r != nil && r.AskedAt.Time.Equal(stampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Retries.PerStep, "S8: each try is saved before it is made, and there are no more than are allowed")
+	say(r != nil && r.AskedAt.Time.Equal(stampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Power.Attempts, "S8: each try is saved before it is made, and there are no more than are allowed")
 }
 
 // brokenBare are those that lack a guard of such a record.

@@ -32,7 +32,7 @@ func TestADeletionIsCountedAnew(t *testing.T) {
 			f := &api.NodeFence{Spec: s.spec, Status: s.st}
 			at, long := stampOf(now), stampOf(now.Add(-50*time.Second))
 			f.Status.Phase, f.Status.PhaseSince, f.Status.DecidedAt = api.Fencing, &at, &at
-			f.Spec.Decision.Settings.Retries.PerStep = 3
+			f.Spec.Decision.Settings.Power.Attempts = 3
 			if c.tried {
 				f.Status.Machine = &api.MachineRecord{AskedAt: long, Tries: 1}
 			}

@@ -36,8 +36,9 @@ func read(f *api.NodeFence, s *Seen, now time.Time, power string) {
 // meanwhile, and sends no Off before the gate has said yes anew.
 func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	none := int32(0)
-	last := func(f *api.NodeFence) { f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 1, Flow: &none} }
+	last := func(f *api.NodeFence) {
+		f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts = 1, 0
+	}
 	type end struct {
 		Phase   api.Phase
 		Reason  api.Reason
@@ -71,7 +72,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, None},
 		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.NextBindings, f.Spec.Decision.Settings.Levels = levelsSpec().Decision.NextBindings, levelsSpec().Decision.Settings.Levels
+			f.Spec.Decision.NextBindings = levelsSpec().Decision.NextBindings
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.ReadOn, true, true}, None},
@@ -117,10 +118,9 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 // as one that began, and its yes is no yes any more.
 func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	none := int32(0)
 	f, s := awaited(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now.Add(-10 * time.Second))
-		f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 1, Flow: &none}
+		f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts = 1, 0
 		f.Status.Awaited, f.Status.DecidedAt = nil, &at
 		read(f, s, now, "")
 	})

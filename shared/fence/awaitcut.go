@@ -23,9 +23,9 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
 	}
-	most := d.perStep()
+	most := d.attempts()
 	if b.Must {
-		most *= 1 + d.flowRestarts()
+		most *= 1 + d.spec.Decision.Settings.Power.Restarts
 	}
 	_, locked := d.lockedOut(&b)
 	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {

@@ -10,20 +10,20 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// deletionWindow is what deletionsPerMinute counts in.
+// deletionWindow is what podsPerMinute counts in.
 const deletionWindow = time.Minute
 
 // Batch is which pods the release that was decided last deletes: the first
 // status.release.batch of those whose budgets let them go.
 func Batch(f *api.NodeFence, left *Left) []Pod {
-	free, _ := permitted(Cleanup(f), left)
+	free, _ := permitted(ReleaseOf(f), left)
 	return free[:min(len(free), int(f.Status.Release.Batch))]
 }
 
 // permitted parts the pods that may be deleted from those that a disruption
 // budget holds, and says in words which does. It reads a budget as the API
 // server's eviction does, which decides again, pod by pod.
-func permitted(c api.Cleanup, left *Left) (free []Pod, held []string) {
+func permitted(c api.ReleaseSettings, left *Left) (free []Pod, held []string) {
 	if !c.Deletes() {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func spend(budgets map[string]Disruption, p Pod) string {
 // due is how many pods are to be deleted now. If there is nothing to do but wait,
 // it has said why, and when to look next.
 func (d *decision) due(left *Left) (n int, wait bool) {
-	c, r := d.spec.Decision.Settings.Cleanup, &d.st.Release
+	c, r := d.spec.Decision.Settings.Release, &d.st.Release
 	free, held := permitted(c, left)
 	if c.Taints() {
 		if n := d.seen.Node; r.StartedAt == nil {
@@ -93,8 +93,8 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	case n > 0 || len(left.Detach) > 0:
 		return n, false
 	case len(free) > 0:
-		d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; deletionsPerMinute is %d, the next go at %s",
-			len(free)+len(held), *c.DeletionsPerMinute, d.now.Add(again).UTC().Format(time.TimeOnly)), again)
+		d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d, the next go at %s",
+			len(free)+len(held), *c.PodsPerMinute, d.now.Add(again).UTC().Format(time.TimeOnly)), again)
 	case len(held) > 0:
 		d.hold(api.BudgetsHold, fmt.Sprintf("%d pods are held: %s; %s", len(held), some(held), d.untilDeadline()), d.patience())
 	default:
@@ -121,8 +121,8 @@ func (d *decision) untilDeadline() string {
 // unreleased says what is left at the deadline, and what has held it.
 func (d *decision) unreleased(left *Left) string {
 	r := d.st.Release
-	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.LeftPods, r.LeftAttachments, d.spec.Decision.Settings.Timeouts.Release.Duration)
-	_, held := permitted(d.spec.Decision.Settings.Cleanup, left)
+	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.LeftPods, r.LeftAttachments, d.spec.Decision.Settings.Release.Timeout.Duration)
+	_, held := permitted(d.spec.Decision.Settings.Release, left)
 	if len(held) > 0 {
 		msg += "; held: " + some(held)
 	}
@@ -134,7 +134,7 @@ func (d *decision) unreleased(left *Left) string {
 
 // plan says how the release begins.
 func (d *decision) plan(left *Left, n int) string {
-	if !d.spec.Decision.Settings.Cleanup.Deletes() {
+	if !d.spec.Decision.Settings.Release.Deletes() {
 		return fmt.Sprintf("leaving %d pods to Kubernetes by the out-of-service taint, %d attachments to go", len(left.Delete), left.Attachments)
 	}
 	if n < len(left.Delete) {
@@ -157,7 +157,7 @@ func (l *Left) names() []string {
 // so that no minute, however it is laid, has more than the rate. A batch that only
 // frees attachments is none of them: it would put the next deletions off.
 func (d *decision) quota() (int, time.Duration) {
-	rate := d.spec.Decision.Settings.Cleanup.DeletionsPerMinute
+	rate := d.spec.Decision.Settings.Release.PodsPerMinute
 	if rate == nil {
 		return int(^uint32(0) >> 1), 0
 	}

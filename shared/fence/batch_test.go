@@ -32,7 +32,7 @@ func TestDisruptionBudgets(t *testing.T) { // S24
 		"a budget that was not read allows nothing": {Disruption{}, []Pod{pod(true, "unread")}, 0, "budget unread"},
 	} {
 		left := &Left{Delete: c.pods, Budgets: map[string]Disruption{"b": c.budget}}
-		free, held := permitted(api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true}, left)
+		free, held := permitted(api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true}, left)
 		if len(free) != c.free || !strings.Contains(strings.Join(held, ";"), c.held) || len(free)+len(held) != len(c.pods) {
 			t.Errorf("%s: %d go, held %q", name, len(free), held)
 		}
@@ -47,19 +47,19 @@ func TestStrategies(t *testing.T) { // S24
 	one := int32(1)
 	type does struct{ taints, deletes, detaches bool }
 	for name, c := range map[string]struct {
-		how  api.Cleanup
+		how  api.ReleaseSettings
 		want does
 	}{
-		"a record of an older nodefence": {api.Cleanup{}, does{true, true, false}},
-		"both":                           {api.Cleanup{Strategy: api.CleanupBoth}, does{true, true, false}},
-		"the taint":                      {api.Cleanup{Strategy: api.CleanupOutOfService}, does{true, false, false}},
-		"deletion":                       {api.Cleanup{Strategy: api.CleanupResourceDeletion}, does{false, true, true}},
-		"none":                           {api.Cleanup{Strategy: api.CleanupNone}, does{}},
-		"none, whatever else is set":     {api.Cleanup{Strategy: api.CleanupNone, DeletionsPerMinute: &one}, does{}},
-		"a rate is pod by pod, whatever is asked":    {api.Cleanup{Strategy: api.CleanupBoth, DeletionsPerMinute: &one}, does{false, true, true}},
-		"budgets are pod by pod":                     {api.Cleanup{Strategy: api.CleanupOutOfService, RespectDisruptionBudgets: true}, does{false, true, true}},
-		"one storage's pods are pod by pod":          {api.Cleanup{StorageClasses: []string{"x"}}, does{false, true, true}},
-		"deletion at a rate is no different from it": {api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one}, does{false, true, true}},
+		"a record of an older nodefence": {api.ReleaseSettings{}, does{true, true, false}},
+		"both":                           {api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete}, does{true, true, false}},
+		"the taint":                      {api.ReleaseSettings{Strategy: api.ReleaseOutOfServiceTaint}, does{true, false, false}},
+		"deletion":                       {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, does{false, true, true}},
+		"none":                           {api.ReleaseSettings{Strategy: api.ReleaseNone}, does{}},
+		"none, whatever else is set":     {api.ReleaseSettings{Strategy: api.ReleaseNone, PodsPerMinute: &one}, does{}},
+		"a rate is pod by pod, whatever is asked":    {api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, PodsPerMinute: &one}, does{false, true, true}},
+		"budgets are pod by pod":                     {api.ReleaseSettings{Strategy: api.ReleaseOutOfServiceTaint, RespectDisruptionBudgets: true}, does{false, true, true}},
+		"one storage's pods are pod by pod":          {api.ReleaseSettings{StorageClassNames: []string{"x"}}, does{false, true, true}},
+		"deletion at a rate is no different from it": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, does{false, true, true}},
 	} {
 		if d := cmp.Diff(c.want, does{c.how.Taints(), c.how.Deletes(), c.how.Detaches()}, cmp.AllowUnexported(does{})); d != "" {
 			t.Errorf("%s:\n%s", name, d)
@@ -72,8 +72,8 @@ func TestStrategies(t *testing.T) { // S24
 func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	rate, pods := int32(7), 20
 	spec := walkSpec()
-	spec.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
-	spec.Decision.Settings.Timeouts.Release.Duration = time.Hour
+	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
+	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
 	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	var at []time.Time
@@ -116,8 +116,8 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	rate := int32(10)
 	spec := walkSpec()
-	spec.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &rate}
-	spec.Decision.Settings.Timeouts.Release.Duration = time.Hour
+	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
+	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
 	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 	at := func(after time.Duration, pods, detach int) (Action, int32) {
@@ -173,31 +173,32 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 	one := int32(1)
 	volume := "volume pv-1 (CSI driver csi.example.com)"
 	for name, c := range map[string]struct {
-		how    api.Cleanup
+		how    api.ReleaseSettings
 		left   Left
 		at     time.Duration
 		reason api.Reason
 		words  string
 		phase  api.Phase
 	}{
-		"a volume that does not go": {api.Cleanup{}, Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
+		"a volume that does not go": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
 			api.ReleaseWaiting, "waiting for " + volume, api.Releasing},
-		"a volume that has not gone in time": {api.Cleanup{}, Left{Attachments: 1, Names: []string{volume}}, time.Minute,
+		"a volume that has not gone in time": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, time.Minute,
 			api.ReleaseTimedOut, "1 attachments are left after 50s: " + volume + "; going on", api.PoweringOn},
-		"the rate": {api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one}, Left{Delete: make([]Pod, 3)}, 2 * time.Second,
-			api.DeletionsPaced, "deletionsPerMinute is 1, the next go at 00:01:00", api.Releasing},
-		"a budget": {api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true},
+		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, Left{Delete: make([]Pod, 3)}, 2 * time.Second,
+			api.DeletionsPaced, "podsPerMinute is 1, the next go at 00:01:00", api.Releasing},
+		"a budget": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
 			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
 			api.BudgetsHold, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
-		"a budget that held to the end": {api.Cleanup{Strategy: api.CleanupResourceDeletion, RespectDisruptionBudgets: true},
+		"a budget that held to the end": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
 			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
 			api.ReleaseTimedOut, "held: pod a/p by budget a/b", api.PoweringOn},
-		"a finalizer, where no taint is on": {api.Cleanup{Strategy: api.CleanupResourceDeletion}, Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
+		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
 			api.ReleaseWaiting, "waiting for pod a/p (finalizer x)", api.Releasing},
-		"nothing is released": {api.Cleanup{Strategy: api.CleanupNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
+		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
 	} {
 		spec := walkSpec()
-		spec.Decision.Settings.Cleanup = c.how
+		c.how.Timeout = spec.Decision.Settings.Release.Timeout
+		spec.Decision.Settings.Release = c.how
 		f := releasing(spec)
 		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Left = &c.left

@@ -13,13 +13,13 @@ import (
 // gentle is such a policy.
 func gentle(s api.NodeFenceSpec) api.NodeFenceSpec {
 	one := int32(1)
-	s.Decision.Settings.Cleanup = api.Cleanup{Strategy: api.CleanupResourceDeletion, DeletionsPerMinute: &one, RespectDisruptionBudgets: true}
-	s.Decision.Settings.Timeouts.Release.Duration = 130 * time.Second
+	s.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one, RespectDisruptionBudgets: true}
+	s.Decision.Settings.Release.Timeout.Duration = 130 * time.Second
 	return s
 }
 
 func (s *state) isGentle() bool {
-	return s.spec.Decision.Settings.Cleanup.Strategy == api.CleanupResourceDeletion
+	return s.spec.Decision.Settings.Release.Strategy == api.ReleaseResourceDeletion
 }
 
 // mayBeGentle: a release of it may as well begin under such a policy.
@@ -33,7 +33,7 @@ func settled(s *state) {
 	begun := s.st.Release.StartedAt != nil && s.st.Release.DoneAt == nil
 	if s.isGentle() && s.st.Phase != api.Releasing && !(begun && s.st.Phase == api.Fencing) {
 		plain := walkSpec()
-		s.spec.Decision.Settings.Cleanup, s.spec.Decision.Settings.Timeouts.Release = plain.Decision.Settings.Cleanup, plain.Decision.Settings.Timeouts.Release
+		s.spec.Decision.Settings.Release, s.spec.Decision.Settings.Release.Timeout = plain.Decision.Settings.Release, plain.Decision.Settings.Release.Timeout
 		s.sh.deleted = time.Time{}
 		s.st.Release.AskedAt, s.st.Release.BatchAt, s.st.Release.InMinute = nil, nil, 0
 	}
@@ -90,8 +90,10 @@ func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act A
 
 // brokenGentle lack one guard of such a release each.
 var brokenGentle = map[string]decider{
-	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Cleanup = api.Cleanup{} }),
-	"forgets when it deleted last":                   before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
+	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Spec.Decision.Settings.Release = api.ReleaseSettings{Timeout: f.Spec.Decision.Settings.Release.Timeout}
+	}),
+	"forgets when it deleted last": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
 	"does not ask the budgets": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		if s.Left != nil {
 			left := *s.Left

@@ -58,8 +58,8 @@ func (d *decision) pending() Action {
 	if d.paced() || !d.confirmAsked() && d.holdRefused() {
 		return None
 	}
-	if n, most := d.recentCuts(), d.nodeLimit(); n >= most {
-		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d", n, most), Resync)
+	if n, most := d.recentCuts(), d.spec.Decision.Settings.PerNode.CutsPerDay; n >= most {
+		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 	}
 	if act, holds := d.awaitDump(); holds {
 		return act
@@ -234,20 +234,6 @@ func (d *decision) recentCuts() int32 {
 		}
 	}
 	return n
-}
-
-// nodeLimit is the strictest of all policies that select the node.
-func (d *decision) nodeLimit() int32 {
-	most := int32(0)
-	for _, l := range d.spec.Decision.Limits {
-		if l.PerNodePerDay > 0 && (most == 0 || l.PerNodePerDay < most) {
-			most = l.PerNodePerDay
-		}
-	}
-	if most == 0 {
-		most = 3
-	}
-	return most
 }
 
 // confirmAsked: a person's word that the machine is off waits for an answer.

@@ -14,7 +14,7 @@ import (
 func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	at := stampOf(now)
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec()}
-	f.Spec.Decision.Limits[0].PerNodePerDay = 3
+	f.Spec.Decision.Settings.PerNode.CutsPerDay = 3
 	opened := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
@@ -248,7 +248,7 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 	now := walkStart.Add(90 * 24 * time.Hour)
 	ended := stampOf(walkStart.Add(time.Hour))
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Spec.FenceNumber, f.Spec.Decision.Limits[0].PerNodePerDay = 2, 1
+		f.Spec.FenceNumber, f.Spec.Decision.Settings.PerNode.CutsPerDay = 2, 1
 		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = api.Finished, &ended, 1
 	})
 	st, _ := Decide(f, s, now)

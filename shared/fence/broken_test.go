@@ -352,7 +352,7 @@ func TestNeverBegins(t *testing.T) {
 		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
 		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Limits[0].PerNodePerDay = 1
+			f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
 		}, api.NodeLimitHold},
 		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {

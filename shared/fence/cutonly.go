@@ -20,12 +20,12 @@ func proves(b api.Binding) bool {
 	return b.Must && b.Scope == api.ScopeStorage && !b.Covers.Empty()
 }
 
-// Cleanup is how the work of this node is released. What only a cut has proven is
+// ReleaseOf is how the work of this node is released. What only a cut has proven is
 // released pod by pod, whatever the policy says; None stays None.
-func Cleanup(f *api.NodeFence) api.Cleanup {
-	how := f.Spec.Decision.Settings.Cleanup
-	if Covered(f) != nil && how.Strategy != api.CleanupNone {
-		how.Strategy = api.CleanupResourceDeletion
+func ReleaseOf(f *api.NodeFence) api.ReleaseSettings {
+	how := f.Spec.Decision.Settings.Release
+	if Covered(f) != nil && how.Strategy != api.ReleaseNone {
+		how.Strategy = api.ReleaseResourceDeletion
 	}
 	return how
 }
@@ -46,13 +46,13 @@ func Covered(f *api.NodeFence) *api.Coverage {
 	return &all
 }
 
-// effective is the spec with the cleanup that counts for this fence.
+// effective is the spec with the release that counts for this fence.
 func effective(f *api.NodeFence) *api.NodeFenceSpec {
 	if Covered(f) == nil {
 		return &f.Spec
 	}
 	s := f.Spec
-	s.Decision.Settings.Cleanup = Cleanup(f)
+	s.Decision.Settings.Release = ReleaseOf(f)
 	return &s
 }
 

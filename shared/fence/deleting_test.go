@@ -39,6 +39,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			f, _, _ := admitWorld(walkStart)
 			f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
 			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Mode = api.ActionReboot, api.Enforce
+			f.Spec.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
 			f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 			f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
 			if c.word {

@@ -40,9 +40,8 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 	for name, begun := range map[string]bool{"nothing was sent yet": false, "an Off was sent": true} {
 		t.Run(name, func(t *testing.T) {
 			now := walkStart.Add(time.Hour)
-			flow := int32(2)
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+				f.Spec.Decision.Settings.Power = (*api.Power)(nil).Settings()
 				if at := stampOf(now); begun {
 					f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 				}
@@ -155,12 +154,11 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		}, seen{3, api.Recovering, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			flow := int32(2)
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
-			f.Spec.Decision.Settings.Retries = api.Retries{PerStep: 3, Interval: metav1.Duration{Duration: 5 * time.Second}, Flow: &flow}
+			f.Spec.Decision.Settings.Power = (*api.Power)(nil).Settings()
 			tc.change(f)
 			if !f.Spec.Decision.Isolation[0].Must {
-				f.Spec.Decision.Settings.Retries.PerStep = 30
+				f.Spec.Decision.Settings.Power.Attempts = 30
 			}
 			asked, held := refusing(f, now, 61*time.Minute)
 			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {

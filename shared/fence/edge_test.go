@@ -62,7 +62,7 @@ func newEdgeWorld(seed uint64) *edgeWorld {
 	for i := range w.fences {
 		spec := walkSpec()
 		spec.NodeName, spec.FenceNumber = []string{"a", "b"}[i], 1
-		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(5), MaxConcurrent: 1, PerNodePerDay: 9}}
+		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(5), MaxConcurrent: 1}}
 		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec}
 	}
 	return w

@@ -43,7 +43,7 @@ func (d *decision) nodeEnded() (why api.Reason, msg string) {
 	case n.Exists:
 		return api.NodeReplaced, "another Node object of this name exists; the old record ends"
 	case d.st.Release.DeleteNodeUntil != nil:
-		return api.NodeDeleted, "its Node object was deleted, as the policy says (cleanup.deleteNode)"
+		return api.NodeDeleted, "its Node object was deleted, as the policy says (release.deleteNode)"
 	}
 	return api.NodeGone, "the Node object was deleted"
 }
@@ -63,8 +63,8 @@ func (d *decision) staysOff() string {
 	case d.spec.Decision.Binding != nil && d.spec.Decision.Binding.LeaveOff:
 		return "its configuration has no method that switches it on"
 	case d.lastCut():
-		return fmt.Sprintf("its power was cut %d times in 24 hours, and it is switched on again %d times at most: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
-			d.recentCuts(), *d.spec.Decision.Settings.Recoveries)
+		return fmt.Sprintf("its power was cut %d times in 24 hours, and limits.perNode.cutsPerDay is %d: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
+			d.recentCuts(), d.spec.Decision.Settings.PerNode.CutsPerDay)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ import (
 func heldSpec() api.NodeFenceSpec {
 	s := walkSpec()
 	s.Decision.Policy.Name = "held"
-	s.Decision.Settings.Timeouts.Release.Duration = 200 * time.Second // a release may go on after a restore
+	s.Decision.Settings.Release.Timeout.Duration = 200 * time.Second // a release may go on after a restore
 	return s
 }
 

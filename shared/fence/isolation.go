@@ -185,7 +185,7 @@ func (d *decision) judgeCut(i int) bool {
 		return d.seenCut(i)
 	case r.LastRead.Power == "On":
 		return d.stillThere(i)
-	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.powerOff():
+	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way: the device has not failed
 		d.next(Poll)
 		return true
@@ -224,13 +224,13 @@ func (d *decision) stillThere(i int) bool {
 	switch {
 	case r.OffAt == nil:
 		return false
-	case d.since(r.OffAt) < d.powerOff():
+	case d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll)
 		d.next(Poll)
 		return true
 	}
 	r.OffAt = nil
-	return d.cutFailed(i, api.OffNotSeen, taken(b)+" was cut, and still reads as there after "+d.powerOff().String())
+	return d.cutFailed(i, api.OffNotSeen, taken(b)+" was cut, and still reads as there after "+d.offTimeout().String())
 }
 
 // sayCut chooses the next word with a device that is to be cut.

@@ -344,7 +344,7 @@ func TestACutReleasesPodByPod(t *testing.T) {
 		t.Errorf("action %q, %s%s", act, st.Message, d)
 	}
 	f.Status.Proof.Type = api.ProofConfirmed
-	if Covered(f) != nil || !Cleanup(f).Taints() {
+	if Covered(f) != nil || !ReleaseOf(f).Taints() {
 		t.Error("held to the storage that is cut, though a person says that the machine is off")
 	}
 }

@@ -110,10 +110,10 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(s.spec.Decision.ResolvedPolicy), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
-			age(r.OffAt, s.spec.Decision.Settings.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0))
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(&s.spec), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+			age(r.OffAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		k += fmt.Sprint(read(r.LastRead, readValidity(s.spec.Decision.ResolvedPolicy)), age(r.OnAt, s.spec.Decision.Settings.Timeouts.PowerOff.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+		k += fmt.Sprint(read(r.LastRead, readValidity(&s.spec)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
 			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
 		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
 			k += fmt.Sprint(age(since, 2*walkRenewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))

@@ -20,16 +20,16 @@ import (
 const joinedName = "joined"
 
 func joinedSpec() api.NodeFenceSpec {
-	s, none := walkSpec(), int32(0)
-	s.Decision.Policy.Name, s.Decision.Settings.Retries.Flow = joinedName, &none
+	s := walkSpec()
+	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
 	return s
 }
 
 // joinedFabricSpec is of a machine that is cut off from its storage first.
 func joinedFabricSpec() api.NodeFenceSpec {
-	s, none := fabricSpec(), int32(0)
-	s.Decision.Policy.Name, s.Decision.Settings.Retries.Flow = joinedName, &none
+	s := fabricSpec()
+	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
 	return s
 }

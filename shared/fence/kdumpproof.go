@@ -42,7 +42,7 @@ func byDump(st *api.NodeFenceStatus) bool {
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
 	r, m, k, n := kdumpRule(d.spec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.ReleasePodsWhileDumping || !d.spec.Decision.Settings.Cleanup.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	if r == nil || !r.ReleasePodsWhileDumping || !d.spec.Decision.Settings.Release.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
 	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {
@@ -90,7 +90,7 @@ func (d *decision) releasingByDump() Action {
 		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
 	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
-	free, held := permitted(d.spec.Decision.Settings.Cleanup, left)
+	free, held := permitted(d.spec.Decision.Settings.Release, left)
 	if len(free) == 0 {
 		k.DoneAt = d.at(0)
 		return d.fromDump(fmt.Sprintf("%d pods released; %d pods and %d attachments wait until the machine is seen off; ", r.Pods, len(held)+left.Terminating, left.Attachments))
@@ -105,7 +105,7 @@ func (d *decision) releasingByDump() Action {
 	rate, again := d.quota()
 	n := min(len(free), rate)
 	if n == 0 {
-		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; deletionsPerMinute is %d", len(free), *d.spec.Decision.Settings.Cleanup.DeletionsPerMinute), min(again, Handover))
+		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.spec.Decision.Settings.Release.PodsPerMinute), min(again, Handover))
 	}
 	return d.deletePods(n, len(left.Delete))
 }

@@ -97,10 +97,10 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
 		"storage is cut off too":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Isolation = cutSpec().Decision.Isolation }, None, api.Pending, ""},
 		"pods are left to the taint": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupOutOfService
+			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseOutOfServiceTaint
 		}, None, api.Pending, ""},
 		"nothing is to be released": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.Cleanup.Strategy = api.CleanupNone
+			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseNone
 		}, None, api.Pending, ""},
 		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
@@ -108,13 +108,13 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		}, None, api.Pending, ""},
 		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			one := int32(1)
-			f.Spec.Decision.Settings.Cleanup.DeletionsPerMinute = &one
+			f.Spec.Decision.Settings.Release.PodsPerMinute = &one
 		}, DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
 		"one a minute, and one is gone": {func(f *api.NodeFence, _ *Seen, now time.Time) {
 			one, at := int32(1), stampOf(now.Add(-10*time.Second))
-			f.Spec.Decision.Settings.Cleanup.DeletionsPerMinute = &one
+			f.Spec.Decision.Settings.Release.PodsPerMinute = &one
 			f.Status.Release.BatchAt, f.Status.Release.AskedAt, f.Status.Release.InMinute = &at, &at, 1
-		}, None, api.Releasing, "deletionsPerMinute is 1"},
+		}, None, api.Releasing, "podsPerMinute is 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, seen, now := dumps()

@@ -22,25 +22,9 @@ func boundAt(spec *api.NodeFenceSpec, level int32) *api.Binding {
 
 func (d *decision) binding() *api.Binding { return boundAt(d.spec, d.st.Power.Level) }
 
-// level is the policy's word on the level at which the fence is.
-func (d *decision) level() api.PowerLevel {
-	if l := int(d.st.Power.Level); l < len(d.spec.Decision.Settings.Levels) {
-		return d.spec.Decision.Settings.Levels[l]
-	}
-	return api.PowerLevel{}
-}
-
-// powerOff is how long after an accepted Off the machine may still read on.
-func (d *decision) powerOff() time.Duration {
-	if l := d.level(); l.PowerOff != nil {
-		return l.PowerOff.Duration
-	}
-	return d.spec.Decision.Settings.Timeouts.PowerOff.Duration
-}
-
 // levels is how many the policy allows and the node has.
 func (d *decision) levels() int {
-	return min(max(1, len(d.spec.Decision.Settings.Levels)), 1+len(d.spec.Decision.NextBindings))
+	return min(max(1, int(d.spec.Decision.Settings.Power.MaxLevels)), 1+len(d.spec.Decision.NextBindings))
 }
 
 // anotherLevel: there is one that was not tried in this pass. The word of a
@@ -104,4 +88,9 @@ func (d *decision) effectDelay() time.Duration {
 		longest = max(longest, b.EffectDelay.Duration)
 	}
 	return longest
+}
+
+// offTimeout is how long after an accepted Off the machine may still read on.
+func (d *decision) offTimeout() time.Duration {
+	return d.spec.Decision.Settings.Power.OffTimeout.Duration
 }

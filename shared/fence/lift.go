@@ -6,7 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Under return: Manual a node that was fenced is not given back because it is healthy:
+// Under recovery.uncordon: Manual a node that was fenced is not given back because it is healthy:
 // somebody looks why it failed first (CloudStack keeps such a host in maintenance). It
 // holds no slot meanwhile (S14), and abort, deletion and the end of its Node end it as
 // they end everything (S27).
@@ -20,7 +20,7 @@ func (d *decision) keptBack() bool {
 		d.tell(api.LiftAsked, d.spec.Requests.Uncordon.By+" gives the node back")
 		return false
 	}
-	d.hold(api.LiftHold, "healthy for "+d.spec.Decision.Settings.Timeouts.HealthyFor.Duration.String()+"; "+d.untilLifted(), Resync)
+	d.hold(api.LiftHold, "healthy for "+d.spec.Decision.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilLifted(), Resync)
 	return true
 }
 
@@ -50,7 +50,7 @@ func (d *decision) untilLifted() string {
 // person to end that. What somebody has given back by hand can't be kept.
 func (d *decision) keeps() bool {
 	n := d.seen.Node
-	if d.spec.Decision.Settings.Return != api.ReturnManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.Decision.NodeUID || !n.Taint {
+	if d.spec.Decision.Settings.Recovery.Uncordon != api.UncordonManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.Decision.NodeUID || !n.Taint {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
@@ -65,7 +65,7 @@ func (d *decision) liftAsked() bool {
 
 // noteLift answers who lifts what is not kept, so that it counts for no later recovery.
 func (d *decision) noteLift() {
-	if waits := d.st.Phase == api.Recovering && d.spec.Decision.Settings.Return == api.ReturnManual; waits || !d.liftAsked() {
+	if waits := d.st.Phase == api.Recovering && d.spec.Decision.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.liftAsked() {
 		return
 	}
 	r := d.spec.Requests.Uncordon

@@ -17,7 +17,7 @@ import (
 func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
 	return under(now, func(f *api.NodeFence, s *Seen) {
-		f.Spec.Decision.Settings.Return = api.ReturnManual
+		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.ReadySince = api.Recovering, ago(time.Minute), ago(10*time.Second)
 		f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
 		f.Status.Lease.StillSince = ago(time.Second)
@@ -31,7 +31,7 @@ func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFenc
 
 func lift(at time.Time) *api.Request { return &api.Request{By: "ann", At: metav1.NewTime(at)} }
 
-// TestAHealthyNodeWaitsForAPerson: what was fenced under return: Manual stays
+// TestAHealthyNodeWaitsForAPerson: what was fenced under recovery.uncordon: Manual stays
 // isolated until a person lifts it; what was not, and whatever ends a record, does not.
 func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	now := walkStart.Add(time.Hour)
@@ -43,8 +43,8 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	}{
 		"its power was cut":                   {nil, held},
 		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = lift(now) }, back},
-		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Return = api.ReturnAuto }, alone},
-		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Return = "" }, alone},
+		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
+		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Recovery.Uncordon = "" }, alone},
 		"a person ends it":                    {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = lift(now) }, alone},
 		"its record is deleted":               {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
 		"everything is paused":                {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
@@ -112,7 +112,7 @@ func TestALiftIsForNow(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Return, f.Status.Phase, f.Spec.Requests.Uncordon = api.ReturnManual, phase, lift(walkStart)
+			f.Spec.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, lift(walkStart)
 		})
 		st, _ := Decide(f, s, now)
 		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann lifted")

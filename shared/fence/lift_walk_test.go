@@ -6,15 +6,17 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The walk of a fence under return: Manual, from where its node may be given back.
+// The walk of a fence under recovery.uncordon: Manual, from where its node may be given back.
 
 func manualSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Settings.Return = api.ReturnManual
+	s.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 	return s
 }
 
-func (s *state) isManual() bool { return s.spec.Decision.Settings.Return == api.ReturnManual }
+func (s *state) isManual() bool {
+	return s.spec.Decision.Settings.Recovery.Uncordon == api.UncordonManual
+}
 
 // onItsWayBack is such a fence once its machine was switched on again; for the first
 // time, and when its power was looked at again since.
@@ -59,8 +61,8 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 	word := f.Spec.Requests.Uncordon != nil && !s.st.UncordonHandled.Equal(&f.Spec.Requests.Uncordon.At)
 	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
-	say(!back || word || ends, "return: Manual: a node that was fenced is given back when a person says so")
-	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Decision.Settings.Timeouts.HealthyFor.Duration
+	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
+	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Decision.Settings.Recovery.ReadyDuration.Duration
 	say(!(due && word), "S27: what a person lifts returns once it is healthy")
 	say(!due || a.Reason == api.LiftHold && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
@@ -68,10 +70,12 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 
 // brokenManual lack a guard of who gives a node back.
 var brokenManual = map[string]decider{
-	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Return = api.ReturnAuto }),
+	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
+	}),
 	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Outcome == api.Healed {
-			f.Spec.Decision.Settings.Return = api.ReturnAuto
+			f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
 	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),

@@ -272,15 +272,15 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one := int32(1)
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 			n := &lostNode{t: t, now: walkStart, on: true}
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1,
 				Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
-						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(300), Boot: s(600), HealthyFor: s(0)},
-						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &one}}}}}}
+						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(300)},
+						Recovery:            api.RecoverySettings{BootTimeout: s(600)}, PerNode: (*api.PerNode)(nil).Settings(),
+						Power: api.PowerSettings{MaxLevels: 4, OffTimeout: s(10), Attempts: 3, RetryInterval: s(5), Restarts: 1}}}}}}
 			c.change(n)
 			n.run()
 			st := n.f.Status

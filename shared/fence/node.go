@@ -10,12 +10,6 @@ import (
 // looked at (S1, S3, S6). Our taint stays on it to the end, so that no work is placed
 // in between, and goes with it; the out-of-service taint is off before (S23).
 
-// forGood: nothing of ours ever switches this machine on again.
-func (d *decision) forGood() bool {
-	p, b := d.spec.Decision.ResolvedPolicy, d.spec.Decision.Binding
-	return p.Settings.Action == api.ActionOff || p.Settings.Action == api.ActionReboot && b != nil && b.LeaveOff
-}
-
 // offBy are the proofs that speak of the machine as a whole.
 var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: true}
 
@@ -24,21 +18,21 @@ var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: t
 func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more bool) {
 	r, n := &d.st.Release, d.seen.Node
 	switch mine := n.Exists && n.UID == d.spec.Decision.NodeUID; {
-	case !d.spec.Decision.Settings.Cleanup.DeleteNode || !d.forGood() || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
+	case !d.spec.Decision.Settings.Release.DeleteNode || d.spec.Decision.Settings.Action != api.ActionOff || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
 		return None, "", false
 	case n.Terminating:
 		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
 	case released == api.ReleaseTimedOut || r.LeftPods+r.LeftAttachments > 0:
 		return None, "; its Node object stays, as something is left on it", false
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
-		return None, "; its Node object could not be deleted within " + d.spec.Decision.Settings.Timeouts.Release.Duration.String(), false
+		return None, "; its Node object could not be deleted within " + d.spec.Decision.Settings.Release.Timeout.Duration.String(), false
 	}
 	if p := d.st.Proof; p.Type.Ages() && d.since(&p.At) > ProofValidity {
 		d.st.Proof, d.st.Power.FirstOff = nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), "", true
 	}
 	if r.DeleteNodeUntil == nil {
-		r.DeleteNodeUntil = d.at(d.spec.Decision.Settings.Timeouts.Release.Duration)
+		r.DeleteNodeUntil = d.at(d.spec.Decision.Settings.Release.Timeout.Duration)
 		d.tell(api.NodeDeleteSent, "the machine stays off and its work is released: deleting its Node object")
 	}
 	r.NotAfter = d.deletionEnds()

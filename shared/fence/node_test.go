@@ -27,7 +27,7 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"that its configuration leaves off": {func(f *api.NodeFence, _ *Seen) {
 			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding.LeaveOff = api.ActionReboot, true
-		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
+		}, "Fenced StaysOff, "},
 		"the try is saved, and whoever saved it died": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Release.DeleteNodeUntil, f.Status.Release.NotAfter = ago(-20*time.Second), ago(5*time.Second)
 		}, "Releasing Released, DeleteNode within 10s, until +20s"},
@@ -43,11 +43,10 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		"it is gone, by others":     {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeGone, , outcome NodeGone"},
 		"another of its name":       {func(f *api.NodeFence, s *Seen) { f.Status.Release.DeleteNodeUntil, s.Node.UID = ago(0), "uid-2" }, "Recovering NodeReplaced, , outcome NodeReplaced"},
 		"only its dump is heard of": {func(f *api.NodeFence, _ *Seen) { f.Status.Proof.Type = "Other" }, "Fenced StaysOff, "},
-		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Cleanup.DeleteNode = false }, "Fenced StaysOff, "},
+		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Release.DeleteNode = false }, "Fenced StaysOff, "},
 		"it is switched on again":   {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Action = api.ActionReboot }, "PoweringOn Released, "},
 		"off for today only": {func(f *api.NodeFence, _ *Seen) {
-			none := int32(0)
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Recoveries = api.ActionReboot, &none
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.PerNode.CutsPerDay = api.ActionReboot, 1
 			f.Status.Power.Cuts = 1
 		}, "Fenced StaysOff, "},
 		"something came after":         {func(_ *api.NodeFence, s *Seen) { s.Left = &Left{Delete: []Pod{{Name: "late"}}} }, "Fenced StaysOff, "},

@@ -10,7 +10,7 @@ import (
 
 func goneSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Settings.Action, s.Decision.Settings.Cleanup.DeleteNode = api.ActionOff, true
+	s.Decision.Settings.Action, s.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 	return s
 }
 
@@ -37,7 +37,7 @@ func (s *state) pastGone() bool {
 }
 
 // goes: its Node object is deleted at the end.
-func (s *state) goes() bool { return s.spec.Decision.Settings.Cleanup.DeleteNode }
+func (s *state) goes() bool { return s.spec.Decision.Settings.Release.DeleteNode }
 
 func (s *state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.goes() {
@@ -110,7 +110,7 @@ var brokenGone = map[string]decider{
 var brokenKept = map[string]decider{
 	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Cleanup.DeleteNode = api.ActionOff, true
+			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 		}
 	}),
 }

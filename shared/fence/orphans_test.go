@@ -44,12 +44,11 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 			"PoweringOn NodeGone, by +0s, outcome NodeGone, told 1 pods and 1 attachments are left after 50s: pod /p; going on"},
 		"its work was released": {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.DoneAt = ago(0) }, "PoweringOn NodeGone, outcome NodeGone"},
 		"its pods are nobody's": {api.Releasing, func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.Cleanup.Strategy, s.Left = api.CleanupNone, &Left{}
+			f.Spec.Decision.Settings.Release.Strategy, s.Left = api.ReleaseNone, &Left{}
 		},
 			"PoweringOn NodeGone, outcome NodeGone"},
 		"it was left off a day ago": {api.Fenced, func(f *api.NodeFence, _ *Seen) {
-			none := int32(0)
-			f.Spec.Decision.Settings.Recoveries, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = &none, 1, ago(25*time.Hour), ago(25*time.Hour)
+			f.Spec.Decision.Settings.PerNode.CutsPerDay, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = 1, 1, ago(25*time.Hour), ago(25*time.Hour)
 		}, "Recovering NodeGone, outcome NodeGone"},
 		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
 		"others have switched it off":  {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = false }, "Recovering NodeGone, outcome NodeGone"},

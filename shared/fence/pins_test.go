@@ -23,13 +23,14 @@ const (
 // TestConstantsAreThePromises: each time that is in no policy, with the promise that it
 // keeps. Whoever changes one changes what was promised.
 func TestConstantsAreThePromises(t *testing.T) {
+	usually := walkSpec()
 	for promise, c := range map[string]struct{ is, want time.Duration }{
 		"S1: the two reads of off are a settle apart":                                         {Settle, 2 * time.Second},
 		"S3: a release rests on a read of off of the last half minute":                        {ProofValidity, 30 * time.Second},
 		"S3: pods are deleted on a dump's message of the last five seconds":                   {DumpValidity, 5 * time.Second},
 		"S1: two messages of a dump are five seconds apart":                                   {dumpApart, 5 * time.Second},
 		"S4: an action on Kubernetes is begun within ten seconds or never":                    {ActWithin, 10 * time.Second},
-		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(walkSpec().Decision.ResolvedPolicy), 5*time.Second + 35*time.Second},
+		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(&usually), 5*time.Second + 35*time.Second},
 		"S14: a slot counts against others for longer than its fence goes on with it":         {ReservationKept, 65 * time.Second},
 		"S14: a node that was cut a minute ago shows as not Ready, or its Lease stands still": {longAgo, time.Minute},
 		"S15: a storm whose policy is gone cools down for five minutes":                       {goneCoolDown, 5 * time.Minute},
@@ -50,9 +51,9 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S27: and two hours at most":                                                          {machineWaits, 2 * time.Hour},
 		"S5: a device that declares no lead may read off for five seconds before it is":       {DefaultLead, 5 * time.Second},
 		"S5: and so may one whose binding does not say":                                       {lead(&api.Binding{}), 5 * time.Second},
-		"S7: a device call takes twenty seconds at most, unless the policy says otherwise":    {callLimit(api.ResolvedPolicy{}), 20 * time.Second},
+		"S7: a device call takes twenty seconds at most, unless nodefence is set otherwise":   {callLimit(&api.NodeFenceSpec{}), 20 * time.Second},
 		"S15: a Lease is believed to be renewed each 25 seconds at least":                     {slowestRenewal, 25 * time.Second},
-		"S25: a step is tried again after five seconds, unless the policy says otherwise":     {(&decision{spec: &api.NodeFenceSpec{}}).interval(), 5 * time.Second},
+		"S25: a step is tried again after five seconds, unless the policy says otherwise":     {(*api.Power)(nil).Settings().RetryInterval.Duration, 5 * time.Second},
 		"a device that refuses the account three times is asked again after five minutes":     {deniedPause, 5 * time.Minute},
 		"S30: two processes' clocks lie two seconds apart at most":                            {clockSlack, 2 * time.Second},
 		"S9: a machine of which only its Lease speaks is read every three seconds":            {PeekPoll, 3 * time.Second},
@@ -67,9 +68,9 @@ func TestConstantsAreThePromises(t *testing.T) {
 	}
 	for promise, c := range map[string]struct{ is, want int }{
 		"S26: the last ten fences are remembered":                                        {maxPast, 10},
-		"S25: a step is tried three times, unless the policy says otherwise":             {int((&decision{spec: &api.NodeFenceSpec{}}).perStep()), 3},
-		"S26: a flow begins anew twice, unless the policy says otherwise":                {int((&decision{spec: &api.NodeFenceSpec{}}).flowRestarts()), 2},
-		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((&decision{spec: &api.NodeFenceSpec{}}).nodeLimit()), 3},
+		"S25: a step is tried three times, unless the policy says otherwise":             {int((*api.Power)(nil).Settings().Attempts), 3},
+		"S26: a flow begins anew twice, unless the policy says otherwise":                {int((*api.Power)(nil).Settings().Restarts), 2},
+		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((*api.PerNode)(nil).Settings().CutsPerDay), 3},
 		"a device that refuses the account is asked three times before it is left alone": {deniedTries, 3},
 		"S28: the last 64 sentences of the history are kept":                             {maxHistory, 64},
 		"S14: as many fences as any rate allows in a day are counted":                    {maxAdmitted, 2048},

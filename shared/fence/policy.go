@@ -82,6 +82,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Settings.Conflict = mine[1].Name
 	}
 	for _, p := range mine {
+		r.Settings.PerNode = r.Settings.PerNode.Stricter(p.Spec.Limits.PerNode.Settings())
 		r.Limits = append(r.Limits, limitsOf(&p))
 	}
 	return r, true
@@ -107,15 +108,13 @@ func settings(p *api.FencePolicySpec) api.Settings {
 	s := api.Settings{
 		Action:         p.Action,
 		Mode:           p.Mode,
-		Recoveries:     p.Recoveries,
-		Levels:         p.Levels,
-		Timeouts:       p.Timeouts,
-		Retries:        p.Retries,
+		Power:          p.Power.Settings(),
+		Release:        p.Release.Settings(),
+		Recovery:       p.Recovery.Settings(),
+		PerNode:        p.Limits.PerNode.Settings(),
 		ActivityChecks: ActivitySettings(p.ActivityChecks),
 		StorageCheck:   StorageSettings(p.StorageCheck),
 		Kdump:          kdumpSettings(p.Kdump),
-		Cleanup:        p.Cleanup,
-		Return:         p.Return,
 		ControlPlane:   api.ControlPlaneSetting{Fence: api.Never, EtcdNodeNames: p.ControlPlane.EtcdNodeNames},
 	}
 	if p.ControlPlane.Fence != nil {

@@ -105,12 +105,12 @@ func (d *decision) seenOnInFencing() Action {
 		d.tell(api.ReadOn, "the machine is on")
 		d.next(0)
 		return None
-	case d.since(d.st.Power.OffAt) < d.powerOff():
+	case d.since(d.st.Power.OffAt) < d.offTimeout():
 		d.wait(Poll)
 		return None
 	}
 	d.st.Power.OffAt = nil
-	msg := "power-off was sent, and the machine still reads on after " + d.powerOff().String()
+	msg := "power-off was sent, and the machine still reads on after " + d.offTimeout().String()
 	if e := d.st.Power.OffError; e != "" {
 		msg += "; it was answered with: " + e
 	}
@@ -209,7 +209,7 @@ func (d *decision) proof(kind api.ProofKind) *api.Proof {
 
 // readOrOff chooses the next word with the device.
 func (d *decision) readOrOff() Action {
-	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.perStep() {
+	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.attempts() {
 		return d.retry(api.CallLost, d.st.Message) // it was the last try of this step
 	}
 	if d.spoken() || d.early() {

@@ -65,7 +65,7 @@ func (d *decision) judgeOn() Action {
 			d.next(0)
 			return None
 		}
-		if d.since(d.st.Power.OnAt) < d.powerOff() {
+		if d.since(d.st.Power.OnAt) < d.offTimeout() {
 			d.wait(Poll)
 			return None
 		}
@@ -81,11 +81,11 @@ func (d *decision) judgeOn() Action {
 // a device that was away before was not asked yet.
 func (d *decision) onAgain(lacks string) bool {
 	p := &d.st.Power
-	if p.OnAt != nil && d.since(p.OnAt) < d.powerOff() {
+	if p.OnAt != nil && d.since(p.OnAt) < d.offTimeout() {
 		d.wait(Poll)
 		return true
 	}
-	if p.SupplyTries >= d.perStep() {
+	if p.SupplyTries >= d.attempts() {
 		d.tell(api.OnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
 		return false
 	}
@@ -95,7 +95,7 @@ func (d *decision) onAgain(lacks string) bool {
 		return true
 	}
 	p.OnAt = nil
-	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.perStep()))
+	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
 	d.wait(d.interval())
 	return true
 }

@@ -126,7 +126,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
 	}
-	fresh := now.Sub(last.At.Time) <= f.Spec.Decision.Settings.Timeouts.DeviceCall.Duration+promisedRead
+	fresh := now.Sub(last.At.Time) <= f.Spec.Decision.DeviceCallTimeout.Duration+promisedRead
 	if act == Off {
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")

@@ -104,8 +104,10 @@ var laxer = map[string]lax{
 			l.MaxRate.Period = *api.DurationOf((l.MaxRate.Period.Get() / time.Duration(2+r.IntN(8))).Round(time.Second))
 		}
 	}),
-	"no rate":       limits(func(_ *rand.Rand, l *api.Limits) { l.MaxRate = nil }),
-	"perNodePerDay": limits(func(r *rand.Rand, l *api.Limits) { l.PerNodePerDay += int32(1 + r.IntN(3)) }),
+	"no rate": limits(func(_ *rand.Rand, l *api.Limits) { l.MaxRate = nil }),
+	"perNode": limits(func(r *rand.Rand, l *api.Limits) {
+		l.PerNode = perDay(int(l.PerNode.Settings().CutsPerDay) + 1 + r.IntN(3))
+	}),
 	"stormCoolDown": limits(func(_ *rand.Rand, l *api.Limits) { l.StormCoolDown = api.DurationOf(0) }),
 	"a budget's maxUnavailable": budgeted(func(r *rand.Rand, b *api.FenceBudgetSpec) {
 		b.MaxUnavailable = moved(b.MaxUnavailable, 1+r.IntN(3))
@@ -122,7 +124,7 @@ var laxer = map[string]lax{
 	// The other way about: less is what has the policy.
 	"no policy besides": func(r *rand.Rand, less, more *snapshot) { overlap(r, less, more, sampleLimits(r)) },
 	"no policy besides, and that one allowed everything": func(r *rand.Rand, less, more *snapshot) {
-		overlap(r, less, more, api.Limits{MaxUnhealthy: percent("100%"), MaxConcurrent: new(int32(1000)), PerNodePerDay: 1000})
+		overlap(r, less, more, api.Limits{MaxUnhealthy: percent("100%"), MaxConcurrent: new(int32(1000)), PerNode: perDay(100)})
 	},
 }
 
@@ -171,7 +173,7 @@ func moved(v *intstr.IntOrString, by int) *intstr.IntOrString {
 // inZones are limits over all nodes, and in each zone.
 func inZones(unhealthy *intstr.IntOrString, concurrent int32, unhealthyThere *intstr.IntOrString, concurrentThere int32) api.Limits {
 	return api.Limits{
-		MaxUnhealthy: unhealthy, MaxConcurrent: &concurrent, PerNodePerDay: 9,
+		MaxUnhealthy: unhealthy, MaxConcurrent: &concurrent, PerNode: perDay(9),
 		PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: unhealthyThere, MaxConcurrent: &concurrentThere},
 	}
 }

@@ -34,9 +34,9 @@ func (d *decision) awaitHealth() (Action, bool) {
 		d.noLateOff()
 		if d.st.ReadySince == nil {
 			d.st.ReadySince = d.at(0)
-			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Decision.Settings.Timeouts.HealthyFor.Duration.String())
+			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Decision.Settings.Recovery.ReadyDuration.Duration.String())
 		}
-		left := d.spec.Decision.Settings.Timeouts.HealthyFor.Duration - d.since(d.st.ReadySince)
+		left := d.spec.Decision.Settings.Recovery.ReadyDuration.Duration - d.since(d.st.ReadySince)
 		if left <= 0 {
 			return None, !d.keptBack()
 		}
@@ -45,7 +45,7 @@ func (d *decision) awaitHealth() (Action, bool) {
 	}
 	d.st.ReadySince = nil
 	d.illAgain()
-	left := d.spec.Decision.Settings.Timeouts.Boot.Duration - d.since(d.st.PhaseSince)
+	left := d.spec.Decision.Settings.Recovery.BootTimeout.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
 		d.next(min(left, d.lifeShows()))
 		return None, false
@@ -63,7 +63,7 @@ func (d *decision) lifeShows() time.Duration {
 }
 
 func (d *decision) bootFailed() (Action, bool) {
-	msg := "the node was not healthy within " + d.spec.Decision.Settings.Timeouts.Boot.Duration.String()
+	msg := "the node was not healthy within " + d.spec.Decision.Settings.Recovery.BootTimeout.Duration.String()
 	if d.seen.Deleting || d.spec.Requests.Abort != nil {
 		d.st.Outcome = api.AbortedByPerson
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
@@ -77,7 +77,7 @@ func (d *decision) bootFailed() (Action, bool) {
 		p.OffAt, p.OnAt, p.LastRead, p.SwitchedByUs = nil, nil, nil, true
 		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
 	}
-	if d.st.Restarts >= d.flowRestarts() {
+	if d.st.Restarts >= d.spec.Decision.Settings.Power.Restarts {
 		return d.fail(api.BootTimedOut, msg), false
 	}
 	d.st.Release = api.ReleaseRecord{}

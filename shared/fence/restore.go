@@ -168,14 +168,14 @@ func (d *decision) judgeBack(i int) {
 	case r.LastRead.Power == "On":
 		*r = api.IsolationRecord{Device: r.Device}
 		d.tell(api.SeenBack, taken(b)+" reads as given back")
-	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.powerOff():
+	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way
 	case r.LastRead.Power != "Off":
 		d.backFailed(i, r.Device+": "+r.LastError)
 	case b.LeaveOff:
 		d.backFailed(i, taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")
 	case r.OnAt == nil:
-	case d.since(r.OnAt) < d.powerOff():
+	case d.since(r.OnAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll)
 	default:
 		r.OnAt = nil
@@ -190,7 +190,7 @@ func (d *decision) backFailed(i int, msg string) {
 	wait := d.pause(r.Tries)
 	r.Tries++
 	_, locked := d.lockedOut(&d.spec.Decision.Isolation[i])
-	if (r.Tries >= d.perStep() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
 		d.abandon(i, msg)
 		return
 	}

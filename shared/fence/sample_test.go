@@ -83,7 +83,7 @@ func samplePolicy(r *rand.Rand, i int) api.FencePolicy {
 
 func sampleLimits(r *rand.Rand) api.Limits {
 	l := api.Limits{
-		MaxConcurrent: new(int32(1 + r.IntN(4))), PerNodePerDay: int32(1 + r.IntN(4)),
+		MaxConcurrent: new(int32(1 + r.IntN(4))), PerNode: perDay(1 + r.IntN(4)),
 		StormCoolDown: api.DurationOf(time.Duration(r.IntN(3)) * time.Minute),
 	}
 	switch r.IntN(6) {

@@ -33,14 +33,10 @@ var brokenCounts = map[string]twin{
 		}
 	})},
 	"passes through its flow once more": {"S26: a flow is passed through three times at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		more := int32(3)
-		f.Spec.Decision.Settings.Retries.Flow = &more
+		f.Spec.Decision.Settings.Power.Restarts = 3
 	})},
 	"cuts once more a day": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: countedName, PerNodePerDay: 3}}
-	})},
-	"has no limit of its own for a node whose policy has none": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Limits = nil
+		f.Spec.Decision.Settings.PerNode.CutsPerDay = 3
 	})},
 	"forgets this fence's cuts when it passes its flow again": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Pending && f.Status.Restarts > 0 {
@@ -64,10 +60,9 @@ var brokenCounts = map[string]twin{
 		return st, act
 	}},
 	"leaves off what was cut once": {"S25: what was cut once a day is not left off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		none := int32(0)
-		f.Spec.Decision.Settings.Recoveries = &none
+		f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
 	})},
-	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Recoveries = nil })},
+	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.PerNode.OnLast = api.OnLastHold })},
 	"forgets a fence that cut, for ten came after it": {"S26: a fence that cut within a day is remembered", onOpening(func(was, st *api.NodeFenceStatus) {
 		all := append(slices.Clone(was.Past), st.Past[len(st.Past)-1])
 		st.Past = all[max(0, len(all)-10):]

@@ -19,11 +19,10 @@ const countedName = "counted"
 // tries three times, and passes through the flow three times.
 func countedSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	flow, recoveries := int32(2), int32(1)
 	s.FenceNumber = 12
-	s.Decision.Policy.Name, s.Decision.Settings.Recoveries = countedName, &recoveries
-	s.Decision.Settings.Retries.PerStep, s.Decision.Settings.Retries.Flow = 3, &flow
-	s.Decision.Limits = []api.ScopedLimits{{Policy: countedName, PerNodePerDay: 2}}
+	s.Decision.Policy.Name, s.Decision.Settings.PerNode.CutsPerDay = countedName, 2
+	s.Decision.Settings.Power.Attempts, s.Decision.Settings.Power.Restarts = 3, 2
+	s.Decision.Limits = []api.ScopedLimits{{Policy: countedName}}
 	return s
 }
 

@@ -14,7 +14,7 @@ import (
 
 // allDead: each device that we cut was tried as often as a step is.
 func (d *decision) allDead() bool {
-	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return owed(r) && r.Tries < d.perStep() })
+	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return owed(r) && r.Tries < d.attempts() })
 }
 
 // owesBackNow: something that we cut is still cut, and its device may be asked again.

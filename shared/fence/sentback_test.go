@@ -18,7 +18,7 @@ import (
 func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
 	f.Status.Isolation[0].SwitchedByUs = true
-	f.Spec.Decision.Settings.Retries.PerStep = 3
+	f.Spec.Decision.Settings.Power.Attempts = 3
 	dead, dryRun, reads := true, true, []time.Duration{}
 	taint := true
 	var phases []string
@@ -104,7 +104,7 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Spec.Decision.Settings.Retries.PerStep, f.Spec.Decision.Settings.Mode = 3, api.DryRun
+			f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Mode = 3, api.DryRun
 			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
 			for i := 0; now.Before(end) && moves < 1000; i++ {
 				if n := f.Status.NextLook; n != nil && n.After(now) {

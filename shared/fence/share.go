@@ -26,7 +26,7 @@ func limitsOf(p *api.FencePolicy) api.ScopedLimits {
 	r := api.ScopedLimits{
 		Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(),
 		MaxUnhealthy: defaultMaxUnhealthy, MaxConcurrent: defaultMaxConcurrent,
-		StormCoolDown: l.StormCoolDown.Or(defaultStormCoolDown), PerNodePerDay: l.PerNodePerDay,
+		StormCoolDown: l.StormCoolDown.Or(defaultStormCoolDown),
 	}
 	if l.MaxUnhealthy != nil {
 		r.MaxUnhealthy = *l.MaxUnhealthy

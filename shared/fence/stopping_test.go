@@ -20,7 +20,7 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 		"the device does not answer": {time.Minute, false, 1},
 	} {
 		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Decision.Settings.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Power.Attempts = 3
 		at, now := stampOf(walkStart.Add(-c.since)), stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",

@@ -39,7 +39,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
 		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Decision.Settings.Retries.PerStep = 3
+		f.Spec.Decision.Settings.Power.Attempts = 3
 		at := stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{
 			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",

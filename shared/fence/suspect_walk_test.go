@@ -63,7 +63,7 @@ func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 	really := stampOf(s.sh.moved)
 	k := []any{"early", held, sick, age(l, walkStill-1) + age(&really, walkStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
 	if st.Phase == api.Pending || st.Phase == api.Isolating {
-		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(s.spec.Decision.ResolvedPolicy)) == "On0")
+		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec)) == "On0")
 	}
 	return k
 }

@@ -14,7 +14,10 @@ import (
 var unruly = map[[2]string]gate{
 	{"reads maxUnhealthy as its contrary", "maxUnhealthy"}:   shown(func(l *api.ScopedLimits) { l.MaxUnhealthy = mirrored(l.MaxUnhealthy) }),
 	{"reads maxConcurrent as its contrary", "maxConcurrent"}: shown(func(l *api.ScopedLimits) { l.MaxConcurrent = max(1, 5-l.MaxConcurrent) }),
-	{"reads perNodePerDay as its contrary", "perNodePerDay"}: shown(func(l *api.ScopedLimits) { l.PerNodePerDay = max(1, 5-l.PerNodePerDay) }),
+	{"reads perNode as its contrary", "perNode"}: {func(f *api.NodeFence, _ *Cluster) {
+		most := &f.Spec.Decision.Settings.PerNode.CutsPerDay
+		*most = max(1, 5-*most)
+	}, Admit},
 	{"reads stormCoolDown as its contrary", "stormCoolDown"}: shown(func(l *api.ScopedLimits) { l.StormCoolDown.Duration = 2*time.Minute - l.StormCoolDown.Duration }),
 	{"counts a rate's fences down", "rate, more fences"}: shown(func(l *api.ScopedLimits) {
 		if l.MaxRate != nil {

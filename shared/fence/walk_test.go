@@ -97,7 +97,6 @@ var (
 )
 
 func walkSpec() api.NodeFenceSpec {
-	flow := int32(1)
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	return api.NodeFenceSpec{
 		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
@@ -105,11 +104,14 @@ func walkSpec() api.NodeFenceSpec {
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
-					Timeouts:            api.Timeouts{DeviceCall: d(5), PowerOff: d(10), Release: d(50), Boot: d(70), HealthyFor: d(3)},
-					Retries:             api.Retries{PerStep: 1, Interval: d(1), Flow: &flow}},
-				Limits: []api.ScopedLimits{{Policy: "p", PerNodePerDay: 100}},
+					Power:               api.PowerSettings{MaxLevels: 4, OffTimeout: d(10), Attempts: 1, RetryInterval: d(1), Restarts: 1},
+					Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: d(50)},
+					Recovery:            api.RecoverySettings{BootTimeout: d(70), ReadyDuration: d(3), Uncordon: api.UncordonAutomatic},
+					PerNode:             api.PerNodeSettings{CutsPerDay: 100, OnLast: api.OnLastLeaveOff}},
+				Limits: []api.ScopedLimits{{Policy: "p"}},
 			},
-			Binding: &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
+			DeviceCallTimeout: d(5),
+			Binding:           &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
 		},
 	}
 }
@@ -131,7 +133,6 @@ func isolateSpec() api.NodeFenceSpec {
 // levelsSpec is of a node that can be switched in two ways.
 func levelsSpec() api.NodeFenceSpec {
 	s := walkSpec()
-	s.Decision.Settings.Levels = []api.PowerLevel{{}, {}}
 	s.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
 	return s
 }
@@ -220,7 +221,7 @@ func (w *walker) walk() {
 		var two *state
 		if w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Trigger.Request == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
 			levelled := *s
-			levelled.spec.Decision.NextBindings, levelled.spec.Decision.Settings.Levels = levels.Decision.NextBindings, levels.Decision.Settings.Levels
+			levelled.spec.Decision.NextBindings = levels.Decision.NextBindings
 			two = &levelled
 		}
 		all := looks(s)
@@ -336,8 +337,8 @@ func (w *walker) step(s *state, l *look) {
 	sh.served = sh.served || act == Off || act == Release
 	sh.deletedBy(&after, act, now)
 	if act == Off || act == On {
-		sh.effect[after.Power.Level] = now.Add(s.spec.Decision.Settings.Timeouts.DeviceCall.Duration + delayAt(&s.spec, after.Power.Level))
-		sh.until = now.Add(s.spec.Decision.Settings.Timeouts.DeviceCall.Duration + longest(&s.spec))
+		sh.effect[after.Power.Level] = now.Add(s.spec.Decision.DeviceCallTimeout.Duration + delayAt(&s.spec, after.Power.Level))
+		sh.until = now.Add(s.spec.Decision.DeviceCallTimeout.Duration + longest(&s.spec))
 	}
 	next := &w.next
 	*next = state{st: after, now: now, spec: s.spec, sh: sh}
@@ -507,7 +508,7 @@ func key(s *state) string {
 	case api.Recovering:
 		k = append(k, st.Placed, s.sh.late)
 		if st.Outcome == "" {
-			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Timeouts.HealthyFor.Duration), age(st.PhaseSince, pol.Settings.Timeouts.Boot.Duration))
+			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Recovery.ReadyDuration.Duration), age(st.PhaseSince, pol.Settings.Recovery.BootTimeout.Duration))
 		}
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.RetryHandled != nil)
@@ -515,8 +516,8 @@ func key(s *state) string {
 		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
-			age(p.OffAt, pol.Settings.Timeouts.PowerOff.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
+			st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
 			k = append(k, s.spec.Decision.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
@@ -527,7 +528,7 @@ func key(s *state) string {
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(*pol)), age(p.OnAt, pol.Settings.Timeouts.PowerOff.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return spell(k)

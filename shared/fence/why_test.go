@@ -44,7 +44,7 @@ var noes = []struct {
 		budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	}},
 	{"the node was fenced too often today", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Limits[0].PerNodePerDay = 1
+		f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
 		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(walkStart)}}
 	}},
 	{"a policy is paused", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {

@@ -114,14 +114,6 @@ func (d *decision) within(t *api.Time, age time.Duration) bool {
 	return is <= age && is >= -clockSlack
 }
 
-// flowRestarts is the policy's, or 2.
-func (d *decision) flowRestarts() int32 {
-	if r := d.spec.Decision.Settings.Retries.Flow; r != nil {
-		return *r
-	}
-	return 2
-}
-
 // describe derives the words that people and other systems read.
 func (d *decision) describe() {
 	st := &d.st

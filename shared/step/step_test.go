@@ -91,7 +91,7 @@ func newWorld(p api.Phase) *world {
 			NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
 				ResolvedPolicy: api.ResolvedPolicy{
 					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
-						Timeouts: api.Timeouts{PowerOff: metav1.Duration{Duration: time.Minute}}},
+						Power: (*api.Power)(nil).Settings(), PerNode: (*api.PerNode)(nil).Settings()},
 				},
 			},
 		},

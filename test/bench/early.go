@@ -15,7 +15,7 @@ import (
 
 const earlyPolicy = `
 earlyProbe: {leaseStillDuration: 12s}
-timeouts: {healthyFor: 0s}
+recovery: {readyDuration: 0s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 5, stormCoolDown: 0s}
 `
 

@@ -23,7 +23,7 @@ import (
 const fences = 20
 
 const policy = `
-timeouts: {healthyFor: 0s}
+recovery: {readyDuration: 0s}
 limits: {maxUnhealthy: "60%", maxConcurrent: 20, stormCoolDown: 0s}
 `
 

@@ -31,9 +31,10 @@ import (
 )
 
 const sweepPolicy = `
-timeouts: {deviceCall: 5s, powerOff: 15s, healthyFor: 0s, boot: 3m, release: 2m}
-retries: {interval: 1s, perStep: 5}
-limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNodePerDay: 1000}
+power: {offTimeout: 15s, attempts: 5, retryInterval: 1s}
+release: {timeout: 2m}
+recovery: {bootTimeout: 3m, readyDuration: 0s}
+limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNode: {cutsPerDay: 100}}
 `
 
 // At most lanes nodes are fenced at once: fewer than half of all, or nodefence

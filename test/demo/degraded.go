@@ -13,7 +13,7 @@ import (
 const degradedPolicy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%"}
-timeouts: {healthyFor: 1s}
+recovery: {readyDuration: 1s}
 activityChecks:
   checks: [{type: Kubelet}]
   rounds: 4

@@ -17,7 +17,7 @@ import (
 const stormPolicy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%", maxConcurrent: 1, stormCoolDown: 5s}
-timeouts: {healthyFor: 1s}
+recovery: {readyDuration: 1s}
 `
 
 // storm: more nodes die at once than the policy allows.
@@ -55,7 +55,7 @@ func storm(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 const zonePolicy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "60%", perDomain: {topologyKey: topology.kubernetes.io/zone, maxUnhealthy: "40%"}}
-timeouts: {healthyFor: 1s}
+recovery: {readyDuration: 1s}
 `
 
 // zone: a bad zone does not stop the others.
@@ -106,7 +106,7 @@ const approvePolicy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
 mode: RequireApproval
 limits: {maxUnhealthy: "40%"}
-timeouts: {healthyFor: 1s}
+recovery: {readyDuration: 1s}
 `
 
 // approve: nothing is touched before a person says so.

@@ -25,7 +25,7 @@ import (
 const policy = `
 unhealthyConditions: [{type: Ready, status: Unknown}]
 limits: {maxUnhealthy: "40%"}
-timeouts: {healthyFor: 3s}
+recovery: {readyDuration: 3s}
 `
 
 func main() {

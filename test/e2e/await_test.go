@@ -26,8 +26,8 @@ func (w *world) awaited(node string) (f *api.NodeFence) {
 // again, the work is released and the machine switched on, without a person (S25).
 func TestABMCGoesDarkAfterTheOff(t *testing.T) {
 	w := newWorld(t, 5, `
-timeouts: {deviceCall: 4s, powerOff: 10s, healthyFor: 1s}
-retries: {interval: 1s, perStep: 2, flow: 0}
+power: {offTimeout: 10s, attempts: 2, retryInterval: 1s, restarts: 0}
+recovery: {readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 `)
 	w.start(nil)

@@ -31,15 +31,17 @@ type brake struct {
 	nodes int
 }
 
-const broken = "unhealthyConditions: [{type: Broken, status: \"True\", duration: 0s}]\n" +
-	"timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}\nretries: {interval: 1s, perStep: 100}\n"
+const (
+	unswitched = "unhealthyConditions: [{type: Broken, status: \"True\", duration: 0s}]\nrecovery: {bootTimeout: 5m, readyDuration: 1s}\n"
+	broken     = unswitched + "power: {offTimeout: 1m, attempts: 100, retryInterval: 1s}\n"
+)
 
 const roomy = `limits: {maxUnhealthy: "100%", maxConcurrent: 1, stormCoolDown: 0s}` + "\n"
 
 var brakes = []brake{
 	{name: "dryrun", spec: broken + "mode: DryRun\nlimits: {maxUnhealthy: 0, maxConcurrent: 1}\n", why: api.DryRunHold},
-	{name: "exclude", spec: broken + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: WaitForOff\n", why: api.ExcludedHold},
-	{name: "none", spec: broken + roomy + "action: WaitForOff\n", why: api.ConfirmationHold},
+	{name: "exclude", spec: unswitched + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: WaitForOff\n", why: api.ExcludedHold},
+	{name: "none", spec: unswitched + roomy + "action: WaitForOff\n", why: api.ConfirmationHold},
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
 	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.PausedHold},
 	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},

@@ -96,7 +96,7 @@ func (w *world) taints(node string) (ever func() bool) {
 // cleanup has the policy release so from the next fence on.
 func (w *world) cleanup(how string) {
 	w.t.Helper()
-	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick+"cleanup: "+how+"\n")))
+	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick+"release: "+how+"\n")))
 }
 
 // finished waits until a node's fence of this generation has ended.
@@ -123,8 +123,8 @@ func TestCleanupStrategies(t *testing.T) { // S24
 		taint, deletes, detaches bool
 		moves                    bool
 	}{
-		{"{strategy: Both}", true, true, false, true},
-		{"{strategy: OutOfService}", true, false, false, true},
+		{"{strategy: TaintAndDelete}", true, true, false, true},
+		{"{strategy: OutOfServiceTaint}", true, false, false, true},
 		{"{strategy: ResourceDeletion}", false, true, true, true},
 		{"{strategy: None}", false, false, false, false},
 	} {
@@ -159,7 +159,7 @@ func TestCleanupStrategies(t *testing.T) { // S24
 // TestOneStoragesPodsAreReleased: pods that use none of the policy's storage
 // classes stay bound to the node, and come back with it.
 func TestOneStoragesPodsAreReleased(t *testing.T) { // S24
-	w := newWorld(t, 3, quick+"cleanup: {strategy: ResourceDeletion, storageClasses: [lab]}\n")
+	w := newWorld(t, 3, quick+"release: {strategy: ResourceDeletion, resourceDeletion: {storageClassNames: [lab]}}\n")
 	asked := w.startWatched()
 	victim := w.database(1)
 	stays := w.bound("bystander", victim)
@@ -187,7 +187,7 @@ func TestVolumesAreDetachedFirst(t *testing.T) { // S24
 	victim := w.database(1)
 	w.bound("bystander", victim)
 	volume, attached := w.attachment(victim)
-	w.cleanup("{strategy: ResourceDeletion, detachFirst: [" + volume + "]}")
+	w.cleanup("{strategy: ResourceDeletion, resourceDeletion: {detachFirst: [{persistentVolumeName: " + volume + "}]}}")
 	attachments := w.Kube.StorageV1().VolumeAttachments()
 	const holds = "example.com/holds"
 	hold := func(held bool) {
@@ -269,7 +269,7 @@ func (w *world) bound(name, node string) types.UID {
 // is laid, has more than the policy allows, and all pods go in the end.
 func TestDeletionsPerMinute(t *testing.T) { // S24
 	const rate, pods = 2, 3
-	w := newWorld(t, 2, quick+"cleanup: {strategy: ResourceDeletion, deletionsPerMinute: 2}\n")
+	w := newWorld(t, 2, quick+"release: {strategy: ResourceDeletion, resourceDeletion: {podsPerMinute: 2}}\n")
 	asked := w.startWatched()
 	for i := range pods {
 		w.bound([]string{"a", "b", "c"}[i], "node-0")
@@ -300,7 +300,7 @@ func TestDeletionsPerMinute(t *testing.T) { // S24
 // the record says so with numbers, and after the deadline it comes back with its
 // machine; where the budget lets unready pods go it moves.
 func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
-	held := strings.Replace(quick, "boot: 5m", "boot: 5m, release: 15s", 1) + "cleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true}\n"
+	held := quick + "release: {timeout: 15s, strategy: ResourceDeletion, resourceDeletion: {respectDisruptionBudgets: true}}\n"
 	w := newWorld(t, 3, held)
 	asked := w.startWatched()
 	// A pod that Kubernetes has asked to leave already counts for no budget.

@@ -12,7 +12,7 @@ import (
 // TestDeleteNode: a machine that never comes back is switched off, its work starts
 // elsewhere, and only then its Node object goes, and with it the fence.
 func TestDeleteNode(t *testing.T) {
-	w := newWorld(t, 3, quick+"action: PowerOff\ncleanup: {deleteNode: true}\n")
+	w := newWorld(t, 3, quick+"action: PowerOff\nrelease: {deleteNode: true}\n")
 	db := w.database(1)
 	p := w.start(nil)
 	must(t, p.Watching(w.ctx))

@@ -20,13 +20,13 @@ import (
 // quick makes a fence's own waits short; what is proven stays the same.
 // What bounds a step is wide: on a busy machine nothing that goes well may count as failed.
 const quick = `
-timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
-retries: {interval: 1s}
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
 `
 
 // patient does not give up while a device fails for as long as a test takes.
-var patient = strings.Replace(quick, "interval: 1s", "interval: 1s, flow: 100", 1)
+var patient = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1)
 
 // labs numbers the labs of this process.
 var labs atomic.Int64
@@ -59,6 +59,9 @@ func (w *world) start(change func(*local.Options)) *rig.InProcess {
 	w.t.Cleanup(p.Stop)
 	return p
 }
+
+// unhurried gives a call to a device all the time that it may have.
+func unhurried(o *local.Options) { o.Settings.DeviceCall = 0 }
 
 // database runs a StatefulSet and returns the node of its first pod.
 func (w *world) database(replicas int) string {

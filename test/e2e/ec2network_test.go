@@ -133,12 +133,12 @@ func (w *world) cutBy(node, name, method string) {
 // before its power is cut, and are what its user made them before its recovery is done.
 func TestFenceCutsTheNetwork(t *testing.T) {
 	// Each change of a group is held up until the test has asked the lab and the API server.
-	w := newWorld(t, 3, strings.Replace(quick, "deviceCall: 5s", "deviceCall: 20s", 1))
+	w := newWorld(t, 3, quick)
 	c := w.cloudNetwork(3)
 	for i := range 3 {
 		c.bind(i)
 	}
-	w.start(nil)
+	w.start(unhurried)
 	db := w.database(1)
 	w.node(db, "crash")
 	w.moved("db-0", db)

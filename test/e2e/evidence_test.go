@@ -76,7 +76,7 @@ func TestStorageHold(t *testing.T) {
 		"no check":            {"activityChecks: {checks: []}", "checks"},
 		"a check of no type":  {"activityChecks: {checks: [{}]}", "type"},
 		"the device twice":    {"activityChecks: {checks: [{type: Device}, {type: Device}]}", "check it once"},
-		"no device":           {"action: Isolate\nactivityChecks: {checks: [{type: Device}]}", "no device is touched"},
+		"no device":           {"action: Isolate\nactivityChecks: {checks: [{type: Device}]}", "no machine is switched"},
 		"two in one":          {"activityChecks: {checks: [{type: Kubelet, job: {podTemplateName: x}}]}", "type Job needs job"},
 		"a Job of nothing":    {"activityChecks: {checks: [{type: Job}]}", "type Job needs job"},
 		"neighbors of no use": {"activityChecks: {checks: [{type: Device, neighbors: {count: 3}}]}", "neighbors belongs to type Neighbors"},

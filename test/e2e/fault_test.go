@@ -15,8 +15,8 @@ import (
 )
 
 const faultPolicy = `
-timeouts: {deviceCall: 4s, powerOff: 10s, healthyFor: 1s, boot: 5m}
-retries: {interval: 2s, perStep: 3, flow: 100}
+power: {offTimeout: 10s, attempts: 3, retryInterval: 2s, restarts: 100}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s}
 `
 
@@ -125,8 +125,8 @@ func (w *world) oneWriterIfAny() {
 func TestLyingBMCIsCaughtByTheLease(t *testing.T) {
 	w := newWorld(t, 3, `
 unhealthyConditions: [{type: KernelDeadlock, status: "True"}]
-timeouts: {deviceCall: 5s, powerOff: 10s, healthyFor: 1s}
-retries: {interval: 1s, perStep: 2, flow: 0}
+power: {offTimeout: 10s, attempts: 2, retryInterval: 1s, restarts: 0}
+recovery: {readyDuration: 1s}
 limits: {maxUnhealthy: "50%"}
 `, "--lease", "5s", "--grace", "20s") // between two reads lies a renewal and a fifth: time enough for a busy machine's Lease
 	victim := w.database(1)

@@ -13,8 +13,8 @@ import (
 )
 
 const incidentPolicy = `
-timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
-retries: {interval: 1s}
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "100%", maxConcurrent: 6, stormCoolDown: 1s, perDomain: {topologyKey: topology.kubernetes.io/zone, maxUnhealthy: "40%", maxConcurrent: 2}}
 `
 

@@ -37,7 +37,7 @@ func TestFenceByJobs(t *testing.T) {
 	if _, err := exec.LookPath("/usr/sbin/fence_ipmilan"); err != nil {
 		t.Skip("fence_ipmilan is missing: apt-get install fence-agents")
 	}
-	w := newWorld(t, 4, strings.Replace(patient, "deviceCall: 5s", "deviceCall: 20s", 1))
+	w := newWorld(t, 4, patient)
 	root, err := rig.Root()
 	must(t, err)
 	rights := filepath.Join(root, "infra/knative/components/jobs/rights.yaml")

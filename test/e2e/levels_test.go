@@ -12,9 +12,7 @@ import (
 )
 
 // twoLevels counts a level's tries: a call that a busy machine cuts short would be one.
-var twoLevels = strings.Replace(quick, "deviceCall: 5s", "deviceCall: 20s", 1) + `
-levels: [{perStep: 2, powerOff: 4s}, {}]
-`
+var twoLevels = strings.Replace(quick, "offTimeout: 1m", "offTimeout: 4s, attempts: 2, maxLevels: 2", 1)
 
 // TestOutletsAndLevels: a machine with two supplies is off when both outlets are; a
 // BMC that refuses or does nothing is followed by the outlets, and all that was
@@ -29,7 +27,7 @@ func TestOutletsAndLevels(t *testing.T) {
 	must(t, w.Lab.Fault("node-2", "refuse"))
 	must(t, w.Lab.Fault("node-3", "accept-and-ignore"))
 	w.database(8)
-	w.start(nil)
+	w.start(unhurried)
 
 	var wg sync.WaitGroup
 	for _, node := range []string{"node-1", "node-2", "node-3"} {

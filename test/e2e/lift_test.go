@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,10 +37,10 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lift}
 subjects: [{kind: User, name: anna}]
 `
 
-// TestAPersonGivesTheNodeBack: under return: Manual a node that was fenced is healthy
+// TestAPersonGivesTheNodeBack: under recovery.uncordon: Manual a node that was fenced is healthy
 // again and gets no work, until somebody who may lift that does.
 func TestAPersonGivesTheNodeBack(t *testing.T) {
-	w := newWorld(t, 3, quick+"return: Manual\n")
+	w := newWorld(t, 3, strings.Replace(quick, "bootTimeout: 5m", "bootTimeout: 5m, uncordon: Manual", 1))
 	must(t, w.Apply(w.ctx, lifters))
 	w.start(nil)
 	node := w.database(2)

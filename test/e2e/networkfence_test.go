@@ -228,12 +228,12 @@ const networkFence = "agent_name=networkfence\naction=off\nmust_success=yes\ndri
 // and let in again when it is back.
 func TestFenceCutsStorage(t *testing.T) {
 	// Access is given back, and the object taken away, in one call, of which most is kept back.
-	w := newWorld(t, 3, strings.Replace(quick, "deviceCall: 5s", "deviceCall: 20s", 1))
+	w := newWorld(t, 3, quick)
 	storage := w.csiAddons()
 	storage.start(w)
 	db := w.database(1)
 	w.cutBy(db, "ceph", networkFence)
-	p := w.start(nil)
+	p := w.start(unhurried)
 	must(t, p.Watching(w.ctx))
 	w.node(db, "crash")
 	w.moved("db-0", db)

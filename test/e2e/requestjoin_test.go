@@ -12,7 +12,7 @@ import (
 
 // anHour is a policy whose condition has to hold for longer than any test runs, and whose
 // fences do not give up.
-var anHour = strings.Replace(quick, "interval: 1s", "interval: 1s, flow: 100", 1) + `
+var anHour = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1) + `
 unhealthyConditions: [{type: Ready, status: "Unknown", duration: 1h}]
 `
 

@@ -90,7 +90,7 @@ func TestRights(t *testing.T) {
 	// The machine with the work loses its power, the work is released pod by pod, and the
 	// Node object is deleted; later another one of the same name replaces it.
 	third := w.moved("db-0", "")
-	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"action: PowerOff\ncleanup: {strategy: ResourceDeletion, respectDisruptionBudgets: true, detachFirst: [lab], deleteNode: true}\n")))
+	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"action: PowerOff\nrelease: {strategy: ResourceDeletion, resourceDeletion: {respectDisruptionBudgets: true, detachFirst: [{storageClassName: lab}]}, deleteNode: true}\n")))
 	o.port(third, "secret=bmc-"+third)
 	w.node(third, "power-loss")
 	w.until("its Node object to be deleted", func() (bool, error) {

@@ -19,8 +19,8 @@ import (
 )
 
 const stormPolicy = `
-timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
-retries: {interval: 1s}
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "40%", maxConcurrent: 1, stormCoolDown: 2s}
 `
 

@@ -22,17 +22,15 @@ var schedules = flag.Int("model.schedules", 100, "how many random schedules to g
 
 // roomForOne is a policy under which one fence runs at a time.
 func roomForOne(a api.FenceAction) api.FencePolicy {
-	most, flow := intstr.FromInt32(10), int32(2)
-	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
+	most := intstr.FromInt32(10)
 	return api.FencePolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
 		Spec: api.FencePolicySpec{
 			Selector:            &api.LabelSelector{},
 			UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: new(int32(1)), PerNodePerDay: 3},
+			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: new(int32(1))},
 			Action:              a, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(api.Never)},
-			Timeouts: api.Timeouts{DeviceCall: d(20), PowerOff: d(60), Release: d(300), Boot: d(900), HealthyFor: d(1)},
-			Retries:  api.Retries{PerStep: 3, Interval: d(5), Flow: &flow},
+			Recovery: &api.Recovery{ReadyDuration: api.DurationOf(time.Second)},
 		},
 	}
 }

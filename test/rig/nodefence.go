@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -37,6 +38,7 @@ func Settings() functions.Settings {
 	return functions.Settings{
 		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", NeighborsImage: "example.invalid/nodefence", JobsNamespace: "nodefence-jobs",
 		NodeNetworks: gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
+		DeviceCall:   gate.CallTimeout(5 * time.Second),
 	}
 }
 
@@ -123,7 +125,7 @@ func (c *Cluster) startProcess(ctx context.Context, by []string, ready int, dir 
 	line := slices.Concat(by, []string{bin}, args)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr, cmd.Stdout = log, log
-	cmd.Env = append(os.Environ(), "KUBECONFIG=", "NODEFENCE_NODE_NETWORKS="+Loopback)
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "NODEFENCE_NODE_NETWORKS="+Loopback, "NODEFENCE_DEVICE_CALL_TIMEOUT=5s")
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

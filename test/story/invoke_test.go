@@ -114,7 +114,7 @@ func (w *world) release() {
 	if w.writes() {
 		w.wrong("released while the machine writes, at +%s", w.now.Sub(start))
 	}
-	w.oos = fence.Cleanup(&w.record).Taints()
+	w.oos = fence.ReleaseOf(&w.record).Taints()
 	if w.left > 1 {
 		w.say("           the pod is deleted, and starts elsewhere")
 		w.left = 1

@@ -29,7 +29,6 @@ func at(w *world, after time.Duration, do func()) {
 
 // twoLevels gives the node a second device.
 func (w *world) twoLevels() {
-	w.record.Spec.Decision.Settings.Levels = []api.PowerLevel{{}, {}}
 	w.record.Spec.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}}}
 }
 
@@ -109,16 +108,15 @@ var incidents = map[string]incident{
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"the last recovery": {func(w *world) {
-		none := int32(0)
-		w.crashed, w.record.Spec.Decision.Settings.Recoveries = true, &none
+		w.crashed, w.record.Spec.Decision.Settings.PerNode.CutsPerDay = true, 1
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
 	"a person gives the node back": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Return = true, api.ReturnManual
+		w.crashed, w.record.Spec.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
 		at(w, 10*time.Minute, func() { w.record.Spec.Requests.Uncordon = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
 	"a node that is kept falls ill again": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Return = true, api.ReturnManual
+		w.crashed, w.record.Spec.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
 		at(w, 4*time.Minute, func() { w.crashed, w.ready, w.readySince = true, "Unknown", w.now; w.wake(0, "node.unhealthy") })
 		at(w, 20*time.Minute, func() { w.record.Spec.Requests.Uncordon = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 2},

@@ -29,7 +29,7 @@ const zone = "topology.kubernetes.io/zone"
 // among puts the node into a cluster, under a limit of four in ten.
 func among(w *world, change ...func(*cluster, *api.ScopedLimits)) *cluster {
 	c := &cluster{down: map[int]bool{}, still: map[int]bool{}, since: start.Add(-time.Hour)}
-	l := api.ScopedLimits{Policy: "default", MaxUnhealthy: intstr.FromString("40%"), MaxConcurrent: 1, PerNodePerDay: 3, StormCoolDown: metav1.Duration{Duration: 20 * time.Second}}
+	l := api.ScopedLimits{Policy: "default", MaxUnhealthy: intstr.FromString("40%"), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: 20 * time.Second}}
 	for _, do := range change {
 		do(c, &l)
 	}
@@ -212,7 +212,7 @@ var wide = map[string]incident{
 	// What she said then is not so now, and nothing can be read: it is not released by it.
 	"the API server is restored to where a person has confirmed": {func(w *world) { // S16
 		w.on, w.bmc, w.goes = false, "dead", true
-		w.record.Spec.Decision.Settings.Timeouts.Release = metav1.Duration{Duration: 10 * time.Minute}
+		w.record.Spec.Decision.Settings.Release.Timeout = metav1.Duration{Duration: 10 * time.Minute}
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 		restoredAt(w, 60500*time.Millisecond, 5*time.Minute)
 		at(w, 2*time.Minute, func() { w.powerOn(); w.say("           somebody switches it on") })

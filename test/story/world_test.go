@@ -94,7 +94,6 @@ type twist struct {
 }
 
 func newWorld(tw twist) *world {
-	flow := int32(1)
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, uid: "node-uid", twist: tw}
 	w.record = api.NodeFence{
@@ -105,8 +104,10 @@ func newWorld(tw twist) *world {
 				ResolvedPolicy: api.ResolvedPolicy{
 					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
-						Timeouts:            api.Timeouts{DeviceCall: s(5), PowerOff: s(10), Release: s(60), Boot: s(120), HealthyFor: s(5)},
-						Retries:             api.Retries{PerStep: 3, Interval: s(5), Flow: &flow}},
+						Power:               api.PowerSettings{MaxLevels: 4, OffTimeout: s(10), Attempts: 3, RetryInterval: s(5), Restarts: 1},
+						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(60)},
+						Recovery:            api.RecoverySettings{BootTimeout: s(120), ReadyDuration: s(5), Uncordon: api.UncordonAutomatic},
+						PerNode:             (*api.PerNode)(nil).Settings()},
 				},
 				Binding: &api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)},
 			},

@@ -35,7 +35,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 			device+"State",
 			device+"Off, if the machine reads on",
 			device+"State, until it reads off twice, at least "+fence.Settle.String()+" apart")
-		for i := 1; i < min(len(levels), len(p.Settings.Levels)); i++ {
+		for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
 			out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
 		}
 	}
@@ -50,13 +50,13 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		device+"On, if it was nodefence that switched it off",
 		device+"State, until it reads on")
 	return append(append(out, givenBack(cuts)...),
-		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Settings.Timeouts.HealthyFor.Duration, p.Settings.Timeouts.Boot.Duration, marksGo(p)))
+		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Settings.Recovery.ReadyDuration.Duration, p.Settings.Recovery.BootTimeout.Duration, marksGo(p)))
 }
 
 // marksGo is how the node is given work again.
 func marksGo(p *api.ResolvedPolicy) string {
 	const away = "taint and cordon away"
-	if p.Settings.Return == api.ReturnManual {
+	if p.Settings.Recovery.Uncordon == api.UncordonManual {
 		return away + " once a person lifts that (spec.requests.uncordon)"
 	}
 	return away
@@ -89,7 +89,7 @@ func givenBack(cuts []api.Binding) []string {
 
 // byCut is what is released where nothing switches the machine.
 func byCut(p *api.ResolvedPolicy) []string {
-	if p.Settings.Cleanup.Strategy == api.CleanupNone {
+	if p.Settings.Release.Strategy == api.ReleaseNone {
 		return released(p)
 	}
 	first := strings.TrimPrefix(detachedFirst(p), ", ")
@@ -98,24 +98,28 @@ func byCut(p *api.ResolvedPolicy) []string {
 	}
 	return []string{
 		"API server: " + first + "force-delete the pods all of whose writable volumes are cut off, then the attachments of volumes that no pod of it uses any more; all others stay",
-		fmt.Sprintf("API server: wait until those are gone, or %s", p.Settings.Timeouts.Release.Duration),
+		fmt.Sprintf("API server: wait until those are gone, or %s", p.Settings.Release.Timeout.Duration),
 		"wait until the node has rebooted, or its kubelet says that it uses none of those volumes any more",
 	}
 }
 
 // detachedFirst are the words for what goes before any pod.
 func detachedFirst(p *api.ResolvedPolicy) string {
-	if len(p.Settings.Cleanup.DetachFirst) == 0 {
+	var first []string
+	for _, v := range p.Settings.Release.DetachFirst {
+		first = append(first, v.String())
+	}
+	if first == nil {
 		return ""
 	}
-	return ", delete the attachments of volumes whose name or class is " + strings.Join(p.Settings.Cleanup.DetachFirst, " or ") + " and wait until they are gone"
+	return ", delete the attachments of " + strings.Join(first, " or ") + " and wait until they are gone"
 }
 
 // released is what becomes of the node's work.
 func released(p *api.ResolvedPolicy) []string {
-	how := p.Settings.Cleanup
-	if how.Strategy == api.CleanupNone {
-		return []string{"the node's pods and volumes are left as they are (cleanup.strategy None)"}
+	how := p.Settings.Release
+	if how.Strategy == api.ReleaseNone {
+		return []string{"the node's pods and volumes are left as they are (release.strategy None)"}
 	}
 	words := "API server: set Ready to Unknown"
 	if how.Taints() {
@@ -125,10 +129,10 @@ func released(p *api.ResolvedPolicy) []string {
 	if how.Deletes() {
 		words += ", force-delete the node's pods"
 	}
-	if len(how.StorageClasses) > 0 {
-		words += " that use storage of class " + strings.Join(how.StorageClasses, ", ")
+	if len(how.StorageClassNames) > 0 {
+		words += " that use storage of class " + strings.Join(how.StorageClassNames, ", ")
 	}
-	if n := how.DeletionsPerMinute; n != nil {
+	if n := how.PodsPerMinute; n != nil {
 		words += fmt.Sprintf(", at most %d a minute", *n)
 	}
 	if how.RespectDisruptionBudgets {
@@ -137,5 +141,5 @@ func released(p *api.ResolvedPolicy) []string {
 	if how.Detaches() {
 		words += ", then the attachments of volumes that no pod of it uses any more"
 	}
-	return []string{words, fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Settings.Timeouts.Release.Duration)}
+	return []string{words, fmt.Sprintf("API server: wait until its pods and volume attachments are gone, or %s", p.Settings.Release.Timeout.Duration)}
 }

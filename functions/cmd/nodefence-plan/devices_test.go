@@ -35,7 +35,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestLevels: a second way is shown, and tried if the policy says so.
+// TestLevels: a second way is shown, and tried unless the policy says otherwise.
 func TestLevels(t *testing.T) {
 	const policies = "/apis/nodefence.io/v1alpha1/fencepolicies"
 	pdu := configMap("fence-config-node-a", "config.properties", props+"\npower_management_2=pdu", "fence-method-bmc", bmc,
@@ -45,8 +45,8 @@ func TestLevels(t *testing.T) {
 		calls  int
 		notes  []string
 	}{
-		"one is tried":   {"", 9, []string{"1 further levels", "policy workers tries 1 of 2 levels (spec.levels)"}},
-		"both are tried": {`"levels": [{}, {}],`, 10, []string{"1 further levels"}},
+		"one is tried":   {`"power": {"maxLevels": 1},`, 9, []string{"1 further levels", "policy workers tries 1 of 2 levels (power.maxLevels)"}},
+		"both are tried": {"", 10, []string{"1 further levels"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := running(pdu)
@@ -98,15 +98,15 @@ func TestNow(t *testing.T) {
 
 // TestDetachedFirst: what goes before any pod is told before it.
 func TestDetachedFirst(t *testing.T) {
-	p := &api.ResolvedPolicy{Settings: api.Settings{Cleanup: api.Cleanup{Strategy: api.CleanupResourceDeletion, DetachFirst: []string{"pv-1", "fast"}}}}
-	const first = "delete the attachments of volumes whose name or class is pv-1 or fast and wait until they are gone"
+	p := &api.ResolvedPolicy{Settings: api.Settings{Release: api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, DetachFirst: []api.DetachFirst{{PersistentVolumeName: "pv-1"}, {StorageClassName: "fast"}}}}}
+	const first = "delete the attachments of PersistentVolume pv-1 or storage class fast and wait until they are gone"
 	if got, want := released(p)[0], "API server: set Ready to Unknown, "+first+", force-delete the node's pods, then the attachments of volumes that no pod of it uses any more"; got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	if got, want := byCut(p)[0], "API server: "+first+", of those that the cut covers; then force-delete the pods all of"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s...", got, want)
 	}
-	p.Settings.Cleanup.DetachFirst = nil
+	p.Settings.Release.DetachFirst = nil
 	if got, want := byCut(p)[0], "API server: force-delete"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s...", got, want)
 	}

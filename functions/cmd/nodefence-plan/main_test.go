@@ -73,7 +73,7 @@ func running(maps ...corev1.ConfigMap) cluster {
 		"/api/v1/namespaces/nodefence-devices/secrets/with-a-line": secret("hunter-2\n"),
 		"/apis/nodefence.io/v1alpha1/fencepolicies": json.RawMessage(`{"items": [{"metadata": {"name": "workers", "generation": 2}, "spec": {
 			"precedence": 100, "mode": "Enforce", "action": "Reboot", "unhealthyConditions":[{"type": "Ready", "status": "Unknown", "duration": "10s"}],
-			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1, "perNodePerDay": 3}, "timeouts": {"release": "5m", "boot": "15m", "healthyFor": "30s"}}}]}`),
+			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1}}}]}`),
 		"/apis/nodefence.io/v1alpha1/nodefences":   json.RawMessage(`{"items": []}`),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": json.RawMessage(`{"items": []}`),
 	}
@@ -167,7 +167,8 @@ now         nodefence is not running, or its source does not reach this cluster:
 checked     ipmi 192.0.2.7:623: NotCheckedYet: it was not read yet as it is configured now
 policy      workers, generation 2, mode Enforce, action Reboot
 when        Ready=Unknown for 10s
-limits      workers: maxUnhealthy 40%, maxConcurrent 1, 3 a day for this node
+limits      3 cuts a day for this node, on the last LeaveOff
+limits      workers: maxUnhealthy 40%, maxConcurrent 1
 limits      ConfigMap fence-policy-fence-limit: none begins from 70% unhealthy nodes on
 device      ipmi 192.0.2.7:623
 identity    none was enrolled: the device's word for it is not checked

@@ -178,8 +178,8 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 	for _, l := range p.Next {
 		r.Levels = append(r.Levels, *deviceOf(l.Binding, l.Origins))
 	}
-	if all, tried := len(p.Next)+1, max(1, len(r.Policy.Settings.Levels)); tried < all {
-		r.Notes = append(r.Notes, fmt.Sprintf("policy %s tries %d of %d levels (spec.levels)", r.Policy.Policy.Name, tried, all))
+	if all, tried := len(p.Next)+1, max(1, int(r.Policy.Settings.Power.MaxLevels)); tried < all {
+		r.Notes = append(r.Notes, fmt.Sprintf("policy %s tries %d of %d levels (power.maxLevels)", r.Policy.Policy.Name, tried, all))
 	}
 }
 

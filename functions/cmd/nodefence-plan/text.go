@@ -143,7 +143,7 @@ func conditions(p *api.ResolvedPolicy) []string {
 
 // limits are one line a policy.
 func limits(p *api.ResolvedPolicy) []string {
-	var out []string
+	out := []string{fmt.Sprintf("%d cuts a day for this node, on the last %s", p.Settings.PerNode.CutsPerDay, p.Settings.PerNode.OnLast)}
 	for _, l := range p.Limits {
 		if l.SkipFrom > 0 {
 			out = append(out, fmt.Sprintf("%s: none begins from %d%% unhealthy nodes on", l.Policy, l.SkipFrom))
@@ -155,9 +155,6 @@ func limits(p *api.ResolvedPolicy) []string {
 		}
 		if d := l.PerDomain; d != nil {
 			parts = append(parts, fmt.Sprintf("by %s maxUnhealthy %s and maxConcurrent %d", d.TopologyKey, d.MaxUnhealthy.String(), max(1, d.MaxConcurrent)))
-		}
-		if l.PerNodePerDay > 0 {
-			parts = append(parts, fmt.Sprintf("%d a day for this node", l.PerNodePerDay))
 		}
 		out = append(out, l.Policy+": "+strings.Join(parts, ", "))
 	}

@@ -32,7 +32,10 @@ type FencePolicy struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.approvalTimeout) || self.mode == 'RequireApproval'",message="approvalTimeout is for mode RequireApproval: set that mode, or leave approvalTimeout out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
-// +kubebuilder:validation:XValidation:rule="!(has(self.cleanup) && has(self.cleanup.deleteNode) && self.cleanup.deleteNode) || self.action in ['PowerOff', 'Reboot'] && !has(self.missingNodes)",message="cleanup.deleteNode needs action PowerOff, or Reboot for nodes whose configuration leaves them off, and excludes missingNodes: a Node that was deleted would be missing"
+// +kubebuilder:validation:XValidation:rule="!(has(self.release) && has(self.release.deleteNode) && self.release.deleteNode) || self.action == 'PowerOff' && !has(self.missingNodes)",message="release.deleteNode needs action PowerOff, and excludes missingNodes: a Node that was deleted would be missing"
+// +kubebuilder:validation:XValidation:rule="!(has(self.release) && self.release.strategy == 'None') || self.action != 'PowerOff'",message="release.strategy None under action PowerOff would keep the work on a machine that stays off, and lose it for ever: write another strategy, or action Reboot"
+// +kubebuilder:validation:XValidation:rule="!has(self.power) || self.action in ['Reboot', 'PowerOff']",message="power says how a machine is switched off: it needs action Reboot or PowerOff"
+// +kubebuilder:validation:XValidation:rule="!has(self.kdump) || self.action in ['Reboot', 'PowerOff']",message="kdump has the cut of the power wait: it needs action Reboot or PowerOff"
 // +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'WaitForOff']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and WaitForOff no machine is switched: a check of the device needs action PowerOff or Reboot"
 // +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action PowerOff or Reboot: under any other nothing is deleted"
 type FencePolicySpec struct {
@@ -127,43 +130,18 @@ type FencePolicySpec struct {
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
-	// Recoveries is how many times in 24 hours a machine is switched on again
-	// under action Reboot. The cut after those is the last: the machine stays off,
-	// until a person switches it on or asks for that (spec.requests.retry of its
-	// NodeFence). Unless set: every time, within limits.perNodePerDay.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
+	// power is how the machine's power is cut: how many of its devices are tried, and how
+	// long each. Only under action Reboot and PowerOff.
 	// +optional
-	Recoveries *int32 `json:"recoveries,omitempty"`
-	// Return Auto gives a fenced node back once it has been healthy for
-	// timeouts.healthyFor. Manual keeps it isolated then, taint and cordon, until a
-	// person lifts that (spec.requests.uncordon of its NodeFence). That is a node whose
-	// power was cut, whose work was released, or which was isolated under action
-	// Isolate or from storage or network; one that healed before returns by itself.
-	// It holds no slot meanwhile, and counts as unhealthy.
-	// +kubebuilder:default=Auto
-	// +optional
-	Return ReturnRule `json:"return,omitempty"`
-	// Levels says how many of a node's ways to switch it are tried, in order, and
-	// how long each: the first is its power_management, the next its
-	// power_management_2, and so on. The next is tried when one can't show that
-	// the machine is off; all that were used are undone in reverse. Unless set:
-	// the first alone.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=atomic
-	// +optional
-	Levels []PowerLevel `json:"levels,omitempty"`
-	// Cleanup is how the pods and volumes of a machine that is proven off are
-	// released.
+	Power *Power `json:"power,omitempty"`
+	// release is how the pods and volumes of a machine that is proven off are released.
 	// +kubebuilder:default={}
 	// +optional
-	Cleanup Cleanup `json:"cleanup,omitzero"`
+	Release *Release `json:"release,omitempty"`
+	// recovery is how a node is given back.
 	// +kubebuilder:default={}
 	// +optional
-	Timeouts Timeouts `json:"timeouts,omitzero"`
-	// +kubebuilder:default={}
-	// +optional
-	Retries Retries `json:"retries,omitzero"`
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// pauseRequests stop new fences under this policy, for as long as there is one: each
 	// is the name of whoever wants it. An upgrade tool adds its own and takes it away, and
 	// knows nothing of the others. What was begun runs to its end (S25).
@@ -182,24 +160,6 @@ type FencePolicySpec struct {
 	// +listType=atomic
 	// +optional
 	PauseWindows []PauseWindow `json:"pauseWindows,omitempty"`
-}
-
-// PowerLevel is how long one level is tried.
-type PowerLevel struct {
-	// PerStep is how many times a device step is tried at this level. Unless set:
-	// retries.perStep.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	PerStep *int32 `json:"perStep,omitempty"`
-	// PowerOff is how long after an accepted Off the machine may still read on.
-	// Unless set: timeouts.powerOff.
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	PowerOff *metav1.Duration `json:"powerOff,omitempty"`
 }
 
 // ExcludedNodes are chosen by name or by label.
@@ -234,16 +194,6 @@ func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionWai
 
 // Reads tells whether the machine's device is read, if only to see it off.
 func (a FenceAction) Reads() bool { return a != ActionIsolate }
-
-// ReturnRule says who gives a fenced node back once it is healthy.
-// +kubebuilder:validation:Enum=Auto;Manual
-type ReturnRule string
-
-// The rules.
-const (
-	ReturnAuto   ReturnRule = "Auto"
-	ReturnManual ReturnRule = "Manual"
-)
 
 // Mode says whether a policy acts.
 // +kubebuilder:validation:Enum=Enforce;RequireApproval;DryRun

@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -34,11 +33,10 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
 	// +optional
 	StormCoolDown *Duration `json:"stormCoolDown,omitempty"`
-	// PerNodePerDay is how many times in 24 hours one node's power may be cut.
-	// +kubebuilder:default=3
-	// +kubebuilder:validation:Minimum=1
+	// perNode bounds how often one machine's power is cut.
+	// +kubebuilder:default={}
 	// +optional
-	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
+	PerNode *PerNode `json:"perNode,omitempty"`
 	// perDomain are limits of a failure domain, such as a zone. They hold besides those
 	// above, which count over all domains. Off unless set.
 	// +optional
@@ -83,73 +81,4 @@ type Rate struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="maxRate.period must be between 1s and 24h"
 	// +required
 	Period Duration `json:"period"`
-}
-
-// Timeouts bound the steps.
-type Timeouts struct {
-	// DeviceCall is the longest that one call to a device may take.
-	// +kubebuilder:default="20s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('20s')",message="deviceCall must be between 1s and 20s"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	DeviceCall metav1.Duration `json:"deviceCall,omitempty"`
-	// PowerOff is how long after an accepted Off the machine may still read on.
-	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="powerOff must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	PowerOff metav1.Duration `json:"powerOff,omitempty"`
-	// Release is how long a power-on waits for the node's pods and attachments
-	// to be gone.
-	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="release must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	Release metav1.Duration `json:"release,omitempty"`
-	// Boot is how long a machine may take from power-on to Ready.
-	// +kubebuilder:default="15m"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('24h')",message="boot must be between 1s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	Boot metav1.Duration `json:"boot,omitempty"`
-	// HealthyFor is how long a node must be Ready before it is given work again.
-	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('0s') && self <= duration('24h')",message="healthyFor must be between 0s and 24h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	HealthyFor metav1.Duration `json:"healthyFor,omitempty"`
-}
-
-// Retries bound repetition.
-type Retries struct {
-	// PerStep is how many times a device step is tried before the flow fails.
-	// +kubebuilder:default=3
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	PerStep int32 `json:"perStep,omitempty"`
-	// Interval lies between two tries.
-	// +kubebuilder:default="5s"
-	// +kubebuilder:validation:XValidation:rule="self >= duration('1s') && self <= duration('1h')",message="interval must be between 1s and 1h"
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s|ms|us|µs|ns)){1,4}$`
-	// +kubebuilder:validation:Format=duration
-	// +kubebuilder:validation:Type=string
-	// +optional
-	Interval metav1.Duration `json:"interval,omitempty"`
-	// Flow is how many times the whole flow starts over before it is given up.
-	// +kubebuilder:default=2
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	Flow *int32 `json:"flow,omitempty"`
 }

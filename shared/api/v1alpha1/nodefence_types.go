@@ -63,6 +63,10 @@ type Decision struct {
 	// reserved. From there a later edit does not alter the fence, but what is stricter in
 	// the policies as they stand sends it back to the gate, or stops its further Offs.
 	ResolvedPolicy `json:",inline"`
+	// deviceCallTimeout is the longest that one call to a device may take, as the gate that
+	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT).
+	// +optional
+	DeviceCallTimeout metav1.Duration `json:"deviceCallTimeout,omitempty"`
 	// Binding is the device configuration as resolved, without secrets. It is resolved
 	// anew each time that a slot is asked for, a retry included, until something was
 	// switched off by it: that is switched on by the same device.

@@ -11,15 +11,13 @@ const (
 )
 
 // OutOfServiceAs is the value with which this fence releases: the one that it has
-// asked for already, the word of the person who confirmed, or the policy's.
+// asked for already, the word of the person who confirmed, or nodeshutdown.
 func (f *NodeFence) OutOfServiceAs() OutOfServiceValue {
 	switch c := f.Spec.Requests.ConfirmOff; {
 	case f.Status.Placed.OutOfServiceAs != "":
 		return f.Status.Placed.OutOfServiceAs
 	case c != nil && c.OutOfService != "":
 		return c.OutOfService
-	case f.Spec.Decision.Settings.Cleanup.OutOfServiceValue != "":
-		return f.Spec.Decision.Settings.Cleanup.OutOfServiceValue
 	}
 	return NodeShutdown
 }

@@ -2,22 +2,19 @@ package v1alpha1
 
 import "testing"
 
-// TestOutOfServiceAs: the policy's word, unless the person who confirms has another;
-// and what was once asked for stands until it is cleared (S22, S23).
+// TestOutOfServiceAs: nodeshutdown, unless the person who confirms says otherwise; and
+// what was once asked for stands until it is cleared (S22, S23).
 func TestOutOfServiceAs(t *testing.T) {
 	confirms := func(as OutOfServiceValue) func(*NodeFence) {
 		return func(f *NodeFence) { f.Spec.Requests.ConfirmOff = &Confirmation{OutOfService: as} }
 	}
-	policy := func(f *NodeFence) { f.Spec.Decision.Settings.Cleanup.OutOfServiceValue = HardwareFailure }
 	for name, c := range map[string]struct {
 		change []func(*NodeFence)
 		want   OutOfServiceValue
 	}{
 		"nobody says anything":          {nil, NodeShutdown},
-		"the policy":                    {[]func(*NodeFence){policy}, HardwareFailure},
 		"a person":                      {[]func(*NodeFence){confirms(HardwareFailure)}, HardwareFailure},
-		"a person against the policy":   {[]func(*NodeFence){policy, confirms(NodeShutdown)}, NodeShutdown},
-		"a person who leaves it open":   {[]func(*NodeFence){policy, confirms("")}, HardwareFailure},
+		"a person who leaves it open":   {[]func(*NodeFence){confirms("")}, NodeShutdown},
 		"what is placed already stands": {[]func(*NodeFence){confirms(HardwareFailure), func(f *NodeFence) { f.Status.Placed.OutOfServiceAs = NodeShutdown }}, NodeShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ type Requests struct {
 	// Retry starts a fence that was given up once more.
 	// +optional
 	Retry *Request `json:"retry,omitempty"`
-	// Uncordon gives a healthy node back that its policy keeps isolated (return: Manual).
+	// Uncordon gives a healthy node back that its policy keeps isolated (recovery.uncordon: Manual).
 	// It is about the recovery that is under way, and counts for no later one.
 	// +optional
 	Uncordon *Request `json:"uncordon,omitempty"`
@@ -98,8 +98,8 @@ type Request struct {
 type Confirmation struct {
 	Request `json:",inline"`
 	// OutOfService is how the out-of-service taint says it: nodeshutdown, or
-	// hardwarefailure for a machine that is beyond repair. Unless set, as the
-	// policy has it (cleanup.outOfServiceValue).
+	// hardwarefailure for a machine that is beyond repair. Unless set: nodeshutdown.
+	// Kubernetes frees the work of both alike; others may read it.
 	// +optional
 	OutOfService OutOfServiceValue `json:"outOfService,omitempty"`
 }

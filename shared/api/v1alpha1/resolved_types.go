@@ -47,18 +47,11 @@ type Settings struct {
 	Excluded string `json:"excluded,omitempty"`
 	// +optional
 	ControlPlane ControlPlaneSetting `json:"controlPlane,omitzero"`
-	// +optional
-	Recoveries *int32 `json:"recoveries,omitempty"`
-	// +optional
-	Return ReturnRule `json:"return,omitempty"`
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=atomic
-	// +optional
-	Levels []PowerLevel `json:"levels,omitempty"`
-	// +optional
-	Cleanup  Cleanup  `json:"cleanup,omitzero"`
-	Timeouts Timeouts `json:"timeouts"`
-	Retries  Retries  `json:"retries"`
+	Power        PowerSettings       `json:"power"`
+	Release      ReleaseSettings     `json:"release"`
+	Recovery     RecoverySettings    `json:"recovery"`
+	// perNode is the strictest of all policies that select the node.
+	PerNode PerNodeSettings `json:"perNode"`
 }
 
 // ConditionSetting is a node condition that makes the node unhealthy.
@@ -100,8 +93,6 @@ type ScopedLimits struct {
 	MaxRate *ResolvedRate `json:"maxRate,omitempty"`
 	// +optional
 	StormCoolDown metav1.Duration `json:"stormCoolDown,omitzero"`
-	// +optional
-	PerNodePerDay int32 `json:"perNodePerDay,omitempty"`
 	// PerDomain holds besides, over the nodes that share the node's value of a label.
 	// +optional
 	PerDomain *ResolvedDomain `json:"perDomain,omitempty"`

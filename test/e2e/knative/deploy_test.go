@@ -30,9 +30,9 @@ const overlay = "infra/knative/overlays/deployments"
 // quick makes a fence's own waits short; what is proven stays the same. The
 // stories fence the same nodes again and again.
 const quick = `
-timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
-retries: {interval: 1s, flow: 100}
-limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s, perNodePerDay: 50}
+power: {offTimeout: 1m, retryInterval: 1s, restarts: 100}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s, perNode: {cutsPerDay: 50}}
 `
 
 // deploy installs nodefence as a user would, with a process for each Deployment.

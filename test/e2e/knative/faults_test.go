@@ -167,7 +167,7 @@ func TestForgedEventsDoNothing(t *testing.T) { // S18
 	w := newWorld(t)
 	w.deploy()
 	// Its device fails for as long as the test takes, and the flow does not start over.
-	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(quick, "flow: 100", "flow: 100, perStep: 100", 1))))
+	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(quick, "restarts: 100", "restarts: 100, attempts: 100", 1))))
 	victim := w.database()
 	must(t, w.Lab.Fault(victim, "hang"))
 	c := w.crash(victim)

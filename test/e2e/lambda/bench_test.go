@@ -14,7 +14,7 @@ import (
 func TestBenchChain(t *testing.T) {
 	w := newWorld(t, 9)
 	// One node may be the victim more often than a day allows.
-	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(quick, "limits: {", "limits: {perNodePerDay: 100, ", 1))))
+	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(quick, "limits: {", "limits: {perNode: {cutsPerDay: 100}, ", 1))))
 	cloud := w.cloud()
 	w.deploy(1)
 	w.source()

@@ -33,8 +33,8 @@ import (
 
 // quick makes a fence's own waits short; what is proven stays the same.
 const quick = `
-timeouts: {deviceCall: 5s, powerOff: 1m, healthyFor: 1s, boot: 5m}
-retries: {interval: 1s}
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
 `
 
