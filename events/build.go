@@ -68,14 +68,14 @@ type ConditionChange struct {
 // event, another due time another one.
 func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	p := f.CurrentPhase()
-	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Spec.FenceNumber, p, f.Status.Transitions, due.UnixMicro())
+	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Status.FenceNumber, p, f.Status.Transitions, due.UnixMicro())
 	e := s.event(id, OfPhase(p), f.Spec.NodeName, now, Payload{
-		Node: f.Spec.NodeName, NodeUID: string(f.Spec.Decision.NodeUID), Fence: string(f.UID), FenceNumber: f.Spec.FenceNumber,
+		Node: f.Spec.NodeName, NodeUID: string(f.Status.Decision.NodeUID), Fence: string(f.UID), FenceNumber: f.Status.FenceNumber,
 		Phase: string(p), Reason: string(f.Status.Reason), Message: f.Status.Message,
 		Due: due.UTC().Format(time.RFC3339Nano),
 	})
 	e.SetExtension(CorrelationID, string(f.UID))
-	e.SetExtension(FenceNumberAttr, f.Spec.FenceNumber)
+	e.SetExtension(FenceNumberAttr, f.Status.FenceNumber)
 	if f.Status.Reason != "" {
 		e.SetExtension(ReasonAttr, string(f.Status.Reason))
 	}

@@ -22,8 +22,8 @@ var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 func fenceIn(p api.Phase) *api.NodeFence {
 	return &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "11111111-2222-3333-4444-555555555555"},
-		Spec:       api.NodeFenceSpec{NodeName: "node-7", Decision: api.Decision{NodeUID: "99999999-8888-7777-6666-555555555555"}, FenceNumber: 2},
-		Status:     api.NodeFenceStatus{FenceNumber: 2, Phase: p, Reason: api.Admitted, Message: "within all limits", Transitions: 5},
+		Spec:       api.NodeFenceSpec{NodeName: "node-7"},
+		Status:     api.NodeFenceStatus{Decision: api.Decision{NodeUID: "99999999-8888-7777-6666-555555555555"}, FenceNumber: 2, Phase: p, Reason: api.Admitted, Message: "within all limits", Transitions: 5},
 	}
 }
 
@@ -100,7 +100,7 @@ func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
 // carries, and takes what a later release adds.
 func TestASchemaIsItsTypesOwn(t *testing.T) {
 	missing := fenceIn(api.Fencing)
-	missing.Spec.Decision.NodeUID = "" // its Node object is gone
+	missing.Status.Decision.NodeUID = "" // its Node object is gone
 	ofPod := problem("m", "r", "x", 2)
 	ofPod.Pod = "shop/db-0"
 	again := SourceOf("c").ProblemAgain(ofPod, at, at)
@@ -180,7 +180,7 @@ func TestIDs(t *testing.T) {
 	other := fenceIn(api.Fencing)
 	other.Status.Transitions++
 	next := fenceIn(api.Fencing)
-	next.Spec.FenceNumber, next.Status.FenceNumber = 3, 3
+	next.Status.FenceNumber, next.Status.FenceNumber = 3, 3
 	for name, c := range map[string]struct {
 		a, b string
 		same bool

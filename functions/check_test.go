@@ -456,7 +456,7 @@ func (b *beside) open() {
 }
 
 func (b *beside) record() *api.NodeFence {
-	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "uid-a"}, FenceNumber: 1}}
+	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-a"}}}
 }
 
 // held: it asks for its slot, and is told to wait for the check.

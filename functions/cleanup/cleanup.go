@@ -74,7 +74,7 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 
 // Act is one batch of the release, or a mark around it.
 func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
-	node, uid := f.Spec.NodeName, f.Spec.Decision.NodeUID
+	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.MarkNotReady:
 		return c.Client.MarkNotReady(ctx, node, uid, seen.Node.Version)
@@ -99,7 +99,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
-			return c.Client.PlaceOutOfService(ctx, f.Spec.NodeName, f.Spec.Decision.NodeUID, seen.Node.Version, f.OutOfServiceAs())
+			return c.Client.PlaceOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.OutOfServiceAs())
 		})
 	}
 	all = append(all, c.deletions(f, left)...)

@@ -79,7 +79,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 					Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}}})
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Isolation: []api.Binding{{
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Isolation: []api.Binding{{
 				Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast"}, CSIDrivers: []string{"rbd"}},
 			}}}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
@@ -96,7 +96,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			if !fence.CutOnly(&f.Spec) || fence.ReleaseOf(f).Taints() {
+			if !fence.CutOnly(&f.Status.Decision) || fence.ReleaseOf(f).Taints() {
 				t.Error("released like a machine that is off")
 			}
 		})

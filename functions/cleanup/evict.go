@@ -96,7 +96,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return n, nil, string(api.DryRunHold), nil
 	}
 	look := fence.Seen{Node: kube.NodeSeen(n, "")}
-	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node, Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {
+	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, look.Brakes.Hold(c.Client.Clock().Now()), nil

@@ -93,7 +93,7 @@ func TestEvictions(t *testing.T) {
 		"nothing while the ledger stops everything":         {change: []func(map[string]string){with(ledgerPath, `"spec":{`, `"spec":{"stop":true`)}},
 		"nothing of a node that is not Ready":               {change: []func(map[string]string){with(nodePath, `"True"`, `"Unknown"`)}},
 		"nothing of a node that is excluded":                {change: []func(map[string]string){with(nodePath, `"labels":{`, `"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"`)}},
-		"nothing of a node that is being fenced":            {change: []func(map[string]string){put(fencePath, `{"metadata":{"name":"a"},"spec":{"nodeName":"a","fenceNumber":1},"status":{"fenceNumber":1,"phase":"Pending"}}`)}},
+		"nothing of a node that is being fenced":            {change: []func(map[string]string){put(fencePath, `{"metadata":{"name":"a"},"spec":{"nodeName":"a"},"status":{"fenceNumber":1,"phase":"Pending"}}`)}},
 		"nothing of a node that is gone":                    {change: []func(map[string]string){func(m map[string]string) { delete(m, nodePath) }}},
 		"no Pod of a DaemonSet":                             {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","ownerReferences":[{"kind":"DaemonSet","controller":true,"name":"d","uid":"d","apiVersion":"apps/v1"}]`)}},
 		"none that ends already":                            {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","deletionTimestamp":"2026-01-01T00:00:00Z"`)}},

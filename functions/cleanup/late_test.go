@@ -53,8 +53,8 @@ func TestNothingIsReleasedLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			until := metav1.NewMicroTime(client.Clock().Now().Add(c.left))
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}}
-			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseResourceDeletion
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "u"}}}
+			f.Status.Decision.Settings.Release.Strategy = api.ReleaseResourceDeletion
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: pods}
 			left := &fence.Left{}
 			for i := range pods {
@@ -89,8 +89,8 @@ func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			until := metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}}
-			f.Spec.Decision.Settings.Release.Strategy = strategy
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "u"}}}
+			f.Status.Decision.Settings.Release.Strategy = strategy
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: 1}
 			left := &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []fence.Attachment{{Name: "v", UID: "3"}}}
 			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &fence.Seen{Left: left}); err != nil {

@@ -174,7 +174,7 @@ func TestDetachedFirst(t *testing.T) {
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
 			c.policy.Strategy = api.ReleaseResourceDeletion
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Release: c.policy}}, Isolation: c.cut}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Release: c.policy}}, Isolation: c.cut}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 	now := time.Now()
 	ago := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	record := func(status string) string {
-		return `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"nodeName":"a","fenceNumber":1,"decision":{"nodeUID":"1"}},"status":{"fenceNumber":1,` + status + `}}`
+		return `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"nodeName":"a"},"status":{"fenceNumber":1,"decision":{"nodeUID":"1"},` + status + `}}`
 	}
 	for name, c := range map[string]struct {
 		action api.ProblemAction
@@ -59,7 +59,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 			e := events.SourceOf("c").ProblemAgain(events.ProblemReport{
 				Node: "a", NodeUID: "1", Report: "r", Component: "kernel-monitor", Reason: "TaskHung", Count: 3,
 			}, now, now)
-			reply, _, err := g.open(t.Context(), "a", e)
+			_, reply, _, err := g.open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,9 +27,9 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
 	var err error
 	if s := f.Status.Storage; s != nil && s.StartedAt != nil {
-		r.round, r.storage, r.timeout = s, true, f.Spec.Decision.Settings.StorageCheck.Timeout.Duration
+		r.round, r.storage, r.timeout = s, true, f.Status.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
-		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Spec.Decision.Settings.ActivityChecks.CheckTimeout.Duration
+		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
 		if r.target, r.others, err = g.targets(ctx, f); err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ type rounding struct {
 
 func (r *rounding) ask(ctx context.Context) error {
 	if r.storage {
-		return r.askStorage(ctx, r.fence.Spec.Decision.Settings.StorageCheck)
+		return r.askStorage(ctx, r.fence.Status.Decision.Settings.StorageCheck)
 	}
-	checks := r.fence.Spec.Decision.Settings.ActivityChecks.Checks
+	checks := r.fence.Status.Decision.Settings.ActivityChecks.Checks
 	for i, c := range checks {
 		var err error
 		switch name := strconv.Itoa(i + 1); {

@@ -45,12 +45,12 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			client, _ := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "own", Log: slog.New(slog.DiscardHandler)}
 			f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}}
-			f.Spec.NodeName, f.Spec.FenceNumber = "a", 1
-			f.Spec.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: metav1.NewMicroTime(now.Add(-time.Hour))}
+			f.Spec.NodeName, f.Status.FenceNumber = "a", 1
+			f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: metav1.NewMicroTime(now.Add(-time.Hour))}
 			if c.trigger != nil {
-				f.Spec.Decision.Trigger = *c.trigger
+				f.Status.Decision.Trigger = *c.trigger
 			}
-			f.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "p"}}}
+			f.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "p"}}}
 			var seen fence.Seen
 			if err := g.Look(t.Context(), &f, &seen); err != nil {
 				t.Fatal(err)

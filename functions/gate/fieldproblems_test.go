@@ -94,7 +94,7 @@ func TestANodeThatNoFencePolicySelectsIsOnlyToldOf(t *testing.T) {
 			g, written := server(t, answers)
 			heard := &counting{}
 			g.Witness = heard
-			reply, _, err := g.open(t.Context(), "a", c.event(now))
+			_, reply, _, err := g.open(t.Context(), "a", c.event(now))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func opens(path string, about func(now time.Time) event.Event, said func(now tim
 		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = string(list), string(list)
 		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
 		g, written := server(t, answers)
-		if _, _, err := g.open(t.Context(), "a", about(now)); err != nil {
+		if _, _, _, err := g.open(t.Context(), "a", about(now)); err != nil {
 			t.Fatal(err)
 		}
 		return fmt.Sprintf("%d fences opened", howMany(*written))
@@ -192,11 +192,11 @@ func words(t *testing.T, spec []byte) string {
 	answers["/api/v1/namespaces/default/events"] = string(list)
 	answers[problemsPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
 	g, written := server(t, answers)
-	if _, _, err := g.open(t.Context(), "a", hungNode(now)); err != nil || howMany(*written) != 1 {
+	o, _, _, err := g.open(t.Context(), "a", hungNode(now))
+	if err != nil || o == nil {
 		t.Fatal(*written, err)
 	}
-	_, body, _ := strings.Cut(strings.TrimPrefix((*written)[0], "POST "), " ")
-	return read[api.NodeFence](t, []byte(body)).Spec.Decision.Trigger.Reason
+	return o.fence.Status.Decision.Trigger.Reason
 }
 
 // mineNow is a request of /me, which has no token.

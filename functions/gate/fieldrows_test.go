@@ -48,7 +48,7 @@ var policyRows = map[string]row{
 	"missingNodes.duration":   {with: `{"missingNodes":{"nodeNames":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 
 	"earlyProbe.leaseStillDuration": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
-		w.fence.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+		w.fence.Status.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
 		w.ledger.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
@@ -116,7 +116,7 @@ var policyRows = map[string]row{
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"power.maxLevels": {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) {
-		w.fence.Status.Retries, w.fence.Spec.Decision.NextBindings = 2, []api.Binding{{Driver: "x", Address: "y"}}
+		w.fence.Status.Retries, w.fence.Status.Decision.NextBindings = 2, []api.Binding{{Driver: "x", Address: "y"}}
 	})},
 	"power.offTimeout":    {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
 	"power.attempts":      {from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},
@@ -169,7 +169,7 @@ func offSent(w *world) {
 
 func askedFor(w *world) {
 	ready(w)
-	w.fence.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	w.fence.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 }
 
 // provenOff is a machine that was seen off, with three pods, of which a disruption

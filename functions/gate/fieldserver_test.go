@@ -61,7 +61,7 @@ func (w *world) look(t *testing.T, spec []byte) {
 		policyPath: `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`,
 		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
-	w.fence.Spec.Decision.Policy.Name, w.fence.Spec.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
+	w.fence.Status.Decision.Policy.Name, w.fence.Status.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
 	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func members(t *testing.T, spec []byte) string {
 	}
 	p := read[api.FencePolicySpec](t, spec)
 	w.cluster.Nodes[0].ControlPlane = true
-	w.fence.Spec.Decision.ResolvedPolicy, _ = fence.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
+	w.fence.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
 	var err error
 	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func checks(storage bool) question {
 	return func(t *testing.T, spec []byte) string {
 		w := newWorld()
 		p := read[api.FencePolicySpec](t, spec)
-		w.fence.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: fence.ActivitySettings(p.ActivityChecks), StorageCheck: fence.StorageSettings(p.StorageCheck)}}
+		w.fence.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: fence.ActivitySettings(p.ActivityChecks), StorageCheck: fence.StorageSettings(p.StorageCheck)}}
 		template := `{"template":{"spec":{"containers":[{"name":"c","image":"%s"}]}}}`
 		g, written := server(t, map[string]string{
 			"/api/v1/nodes": `{"items":[{"metadata":{"name":"n0","labels":{"` + zoneKey + `":"a","rack":"7"}},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}}]}`,
@@ -137,7 +137,7 @@ func attached() question {
 		w := newWorld()
 		phase(api.Releasing)(w)
 		provenOff(w)
-		w.fence.Spec.Decision.Settings.Release = read[api.FencePolicySpec](t, spec).Release.Settings()
+		w.fence.Status.Decision.Settings.Release = read[api.FencePolicySpec](t, spec).Release.Settings()
 		looks := w.fence
 		looks.Status.Release.StartedAt = stamp(w.now) // then Look asks for no brakes
 		g, _ := server(t, map[string]string{

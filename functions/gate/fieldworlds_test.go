@@ -32,14 +32,12 @@ func newWorld() *world {
 	w := &world{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	w.fence = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
-		Spec: api.NodeFenceSpec{
-			NodeName: "n0", FenceNumber: 1, Decision: api.Decision{NodeUID: "u0", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown"},
+		Spec:       api.NodeFenceSpec{NodeName: "n0"},
+		Status: api.NodeFenceStatus{
+			Decision: api.Decision{NodeUID: "u0", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown"},
 				Binding:      &api.Binding{Driver: "mem", Address: "n0"},
 				NextBindings: []api.Binding{{Driver: "mem", Address: "m0"}},
-			},
-		},
-		Status: api.NodeFenceStatus{
-			Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: w.ago(2 * time.Minute), PhaseSince: w.ago(2 * time.Minute),
+			}, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: w.ago(2 * time.Minute), PhaseSince: w.ago(2 * time.Minute),
 			Lease: api.LeaseRecord{Renewed: "r", StillSince: w.ago(3 * time.Minute)},
 		},
 	}
@@ -78,7 +76,7 @@ func (w *world) decide(spec api.FencePolicySpec) string {
 	if !ok {
 		return "no policy"
 	}
-	f.Spec.Decision.ResolvedPolicy = policy
+	f.Status.Decision.ResolvedPolicy = policy
 	w.seen.Node.ControlPlane = w.cluster.Nodes[0].ControlPlane
 	st, act := fence.Decide(f, w.seen, w.now)
 	said := fmt.Sprintf("%s %s, action %q", st.Phase, st.Reason, act)
@@ -154,7 +152,7 @@ func fenced(i int) func(*world) {
 	return func(w *world) {
 		name := fmt.Sprintf("n%d", i)
 		w.cluster.Fences = append(w.cluster.Fences, api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("f" + name)},
-			Spec: api.NodeFenceSpec{NodeName: name, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Fencing}})
+			Spec: api.NodeFenceSpec{NodeName: name}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Fencing}})
 	}
 }
 

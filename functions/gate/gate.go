@@ -72,101 +72,118 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if idle, err := g.needless(ctx, e); err != nil || idle {
 		return nil, err
 	}
-	reply, just, err := g.open(ctx, node, e)
+	opened, reply, just, err := g.open(ctx, node, e)
 	if err != nil || just {
 		return reply, err
 	}
-	return g.Loop.Run(ctx, node, e)
+	if opened == nil {
+		return g.Loop.Run(ctx, node, e)
+	}
+	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, e)
+	if errors.Is(err, kube.ErrConflict) && !opened.asked {
+		return nil, nil // another gate has just opened it
+	}
+	if errors.Is(err, kube.ErrConflict) {
+		return nil, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
+	}
+	return reply, err
+}
+
+// opened is a fence with the status that opens it, which is not saved yet; before is the
+// status that it had. asked: an event asked for it, which nothing brings again.
+type opened struct {
+	fence  *api.NodeFence
+	before api.NodeFenceStatus
+	asked  bool
 }
 
 // justOpened is how long a record is left to the gate that opened it: a node
 // that dies loses all its conditions at once, each with an event of its own.
 const justOpened = 2 * time.Second
 
-// open makes or reopens the record of a node that is unhealthy now, and tells
-// whether there is nothing more to do: no fence opens, another gate has just
-// opened it, or the reply has somebody else act. Losing that race is as good as
-// winning.
-func (g *Gate) open(ctx context.Context, node string, e event.Event) (reply *event.Event, done bool, err error) {
+// open decides on a fence of a node that is unhealthy now, and tells whether there is
+// nothing more to do: no fence opens, another gate has just opened it, or the reply has
+// somebody else act. Losing that race is as good as winning.
+func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened, reply *event.Event, done bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	if events.Asks(e.Type()) && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
-		err = g.request(ctx, node, e, f)
+		o, err = g.request(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
-			return nil, false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
+			return nil, nil, false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
 		}
-		return nil, false, err
+		return o, nil, false, err
 	}
 	if e.Type() == events.NodeProblem && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
-		reply, err = g.problem(ctx, node, e, f)
+		o, reply, err = g.problem(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
 			err = fmt.Errorf("%w: %w", run.ErrAgain, err)
 		}
-		return reply, reply != nil, err
+		return o, reply, reply != nil, err
 	}
 	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
 		if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
-			return nil, true, nil // it is at work elsewhere
+			return nil, nil, true, nil // it is at work elsewhere
 		}
 		g.Loop.Keep(f)
-		return nil, e.Type() == events.NodeUnhealthy && g.fresh(f), nil
+		return nil, nil, e.Type() == events.NodeUnhealthy && g.fresh(f), nil
 	}
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	if n == nil {
-		opened, err := g.missing(ctx, node, e, f)
+		o, err := g.missing(ctx, node, e, f)
 		if errors.Is(err, kube.ErrConflict) {
-			return nil, true, nil
+			return nil, nil, true, nil
 		}
-		return nil, !opened, err
+		return o, nil, o == nil, err
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	early, err := g.suspicion(ctx, n, policies, f, e)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	start, err := g.startup(ctx, n, policies)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	if t := g.machine(n, policies); t != nil {
 		start = startup{trigger: t}
 	}
-	spec, why := opening(n, policies, f, early, start)
-	if spec == nil {
+	dec, why := opening(n, policies, f, early, start)
+	if dec == nil {
 		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
-		return nil, true, nil
+		return nil, nil, true, nil
 	}
-	g.resolved(ctx, n, spec)
-	err = g.write(ctx, f, *spec)
-	if err == nil && spec.Decision.Trigger.OfMachine() {
+	g.resolved(ctx, n, dec)
+	o, err = g.begin(ctx, f, node, *dec)
+	if err == nil && dec.Trigger.OfMachine() {
 		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
-			Message: spec.Decision.Trigger.Reason + "; expected by policy " + spec.Decision.Policy.Name}, string(api.MachineFailed))
+			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
 	}
 	if errors.Is(err, kube.ErrConflict) {
-		return nil, true, nil
+		return nil, nil, true, nil
 	}
-	return nil, false, err
+	return o, nil, false, err
 }
 
 // fresh: the record was opened a moment ago, and whoever did is at work on it.
 // If that gate has died, the source finds the record by its missing nextLook.
 func (g *Gate) fresh(f *api.NodeFence) bool {
-	if f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.OpenedAt == nil {
+	if f.Status.OpenedAt == nil {
 		return true
 	}
 	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
 }
 
-// opening is the spec with which a record would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.NodeFenceSpec, string) {
+// opening is the decision with which a fence would open, or why it would not.
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
 	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, "NoPolicy"
@@ -185,39 +202,46 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	default:
 		trigger = *early.trigger
 	}
-	spec := &api.NodeFenceSpec{NodeName: n.Name, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}}
-	if last == nil {
-		return spec, ""
-	}
-	if last.Status.Outcome == api.AbortedByPerson && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
+	if last != nil && last.Status.Outcome == api.AbortedByPerson && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.AbortedByPerson)
 	}
-	spec.FenceNumber = last.Spec.FenceNumber + 1
-	return spec, ""
+	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}, ""
 }
 
 func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
 	for _, e := range last.Status.Evidence {
-		if last.Spec.Decision.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
+		if last.Status.Decision.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
 			return true
 		}
 	}
 	return false
 }
 
-func (g *Gate) write(ctx context.Context, last *api.NodeFence, spec api.NodeFenceSpec) error {
-	spec.Decision.DeviceCallTimeout.Duration = time.Duration(g.DeviceCall)
-	if last == nil {
-		made, err := g.Client.CreateFence(ctx, &api.NodeFence{
-			ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, Finalizers: []string{api.Finalizer}},
-			Spec:       spec,
+// begin is a fence that is about to open. First there is a record with our finalizer, and
+// without what people asked of an earlier fence; the status that opens it is saved by the
+// loop, with what its first look sees. A process that dies in between leaves a record
+// that is no fence: the next event of the node opens it.
+func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (o *opened, err error) {
+	dec.DeviceCallTimeout.Duration = time.Duration(g.DeviceCall)
+	f := last
+	switch {
+	case f == nil:
+		f, err = g.Client.CreateFence(ctx, &api.NodeFence{
+			ObjectMeta: metav1.ObjectMeta{Name: node, Finalizers: []string{api.Finalizer}},
+			Spec:       api.NodeFenceSpec{NodeName: node},
 		})
-		g.Loop.Keep(made)
-		return err
+	case !slices.Contains(f.Finalizers, api.Finalizer) || f.Spec.Requests != (api.Requests{}):
+		f.Spec.Requests = api.Requests{}
+		if !slices.Contains(f.Finalizers, api.Finalizer) {
+			f.Finalizers = append(f.Finalizers, api.Finalizer)
+		}
+		f, err = g.Client.SaveFence(ctx, f)
 	}
-	last.Spec, last.Finalizers = spec, append(last.Finalizers, api.Finalizer)
-	made, err := g.Client.SaveFence(ctx, last)
-	g.Loop.Keep(made)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	o = &opened{fence: f, before: f.Status, asked: dec.Trigger.Request != nil}
+	f.Status = fence.Opening(f, dec, g.Client.Clock().Now())
+	return o, nil
 }

@@ -119,7 +119,7 @@ func (r *rounding) run(ctx context.Context, check, name string, spec func() (*co
 	if r.storage {
 		kind = "s"
 	}
-	name = fmt.Sprintf("%s-%d-%s%d-%s", r.fence.UID, r.fence.Spec.FenceNumber, kind, r.round.Number, name)
+	name = fmt.Sprintf("%s-%d-%s%d-%s", r.fence.UID, r.fence.Status.FenceNumber, kind, r.round.Number, name)
 	j, err := r.Client.Job(ctx, r.Checks, name)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 	const waits = `"trigger":{"condition":"Ready","status":"Unknown"}`
 	const asked = `"trigger":{"request":{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1"}}`
 	record := func(trigger, status string) string {
-		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a","fenceNumber":3,"decision":{"nodeUID":"1",` + trigger + `}},` +
-			`"status":{"fenceNumber":3,"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
+		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a"},` +
+			`"status":{"fenceNumber":3,"decision":{"nodeUID":"1",` + trigger + `},"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
 	}
 	hung := corev1.EventList{Items: []corev1.Event{{
 		ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
@@ -55,7 +55,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		want  string // the trigger that is written
 	}{
 		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"of one that was opened just now":            {strings.Replace(record(waits, `"phase":"Finished","requestServed":true`), `"status":{"fenceNumber":3`, `"status":{"fenceNumber":2`, 1), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"of one that was opened just now":            {record(waits, `"reason":"Opened"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
@@ -76,20 +76,20 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Fence"}`)
 			g, written := server(t, answers)
-			if _, _, err := g.open(t.Context(), "a", c.event); err != nil {
+			if _, _, _, err := g.open(t.Context(), "a", c.event); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
 			for _, w := range *written {
 				what, body, _ := strings.Cut(strings.TrimPrefix(w, "PUT "), " ")
 				var f api.NodeFence
-				if err := json.Unmarshal([]byte(body), &f); err != nil || what != fencePath {
+				if err := json.Unmarshal([]byte(body), &f); err != nil || what != fencePath+"/status" {
 					t.Fatal(w, err)
 				}
-				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Spec.FenceNumber != 3 {
+				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Status.FenceNumber != 3 {
 					t.Errorf("the record became %+v", f)
 				}
-				got += triggerOf(f.Spec.Decision.Trigger, c.event)
+				got += triggerOf(f.Status.Decision.Trigger, c.event)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)

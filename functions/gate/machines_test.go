@@ -26,8 +26,8 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 		return `{"namespace":"m","name":"x","uid":"x","node":"a","nodeUID":"` + uid + `","status":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
 	}
 	past := func(outcome, since string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"condition":"Machine","status":"Failed"}}},` +
-			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","status":"Failed","mark":"` + since + `"}]}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"condition":"Machine","status":"Failed"}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","status":"Failed","mark":"` + since + `"}]}}`
 	}
 	for name, c := range map[string]struct {
 		failed, other, fence string
@@ -55,10 +55,11 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			w := &told{}
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Machine", Status: "Failed", Unhealthy: true}, now, now)
-			if _, _, err := g.open(t.Context(), "a", e); err != nil {
+			o, _, _, err := g.open(t.Context(), "a", e)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if d := gocmp.Diff(c.want, written()); d != "" {
+			if d := gocmp.Diff(c.want, wrote(written(), o)); d != "" {
 				t.Error(d)
 			}
 			var said []string
@@ -92,8 +93,8 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 	since := now.Add(-time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z")
 	listed := `{"namespace":"m","name":"a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
 	past := func(uid string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"namespace":"m","name":"a","uid":"` + uid + `"}}}},` +
-			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"Aborted"}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"namespace":"m","name":"a","uid":"` + uid + `"}}},"phase":"Finished","outcome":"Aborted"}}`
 	}
 	for name, c := range map[string]struct {
 		failed, expected, fence string
@@ -118,7 +119,7 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 			}
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","machines":{"selector":{},"startupTimeout":"10m","withoutNode":"` + cmp.Or(c.expected, "Delete") +
 				`"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[` + c.failed + `]}}]}`
-			written, w := opened(t, answers, "Machine", "NoNode", now)
+			written, w := openedBy(t, answers, "Machine", "NoNode", now)
 			if d := gocmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}

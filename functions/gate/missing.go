@@ -17,10 +17,10 @@ import (
 // missing opens a fence for a node that some policy expects and that has had no Node
 // object for too long, as the second waker keeps it in the policy's status (S18). Its
 // node UID stays empty: nothing is ever released in its name (S6).
-func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *api.NodeFence) (opened bool, err error) {
+func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *api.NodeFence) (*opened, error) {
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	policy, trigger, ok := fence.ResolveMissing(policies, node, g.Client.Clock().Now())
 	if !ok {
@@ -28,17 +28,15 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	}
 	if !ok {
 		g.ignored(e, node, string(api.NoSuchNode))
-		return false, nil
+		return nil, nil
 	}
-	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{Trigger: trigger, ResolvedPolicy: policy}}
 	if last != nil {
-		was := last.Spec.Decision.Trigger.Machine
+		was := last.Status.Decision.Trigger.Machine
 		same := sameSpell(last, "", trigger) || trigger.Machine != nil && was != nil && was.UID == trigger.Machine.UID
 		if last.Status.Outcome == api.AbortedByPerson && same {
 			g.ignored(e, node, string(api.AbortedByPerson))
-			return false, nil
+			return nil, nil
 		}
-		spec.FenceNumber = last.Spec.FenceNumber + 1
 	}
 	why := api.NodeMissingTold
 	if trigger.OnlyMachine() {
@@ -46,13 +44,13 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	}
 	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + policy.Policy.Name}, string(why))
-	return true, g.write(ctx, last, spec)
+	return g.begin(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: policy})
 }
 
 // lookExcluded: a node that is missing is left alone if its Node object had it left alone
 // when it was last seen, as the source keeps it with the enrolment.
 func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if !f.Spec.Decision.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
+	if !f.Status.Decision.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
 		return nil
 	}
 	cm, err := g.Client.Enrolled(ctx, g.Namespace, f.Spec.NodeName)
@@ -63,19 +61,19 @@ func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.S
 		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen: %s; to end that, take %s out of ConfigMap %s", why, kube.Excluded, cm.Name)
 		return nil
 	}
-	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Spec.Decision.Policy.Name) {
+	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Status.Decision.Policy.Name) {
 		return nil
 	}
 	policies, err := g.Client.PoliciesSeen(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Spec.Decision.Policy.Name })
+	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Status.Decision.Policy.Name })
 	if i < 0 {
 		return nil
 	}
 	if p := policies[i]; p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
-		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Spec.Decision.Policy.Name, kube.ExcludedBy, cm.Name)
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Status.Decision.Policy.Name, kube.ExcludedBy, cm.Name)
 	}
 	return nil
 }

@@ -28,18 +28,19 @@ func (t *told) Alerted(_ context.Context, r step.Refusal, problem string) {
 	t.words = append(t.words, problem+" "+r.Node+": "+r.Message)
 }
 
-// opened is what the gate writes, and tells, when an event says that this is wrong
+// openedBy is what the gate writes, and tells, when an event says that this is wrong
 // with node a.
-func opened(t *testing.T, answers map[string]string, condition, status string, now time.Time) ([]string, *told) {
+func openedBy(t *testing.T, answers map[string]string, condition, status string, now time.Time) ([]string, *told) {
 	t.Helper()
 	client, written := apiOf(t, answers)
 	w := &told{}
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
 	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: condition, Status: status, Unhealthy: true}, now, now)
-	if _, _, err := g.open(t.Context(), "a", e); err != nil {
+	o, _, _, err := g.open(t.Context(), "a", e)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return written(), w
+	return wrote(written(), o), w
 }
 
 // TestAMissingNodeOpensAFence: the event is a hint, what counts is the Node that is
@@ -49,8 +50,8 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	since := at(11 * time.Minute)
 	past := func(outcome, mark string) string {
-		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a","fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing"}}},` +
-			`"status":{"fenceNumber":4,"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
+		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing"}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
 	}
 	said := []string{"NodeMissing a: no Node object; expected by policy p"}
 	for name, c := range map[string]struct {
@@ -76,7 +77,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			}
 			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
 				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"missing":[%s]}}]}`, c.missing)
-			written, w := opened(t, answers, "Node", "Missing", now)
+			written, w := openedBy(t, answers, "Node", "Missing", now)
 			if d := cmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}

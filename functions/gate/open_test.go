@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/step"
 )
@@ -29,23 +29,23 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		bound  *Bound
 		err    error
 		policy string
-		want   *api.NodeFenceSpec
+		want   *api.Decision
 		asked  int
 	}{
 		"a device": {bound, nil, `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
-			&api.NodeFenceSpec{Decision: api.Decision{Binding: &bound.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}}, 7},
+			&api.Decision{Binding: &bound.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}, 7},
 		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
-			&api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}}, 7},
+			&api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}, 7},
 		"a still Lease that no policy asks for": {nil, nil, "", nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked, made := 0, (*api.NodeFence)(nil)
+			asked := 0
 			answers := cluster(now)
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			table := kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
-				made = &api.NodeFence{}
-				_ = json.NewDecoder(r.Body).Decode(made)
-				kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists) // another gate was faster: nothing more is done
+				var f api.NodeFence
+				_ = json.NewDecoder(r.Body).Decode(&f)
+				kubetest.Answer(w, f)
 			})
 			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked++
@@ -55,12 +55,20 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now},
 				Bind: func(context.Context, *corev1.Node) (*Bound, error) { return c.bound, c.err },
 			}
-			if _, err := g.Handle(t.Context(), suspect); err != nil {
+			ctx := kube.Begin(t.Context(), Name)
+			client.Forget(ctx)
+			var o *opened
+			idle, err := g.needless(ctx, suspect)
+			if err == nil && !idle {
+				o, _, _, err = g.open(ctx, "a", suspect)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
-			var got *api.NodeFenceSpec
-			if made != nil {
-				got = &api.NodeFenceSpec{Decision: api.Decision{Binding: made.Spec.Decision.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: made.Spec.Decision.Policy.Name}}}}
+			var got *api.Decision
+			if o != nil {
+				dec := o.fence.Status.Decision
+				got = &api.Decision{Binding: dec.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: dec.Policy.Name}}}
 			}
 			if d := cmp.Diff(c.want, got); d != "" || asked != c.asked {
 				t.Error(asked, d)

@@ -21,27 +21,27 @@ import (
 // problem weighs a passing problem that was reported of a node. The event is a
 // hint only: what counts is what stands in the API server, by its own times, and
 // only what came after the node's last fence (S18, S30).
-func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (reply *event.Event, err error) {
+func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (o *opened, reply *event.Event, err error) {
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n == nil {
 		g.ignored(e, node, "NoSuchNode")
-		return nil, nil
+		return nil, nil, nil
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	policy, selected := fence.ResolvePolicy(policies, node, n.Labels)
 	due, err := g.weigh(ctx, e, n, f, selected)
 	if err != nil || due.ask == "" && !due.move {
-		return nil, err
+		return nil, nil, err
 	}
 	if due.ask == "" {
 		reply := g.Loop.Source.Failing(e, node, g.Client.Clock().Now())
-		return &reply, nil
+		return nil, &reply, nil
 	}
 	reason := word(e, events.ReasonAttr)
 	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type(), By: "node problem " + reason}
@@ -50,15 +50,12 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	case f == nil:
 	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):
 		g.ignored(e, node, string(api.RequestMerged))
-		return nil, nil
+		return nil, nil, nil
 	case f.Open():
-		return nil, g.join(ctx, e, n, f, &trigger)
+		return nil, nil, g.join(ctx, e, n, f, &trigger)
 	}
-	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, ResolvedPolicy: policy, Trigger: trigger}}
-	if f != nil {
-		spec.FenceNumber = f.Spec.FenceNumber + 1
-	}
-	return nil, g.write(ctx, f, spec)
+	o, err = g.begin(ctx, f, node, api.Decision{NodeUID: n.UID, ResolvedPolicy: policy, Trigger: trigger})
+	return o, nil, err
 }
 
 // due is what a report leads to: ask says in words why a fence is asked for, and is empty
@@ -128,7 +125,7 @@ func unselected(words string, selected bool) string {
 // again, and each report is an event of its own.
 func (g *Gate) known(f *api.NodeFence, r *api.FenceRequest) bool {
 	same := func(was api.FenceRequest) bool { return was.By == r.By && was.Type == r.Type }
-	t := f.Spec.Decision.Trigger
+	t := f.Status.Decision.Trigger
 	if !slices.ContainsFunc(t.Merged, same) && (t.Request == nil || !same(*t.Request)) {
 		return false
 	}

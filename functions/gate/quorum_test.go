@@ -127,7 +127,8 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	}
 	now := time.Now()
 	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "f"}}
-	f.Spec = api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{ControlPlane: api.ControlPlaneSetting{Fence: rule}}}}}
+	f.Spec.NodeName, f.Status.FenceNumber = node, 1
+	f.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{ControlPlane: api.ControlPlaneSetting{Fence: rule}}}
 	at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
 	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
 	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
@@ -136,7 +137,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	p.Spec.Limits.MaxUnhealthy = &all
 	before := p
 	before.Spec.ControlPlane.EtcdNodeNames = nil
-	f.Spec.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
+	f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),
 		policyPath:                               text(api.FencePolicyList{Items: append(others, p)}),

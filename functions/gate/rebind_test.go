@@ -35,11 +35,11 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 		"its user is another, and we have cut it":        {cut, again, nil, &again, ""},
 		"it is wrong by now, and we have cut it":         {cut, api.Binding{}, wrong, &old, ""},
 		"its address is another, and its storage is cut": {stored, mended, nil, &old, ""},
-		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Spec.Decision.Settings.Action = api.ActionIsolate }, mended, nil, &old, ""},
+		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Status.Decision.Settings.Action = api.ActionIsolate }, mended, nil, &old, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bound := old
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1, Decision: api.Decision{Binding: &bound, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{Binding: &bound, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}}}}}
 			f.Status.FenceNumber = 1
 			if c.change != nil {
 				c.change(f)
@@ -50,8 +50,8 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 			if err := g.rebind(t.Context(), &corev1.Node{}, f); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, f.Spec.Decision.Binding); d != "" || f.Spec.Decision.BindingError != c.says {
-				t.Errorf("%q %s", f.Spec.Decision.BindingError, d)
+			if d := cmp.Diff(c.want, f.Status.Decision.Binding); d != "" || f.Status.Decision.BindingError != c.says {
+				t.Errorf("%q %s", f.Status.Decision.BindingError, d)
 			}
 		})
 	}

@@ -28,43 +28,39 @@ type no struct {
 // request opens a fence because an event asks for it, on the authority of its
 // token or of a rule (S18, S20), or joins it to the one that is open (S7). A refusal
 // is said in log, metric and an Event on the Node; the event itself is done with.
-func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
+func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.NodeFence) (*opened, error) {
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	policies, err := g.Client.Policies(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var rules []problem.Rule
 	if n != nil {
 		all, err := g.Client.NodeProblemPolicies(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rules = problem.For(all, n.Labels)
 	}
 	if done, err := g.tell(ctx, e, n, rules, f); done || err != nil {
-		return err
+		return nil, err
 	}
 	trigger, refused, err := g.judge(ctx, e, n, policies, rules, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if refused != nil {
 		g.refuse(ctx, e, node, n, refused)
-		return nil
+		return nil, nil
 	}
 	if f != nil && f.Open() {
-		return g.join(ctx, e, n, f, trigger)
+		return nil, g.join(ctx, e, n, f, trigger)
 	}
 	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	spec := api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: policy}}
-	if f != nil {
-		spec.FenceNumber = f.Spec.FenceNumber + 1
-	}
-	return g.write(ctx, f, spec)
+	return g.begin(ctx, f, node, api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: policy})
 }
 
 // join has the open fence of a node answer to a request too, whose words and time are
@@ -73,7 +69,7 @@ func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.N
 	r := *t.Request
 	r.Reason, r.MergedAt = t.Reason, &t.Since
 	words := fence.Join(f, r)
-	made, err := g.Client.SaveFence(ctx, f)
+	made, err := g.Client.SaveStatus(ctx, f)
 	g.Loop.Keep(made)
 	if err == nil {
 		g.Witness.Merged(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})

@@ -27,7 +27,7 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	rules := []problem.Rule{{Policy: "q", Name: "west", Source: "/racks/west", Type: events.RequestFence, Count: 1, Action: api.ProblemFence}}
 	since := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	fence := func(phase api.Phase, ago time.Duration) *api.NodeFence {
-		return &api.NodeFence{Spec: api.NodeFenceSpec{Decision: api.Decision{NodeUID: "1"}, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: phase, PhaseSince: since(ago)}}
+		return &api.NodeFence{Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "1"}, FenceNumber: 1, Phase: phase, PhaseSince: since(ago)}}
 	}
 	for name, c := range map[string]struct {
 		fence *api.NodeFence
@@ -72,8 +72,8 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
 	fence := func(asked *api.FenceRequest, past ...string) *api.NodeFence {
 		ended := metav1.NewMicroTime(now.Add(-time.Minute))
-		f := &api.NodeFence{Spec: api.NodeFenceSpec{FenceNumber: 1, Decision: api.Decision{Trigger: api.Trigger{Request: asked}}}}
-		f.Status = api.NodeFenceStatus{FenceNumber: 1, Phase: api.Finished, PhaseSince: &ended}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{Trigger: api.Trigger{Request: asked}}}}
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 1, Phase: api.Finished, PhaseSince: &ended}
 		for _, p := range past {
 			f.Status.Past = append(f.Status.Past, api.PastFence{Request: p})
 		}

@@ -60,10 +60,11 @@ func TestANodeThatIsStarting(t *testing.T) {
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
-			if _, _, err := g.open(t.Context(), "a", c.e); err != nil {
+			o, _, _, err := g.open(t.Context(), "a", c.e)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if d := gocmp.Diff(c.wantCondition, written()); d != "" {
+			if d := gocmp.Diff(c.wantCondition, wrote(written(), o)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -109,11 +109,11 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 
 // abortedEarly: a person ended a fence that was opened for a still Lease.
 func abortedEarly(last *api.NodeFence) bool {
-	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Spec.Decision.Trigger.Suspicion()
+	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Status.Decision.Trigger.Suspicion()
 }
 
 // ended: the Lease still stands where it stood when a person ended the fence that
 // was opened for it: it is the same failure.
 func (s suspicion) ended(last *api.NodeFence, uid types.UID) bool {
-	return abortedEarly(last) && last.Spec.Decision.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
+	return abortedEarly(last) && last.Status.Decision.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
 }

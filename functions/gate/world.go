@@ -68,13 +68,13 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 }
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
-// no device is bound, into the spec, where it says something else.
+// no device is bound, into the decision, where it says something else.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := g.Client.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
 	}
-	if n == nil && f.Spec.Decision.Trigger.Missing() {
+	if n == nil && f.Status.Decision.Trigger.Missing() {
 		n = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.NodeName}}
 	}
 	if n == nil {
@@ -91,10 +91,10 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	seen.Resolved = true
-	if equality.Semantic.DeepEqual(inHand.Spec, f.Spec) {
+	if equality.Semantic.DeepEqual(inHand.Status.Decision, f.Status.Decision) {
 		return nil
 	}
-	saved, err := g.Client.SaveFence(ctx, f)
+	saved, err := g.Client.SaveStatus(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -105,41 +105,41 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 // rebind writes the devices that are configured now into a record. Of those by which
 // something was switched off only how they are spoken with is renewed.
 func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) error {
-	if p := f.Spec.Decision.ResolvedPolicy; !p.Settings.Action.Reads() || p.Settings.Conflict != "" || f.Spec.Decision.Trigger.OnlyMachine() {
+	if p := f.Status.Decision.ResolvedPolicy; !p.Settings.Action.Reads() || p.Settings.Conflict != "" || f.Status.Decision.Trigger.OnlyMachine() {
 		return nil
 	}
 	b, err := g.Bind(ctx, n)
 	var refused *Refused
-	stay, bound := fence.DevicesStay(f), f.Spec.Decision.Binding != nil || len(f.Spec.Decision.Isolation) > 0
+	stay, bound := fence.DevicesStay(f), f.Status.Decision.Binding != nil || len(f.Status.Decision.Isolation) > 0
 	switch {
 	case errors.As(err, &refused) && stay && bound:
 		return nil
 	case errors.As(err, &refused):
-		f.Spec.Decision.BindingError = refused.Error()
-		(&Bound{}).into(&f.Spec)
+		f.Status.Decision.BindingError = refused.Error()
+		(&Bound{}).into(&f.Status.Decision)
 		return nil
 	case err != nil:
 		return err
-	case stay && bound && !b.same(&f.Spec):
+	case stay && bound && !b.same(&f.Status.Decision):
 		return nil
 	}
-	f.Spec.Decision.BindingError = ""
+	f.Status.Decision.BindingError = ""
 	if !stay {
-		b.Over(&f.Spec.Decision.ResolvedPolicy)
+		b.Over(&f.Status.Decision.ResolvedPolicy)
 	}
-	b.into(&f.Spec)
+	b.into(&f.Status.Decision)
 	return nil
 }
 
 // resolved writes the binding into a record that is about to be opened. Where that
 // fails, the open record is resolved, and says why it can't be.
-func (g *Gate) resolved(ctx context.Context, n *corev1.Node, spec *api.NodeFenceSpec) {
-	if g.Bind == nil || !spec.Decision.Settings.Action.Reads() || spec.Decision.Settings.Conflict != "" {
+func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) {
+	if g.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
 		return
 	}
 	if b, err := g.Bind(ctx, n); err == nil {
-		b.into(spec)
-		b.Over(&spec.Decision.ResolvedPolicy)
+		b.into(dec)
+		b.Over(&dec.ResolvedPolicy)
 	}
 }
 
@@ -155,22 +155,22 @@ type Bound struct {
 	Over func(*api.ResolvedPolicy)
 }
 
-// into writes the devices into a spec.
-func (b *Bound) into(spec *api.NodeFenceSpec) {
-	spec.Decision.Binding, spec.Decision.NextBindings, spec.Decision.Isolation = nil, b.Next, b.Isolation
+// into writes the devices into a decision.
+func (b *Bound) into(dec *api.Decision) {
+	dec.Binding, dec.NextBindings, dec.Isolation = nil, b.Next, b.Isolation
 	if b.Binding.Driver != "" {
-		spec.Decision.Binding = &b.Binding
+		dec.Binding = &b.Binding
 	}
 }
 
-// same tells whether these are the devices that a spec has, however they are spoken with.
-func (b *Bound) same(spec *api.NodeFenceSpec) bool {
+// same tells whether these are the devices that a decision has, however they are spoken with.
+func (b *Bound) same(dec *api.Decision) bool {
 	one := func(x, y api.Binding) bool { return x.Driver == y.Driver && x.Address == y.Address }
-	bound := spec.Decision.Binding
+	bound := dec.Binding
 	if bound == nil {
 		bound = &api.Binding{}
 	}
-	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, spec.Decision.NextBindings, one) && slices.EqualFunc(b.Isolation, spec.Decision.Isolation, one)
+	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, dec.NextBindings, one) && slices.EqualFunc(b.Isolation, dec.Isolation, one)
 }
 
 // Refused is a configuration that names no one machine for certain (S11). Any

@@ -65,7 +65,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 		return err
 	}
 	dump := fence.AsksDump(f)
-	if dump || f.Status.Awaited != nil || fence.Early(f.Spec.Decision.ResolvedPolicy) != nil {
+	if dump || f.Status.Awaited != nil || fence.Early(f.Status.Decision.ResolvedPolicy) != nil {
 		if err := i.Client.LookLease(ctx, f, seen); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 			return err
 		}
 	}
-	if len(f.Spec.Decision.Isolation) == 0 && !dump {
+	if len(f.Status.Decision.Isolation) == 0 && !dump {
 		return nil
 	}
 	return i.Client.LookDump(ctx, f, seen)
@@ -95,7 +95,7 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 		seen.Call = call
 		return err
 	case a == fence.Isolate:
-		return i.Client.Isolate(ctx, f.Spec.NodeName, f.Spec.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+		return i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
 	}
 	return fmt.Errorf("isolate can't %s", a)
 }

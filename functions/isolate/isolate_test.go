@@ -43,7 +43,7 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 				return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}}
 			}
 			power := bound("power")
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7", Decision: api.Decision{Binding: &power, Isolation: []api.Binding{bound("san"), bound("switch")}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Binding: &power, Isolation: []api.Binding{bound("san"), bound("switch")}}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Isolation: c.place}
 			var seen fence.Seen
 			i := &Isolator{Client: client, Open: open, Self: c.self}

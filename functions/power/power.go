@@ -80,10 +80,10 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 // then.
 func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 	m, now := f.Status.Machine, p.Client.Clock().Now()
-	if m == nil || f.Spec.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
+	if m == nil || f.Status.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
 		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.NodeName, kube.ErrConflict)
 	}
-	return p.Client.DeleteMachine(ctx, f.Spec.Decision.Trigger.Machine.UID, fence.MayDelete)
+	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, fence.MayDelete)
 }
 
 // Act makes one call. However it ends, its end is an observation.

@@ -38,7 +38,7 @@ func TestAnotherMachineAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &Power{Client: client, Open: open}
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7", Decision: api.Decision{Binding: &api.Binding{
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Binding: &api.Binding{
 				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
 			}}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}

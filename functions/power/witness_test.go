@@ -41,7 +41,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 				return ec2.Kind().Open(b.Params)
 			}}
 			f := asked(client.Clock().Now())
-			f.Spec.Decision.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
+			f.Status.Decision.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease
 			seen := fence.Seen{
 				Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
@@ -65,8 +65,8 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 // asked is a fence whose machine is about to be read as a check.
 func asked(now time.Time) *api.NodeFence {
 	at, long := metav1.NewMicroTime(now.Add(-time.Second)), metav1.NewMicroTime(now.Add(-time.Minute))
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{
-		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Binding: &api.Binding{Driver: "ec2"},
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{
+		FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Binding: &api.Binding{Driver: "ec2"},
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					ActivityChecks: &api.ActivitySettings{
@@ -76,7 +76,7 @@ func asked(now time.Time) *api.NodeFence {
 			},
 		},
 	}}
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
 		Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},

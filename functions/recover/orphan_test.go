@@ -33,7 +33,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	version := fmt.Sprintf(`"resourceVersion":"%d"`, c.version)
 	kind, answer := "node", `{"metadata":{"name":"a","uid":"u1",`+version+`},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}]}}`
 	if strings.Contains(r.URL.Path, "nodefences") {
-		kind, answer = "fence", `{"metadata":{"name":"a","uid":"f1"},"spec":{"nodeName":"a","fenceNumber":1},"status":{"fenceNumber":1,"phase":"`+c.phase+`"}}`
+		kind, answer = "fence", `{"metadata":{"name":"a","uid":"f1"},"spec":{"nodeName":"a"},"status":{"fenceNumber":1,"phase":"`+c.phase+`"}}`
 	}
 	if r.Method == http.MethodPatch {
 		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), version) {

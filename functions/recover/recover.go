@@ -52,7 +52,7 @@ func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen
 
 // Act takes away what was placed.
 func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *fence.Seen) error {
-	node, uid := f.Spec.NodeName, f.Spec.Decision.NodeUID
+	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.ClearOutOfService:
 		return r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())

@@ -53,7 +53,7 @@ func (b *broker) Send(_ context.Context, e event.Event) error {
 func record(node string, p api.Phase, ago time.Duration) api.NodeFence {
 	f := api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID("uid-" + node)},
-		Spec:       api.NodeFenceSpec{NodeName: node, FenceNumber: 1},
+		Spec:       api.NodeFenceSpec{NodeName: node},
 		Status:     api.NodeFenceStatus{FenceNumber: 1, Phase: p},
 	}
 	if ago != never {

@@ -83,7 +83,7 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 	if v := usCutOff(l.Status.Leases); v != nil {
 		return v
 	}
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		if slices.Contains(c.Uncounted, lim.Policy) {
 			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
 		}
@@ -115,11 +115,11 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 		r, found := reservationOf(old, f)
 		forgetGivenBack(l, f)
 		switch {
-		case f.HoldsSlot() && f.Status.FenceNumber == f.Spec.FenceNumber:
+		case f.HoldsSlot():
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(now)}
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: stampOf(now)}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -136,7 +136,7 @@ func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 
 func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
 	for _, r := range all {
-		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Spec.FenceNumber {
+		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Status.FenceNumber {
 			return r, true
 		}
 	}
@@ -189,7 +189,7 @@ func CutOff(l *api.FenceLedger) *Verdict { return usCutOff(l.Status.Leases) }
 // policy, or over those of one domain where the policy has limits for domains besides;
 // whoever counts there begins and ends it.
 func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
 			if v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, now); v != nil {
 				return v
@@ -248,7 +248,7 @@ func storm(l *api.FenceLedger, sc scope, domain string) *api.Storm {
 // Storming is the storm under way over any policy of this fence, in words;
 // empty if there is none. A storm in another domain is not this node's.
 func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		for _, sc := range scopes(lim) {
 			domain := ""
 			if sc.key != "" {

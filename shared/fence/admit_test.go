@@ -56,9 +56,9 @@ func TestMayBegin(t *testing.T) {
 func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f := &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
-		Spec: api.NodeFenceSpec{NodeName: "n0", FenceNumber: 1, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{PerNode: (*api.PerNode)(nil).Settings()}, Limits: []api.ScopedLimits{{
-			Policy: "p", MaxUnhealthy: *number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}},
-		Status: api.NodeFenceStatus{FenceNumber: 1, Phase: api.Pending},
+		Spec:       api.NodeFenceSpec{NodeName: "n0"},
+		Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{PerNode: (*api.PerNode)(nil).Settings()}, Limits: []api.ScopedLimits{{
+			Policy: "p", MaxUnhealthy: *number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}, FenceNumber: 1, Phase: api.Pending},
 	}
 	c := Cluster{Fences: []api.NodeFence{*f}}
 	for i := range 10 {
@@ -72,7 +72,7 @@ func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
 
 func running(node string, uid types.UID, p api.Phase) api.NodeFence {
 	return api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: uid},
-		Spec: api.NodeFenceSpec{NodeName: node, FenceNumber: 1}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
+		Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
 }
 
 // restored is a restore that was seen so long before walkStart.
@@ -160,7 +160,7 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 // is decided on it (S14).
 func TestALostLedgerIsRebuilt(t *testing.T) {
 	f, c, l := admitWorld(walkStart)
-	f.Spec.Decision.Limits[0].MaxConcurrent = 5
+	f.Status.Decision.Limits[0].MaxConcurrent = 5
 	c.Fences = append(c.Fences, running("n1", "f1", api.Isolating), running("n2", "f2", api.Releasing), running("n3", "f3", api.Finished))
 	if v := Admit(f, c, l, walkStart); v != nil {
 		t.Fatalf("%+v", v)

@@ -22,7 +22,7 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 	if d.anotherLevel() {
 		return d.nextLevel(why, msg)
 	}
-	if d.st.Restarts >= d.spec.Decision.Settings.Power.Restarts {
+	if d.st.Restarts >= d.dec.Settings.Power.Restarts {
 		return d.fail(why, msg)
 	}
 	d.tell(why, msg)
@@ -30,11 +30,11 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 	d.restart()
 	if begun {
 		// What was begun runs to its end, under the slot that it holds (S25).
-		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.spec.Decision.Settings.Power.Restarts))
+		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
 		d.wait(d.interval())
 		return None
 	}
-	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.spec.Decision.Settings.Power.Restarts))
+	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
 	d.next(d.interval())
 	return None
 }
@@ -75,7 +75,7 @@ func (d *decision) countCut() {
 // lastCut: this machine's power was cut as often as a day allows, and the policy says
 // that it stays off from there (CloudStack's recovery attempts, exceeded).
 func (d *decision) lastCut() bool {
-	limit := d.spec.Decision.Settings.PerNode
+	limit := d.dec.Settings.PerNode
 	return limit.OnLast != api.OnLastHold && d.recentCuts() >= limit.CutsPerDay
 }
 
@@ -113,8 +113,8 @@ func (d *decision) slower() time.Duration {
 	return wait
 }
 
-func (d *decision) attempts() int32 { return d.spec.Decision.Settings.Power.Attempts }
+func (d *decision) attempts() int32 { return d.dec.Settings.Power.Attempts }
 
 func (d *decision) interval() time.Duration {
-	return d.spec.Decision.Settings.Power.RetryInterval.Duration
+	return d.dec.Settings.Power.RetryInterval.Duration
 }

@@ -24,7 +24,7 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 			s.Lease.Renewed = f.Status.Lease.Renewed
 		}, api.Fencing, Off},
 		"asked for": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
+			f.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
 		}, api.Fencing, Off},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		cut, on, since := stampOf(now.Add(-9*time.Minute)), stampOf(now.Add(-8*time.Minute)), stampOf(now.Add(-7*time.Minute))
-		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonManual
+		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.RequestServed = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
 		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
@@ -104,12 +104,12 @@ func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
 		f.Status.Phase, f.Status.Power = api.Finished, api.PowerRecord{Cuts: 3, CutAt: &at}
 	})
 	for range 2 * maxPast {
-		f.Spec.FenceNumber++
+		f.Status.FenceNumber, f.Status.Phase = f.Status.FenceNumber+1, ""
 		f.Status, _ = Decide(f, s, now)
 		at := stampOf(now)
 		f.Status.Phase, f.Status.PhaseSince = api.Finished, &at
 	}
-	f.Spec.FenceNumber++
+	f.Status.FenceNumber, f.Status.Phase = f.Status.FenceNumber+1, ""
 	st, _ := Decide(f, s, now)
 	if st.Reason != api.NodeLimitHold || len(st.Past) != maxPast {
 		t.Errorf("%s: %s; %d kept", st.Reason, st.Message, len(st.Past))
@@ -181,7 +181,7 @@ func TestBatchesKeepAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Phase = api.Releasing
-				f.Spec.Decision.Settings.Release.Timeout.Duration = 5 * time.Minute
+				f.Status.Decision.Settings.Release.Timeout.Duration = 5 * time.Minute
 				f.Status.Power.SwitchedByUs = true
 				f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: stampOf(now), BootIDBefore: "a"}
 				s.Left, s.Node.OutOfServiceForeign = &c.left, c.foreign
@@ -235,7 +235,7 @@ func TestLostCallsAreTries(t *testing.T) {
 	for _, lost := range []api.Call{api.CallOff, api.CallRead} {
 		now, offs := walkStart.Add(time.Hour), 0
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts, f.Spec.Decision.Settings.PerNode.CutsPerDay = 3, 2, 1
+			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts, f.Status.Decision.Settings.PerNode.CutsPerDay = 3, 2, 1
 		})
 		for range 200 {
 			st, act := Decide(f, s, now)
@@ -268,7 +268,7 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 		at := stampOf(now.Add(-time.Minute))
-		f.Spec.Decision.Settings.Power.Attempts = 3
+		f.Status.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
 		f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}

@@ -18,7 +18,7 @@ import (
 
 // Live is what the policies as they stand make of a fence's node; false if none selects it.
 func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
-	node, t := f.Spec.NodeName, f.Spec.Decision.Trigger
+	node, t := f.Spec.NodeName, f.Status.Decision.Trigger
 	switch {
 	case t.OnlyMachine():
 		r, _, selected = ResolveAlone(policies, node, now)
@@ -33,7 +33,7 @@ func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (
 	// What is missing may not be listed just now: the policy under which it was opened
 	// speaks for it as long as it expects such nodes.
 	for _, p := range policies {
-		if p.Name == f.Spec.Decision.Policy.Name && (p.Spec.Machines != nil || names(&p, node)) {
+		if p.Name == f.Status.Decision.Policy.Name && (p.Spec.Machines != nil || names(&p, node)) {
 			selector := p.Spec.Selector
 			p.Spec.Selector = everyNode
 			if r, selected = ResolvePolicy([]api.FencePolicy{p}, node, nil); selected {
@@ -138,20 +138,20 @@ func changed(was, is api.ResolvedPolicy) bool {
 // limitsNow are the limits by which a fence counts now: the policies' as they stand, and
 // what the ConfigMaps laid over them.
 func limitsNow(f *api.NodeFence, is api.ResolvedPolicy) []api.ScopedLimits {
-	return slices.Concat(is.Limits, slices.DeleteFunc(slices.Clone(f.Spec.Decision.Limits), func(l api.ScopedLimits) bool { return l.SkipFrom == 0 }))
+	return slices.Concat(is.Limits, slices.DeleteFunc(slices.Clone(f.Status.Decision.Limits), func(l api.ScopedLimits) bool { return l.SkipFrom == 0 }))
 }
 
 // underLive is a fence with what is counted by the policies as they stand.
 func underLive(f *api.NodeFence, is api.ResolvedPolicy) *api.NodeFence {
 	g := *f
-	g.Spec.Decision.Limits = limitsNow(f, is)
-	g.Spec.Decision.Policy.Name, g.Spec.Decision.Settings.ControlPlane = is.Policy.Name, is.Settings.ControlPlane
+	g.Status.Decision.Limits = limitsNow(f, is)
+	g.Status.Decision.Policy.Name, g.Status.Decision.Settings.ControlPlane = is.Policy.Name, is.Settings.ControlPlane
 	return &g
 }
 
 // begunOf: power was cut for this fence, or work released.
 func begunOf(f *api.NodeFence) bool {
-	return f.Status.FenceNumber == f.Spec.FenceNumber && (f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil)
+	return f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil
 }
 
 // Against says what stands against a fence in the policies and the ledger as they are.
@@ -159,8 +159,8 @@ func begunOf(f *api.NodeFence) bool {
 func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.FenceLedger, now time.Time) Brakes {
 	b := Brakes{Looked: true}
 	is, selected := Live(policies, f, n, now)
-	if unknown := !n.Exists && !f.Spec.Decision.Trigger.Missing(); unknown || !selected {
-		is = f.Spec.Decision.ResolvedPolicy
+	if unknown := !n.Exists && !f.Status.Decision.Trigger.Missing(); unknown || !selected {
+		is = f.Status.Decision.ResolvedPolicy
 		if !unknown {
 			b.none(f)
 		}
@@ -178,7 +178,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 // none: no policy selects the node any more. What was begun runs to its end, without a
 // further Off; anything else ends.
 func (b *Brakes) none(f *api.NodeFence) {
-	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Spec.Decision.ResolvedPolicy)
+	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Status.Decision.ResolvedPolicy)
 	if b.Gone = !begunOf(f); !b.Gone {
 		b.Stopped = true
 		b.Message += ": no further power is cut until one does"
@@ -186,7 +186,7 @@ func (b *Brakes) none(f *api.NodeFence) {
 }
 
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
-	was := f.Spec.Decision.ResolvedPolicy
+	was := f.Status.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
 	if is.Settings.Mode == api.RequireApproval && approved(f.Spec.Requests, f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
@@ -264,14 +264,14 @@ func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Cluster, led *api.FenceL
 func Renew(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) {
 	if is, selected := Live(policies, f, n, now); selected && !begunOf(f) {
 		is.Limits = limitsNow(f, is)
-		f.Spec.Decision.ResolvedPolicy = is
+		f.Status.Decision.ResolvedPolicy = is
 	}
 }
 
 // Outdated: the policies under which a slot is asked for are not those that stand.
 func Outdated(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) *Verdict {
 	is, selected := Live(policies, f, n, now)
-	if begunOf(f) || selected && !changed(f.Spec.Decision.ResolvedPolicy, is) {
+	if begunOf(f) || selected && !changed(f.Status.Decision.ResolvedPolicy, is) {
 		return nil
 	}
 	return &Verdict{api.PolicyChanged, "the policies have just changed: asking again", Poll}

@@ -27,12 +27,12 @@ func livePolicy() api.FencePolicy {
 // underPolicy is a fence between its yes and its Off: our taint is placed and the machine
 // was read on.
 func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
-	f := &api.NodeFence{Spec: walkSpec()}
+	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 	f.Name, f.UID, f.Spec.NodeName = "n0", "fence-1", "n0"
 	frozen, _ := ResolvePolicy(policies, "n0", nil)
-	f.Spec.Decision.ResolvedPolicy = *frozen.DeepCopy()
+	f.Status.Decision.ResolvedPolicy = *frozen.DeepCopy()
 	at := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
@@ -44,7 +44,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 
 // lookBeforeOff is what power sees right before the Off.
 func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c Cluster, l *api.FenceLedger) Seen {
-	s := &state{now: walkStart, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
+	s := &state{now: walkStart, spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	for _, n := range c.Nodes {
 		if n.Name == f.Spec.NodeName {
@@ -237,7 +237,7 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 			policies := []api.FencePolicy{livePolicy()}
 			f := underPolicy(policies, false)
 			at := stampOf(walkStart)
-			f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
+			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
 			census, led := cluster(f)
 			c.change(&policies, &census, led)
 			var act Action
@@ -267,7 +267,7 @@ func TestWhatWasReadOfAnotherDevice(t *testing.T) {
 	policies := []api.FencePolicy{livePolicy()}
 	f := underPolicy(policies, false)
 	f.Status.Phase = api.Pending
-	f.Spec.Decision.Binding.Address = "mended"
+	f.Status.Decision.Binding.Address = "mended"
 	c, l := cluster(f)
 	st, _ := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
 	if st.Phase != api.Isolating || st.Power.LastRead != nil {

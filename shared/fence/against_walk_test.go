@@ -38,7 +38,7 @@ func checkLive(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 		return
 	}
 	say(act != Isolate && act != Release && act != MarkNotReady && act != Off, "S17: what the policies do not allow any more is not begun")
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
 	if b.Unmark && a.Phase == api.Pending && a.Reason == b.Why && mine && s.st.Phase != api.Pending {
 		say(!seen.Node.Taint, "S17, S22: no taint of ours stays on a node that is left alone now")
 	}

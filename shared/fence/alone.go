@@ -93,10 +93,10 @@ func AloneDue(p *api.FencePolicy, uid types.UID, now time.Time) *api.FailedMachi
 // MachineFor is the Machine on whose account this fence is to go on, as its policy has
 // it now.
 func MachineFor(p *api.FencePolicy, f *api.NodeFence, now time.Time) *api.FailedMachine {
-	if t := f.Spec.Decision.Trigger; t.OnlyMachine() {
+	if t := f.Status.Decision.Trigger; t.OnlyMachine() {
 		return AloneDue(p, t.Machine.UID, now)
 	}
-	return MachineDue(p, f.Spec.NodeName, f.Spec.Decision.NodeUID, now)
+	return MachineDue(p, f.Spec.NodeName, f.Status.Decision.NodeUID, now)
 }
 
 // ResolveAlone is ResolveMissing for the record of a Machine that has no node.
@@ -123,7 +123,7 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 	return r, t, ok
 }
 
-func (d *decision) onlyMachine() bool { return d.spec.Decision.Trigger.OnlyMachine() }
+func (d *decision) onlyMachine() bool { return d.dec.Trigger.OnlyMachine() }
 
 // machineGone: its deletion was asked for, and it is not listed any more.
 func (d *decision) machineGone() bool {
@@ -131,7 +131,7 @@ func (d *decision) machineGone() bool {
 		return false
 	}
 	d.st.Outcome = api.MachineDone
-	d.to(api.Recovering, api.MachineDone, "Machine "+d.spec.Decision.Trigger.Machine.String()+" is being deleted, or has a node by now")
+	d.to(api.Recovering, api.MachineDone, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 	return true
 }
 
@@ -145,7 +145,7 @@ func (d *decision) machineGoes() Action {
 	case r != nil && d.since(&r.AskedAt) < machineShows:
 		return d.hold(api.MachineAskedFor, d.st.Message, machineShows-d.since(&r.AskedAt))
 	case r != nil && r.Tries >= d.attempts():
-		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.spec.Decision.Trigger.Machine.String(), r.Tries))
+		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.dec.Trigger.Machine.String(), r.Tries))
 	case d.stale():
 		return None
 	case !d.seen.Brakes.Counted:
@@ -156,6 +156,6 @@ func (d *decision) machineGoes() Action {
 		tries = r.Tries + 1
 	}
 	d.st.Machine = &api.MachineRecord{AskedAt: d.time(), Tries: tries}
-	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.spec.Decision.Trigger.Machine.String(), tries, d.attempts()))
+	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.dec.Trigger.Machine.String(), tries, d.attempts()))
 	return d.do(DeleteMachine)
 }

@@ -87,7 +87,7 @@ func TestMachinesWithoutANodeAreCounted(t *testing.T) {
 	for n, want := range map[int]api.Reason{2: "", 6: api.StormHold} {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
-		p.Name, p.Spec.Machines = f.Spec.Decision.Limits[0].Policy, &api.MachinesRule{Selector: everyNode, WithoutNode: new(api.DeleteMachine)}
+		p.Name, p.Spec.Machines = f.Status.Decision.Limits[0].Policy, &api.MachinesRule{Selector: everyNode, WithoutNode: new(api.DeleteMachine)}
 		for i := range n {
 			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{MachineRef: api.MachineRef{Namespace: "m", Name: fmt.Sprintf("x%d", i)}})
 		}

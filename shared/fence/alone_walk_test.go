@@ -9,7 +9,7 @@ import (
 
 // The walk of the record of a Machine that has no node.
 
-func bareSpec() api.NodeFenceSpec {
+func bareSpec() given {
 	s := walkSpec()
 	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Power.Attempts = "", nil, 2
 	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}}

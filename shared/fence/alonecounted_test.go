@@ -29,10 +29,10 @@ func TestADeletionIsCountedAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := bareFound(state{now: walkStart, spec: bareSpec(), sh: shadow{moved: walkStart, renewed: "r0"}})
 			now := walkStart.Add(time.Minute)
-			f := &api.NodeFence{Spec: s.spec, Status: s.st}
+			f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(s.st)}
 			at, long := stampOf(now), stampOf(now.Add(-50*time.Second))
 			f.Status.Phase, f.Status.PhaseSince, f.Status.DecidedAt = api.Fencing, &at, &at
-			f.Spec.Decision.Settings.Power.Attempts = 3
+			f.Status.Decision.Settings.Power.Attempts = 3
 			if c.tried {
 				f.Status.Machine = &api.MachineRecord{AskedAt: long, Tries: 1}
 			}

@@ -21,10 +21,10 @@ func (d *decision) awaitApproval(about string) Action {
 	if d.st.ApprovalSince == nil {
 		d.st.ApprovalSince = d.at(0)
 	}
-	until := d.st.ApprovalSince.Add(d.spec.Decision.Settings.ApprovalTimeout.Duration)
+	until := d.st.ApprovalSince.Add(d.dec.Settings.ApprovalTimeout.Duration)
 	if !until.After(d.now) {
 		d.st.ApprovalSince = nil
-		return d.fail(api.NotApproved, "nobody approved within "+d.spec.Decision.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
+		return d.fail(api.NotApproved, "nobody approved within "+d.dec.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
 	}
 	d.hold(api.ApprovalHold, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
 	d.awaken(until)

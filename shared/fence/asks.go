@@ -20,7 +20,7 @@ func AsksBrakes(f *api.NodeFence) bool {
 // Machine: the node is then looked at for that very decision, whatever was seen of it a
 // moment ago (S17).
 func AsksAnew(f *api.NodeFence) bool {
-	if f.Spec.Decision.Trigger.OnlyMachine() {
+	if f.Status.Decision.Trigger.OnlyMachine() {
 		return f.CurrentPhase() == api.Fencing
 	}
 	r := f.Status.Power.LastRead

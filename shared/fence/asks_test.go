@@ -35,8 +35,8 @@ func TestAsksBrakes(t *testing.T) {
 		"power-on after off": {phase: api.PoweringOn, power: api.PowerRecord{SwitchedByUs: true, LastRead: read("Off")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: walkSpec()}
-			f.Status = api.NodeFenceStatus{
+			f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 				Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
 				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Power: c.power,
 			}

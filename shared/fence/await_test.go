@@ -37,7 +37,7 @@ func read(f *api.NodeFence, s *Seen, now time.Time, power string) {
 func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	last := func(f *api.NodeFence) {
-		f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts = 1, 0
+		f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts = 1, 0
 	}
 	type end struct {
 		Phase   api.Phase
@@ -72,7 +72,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, None},
 		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.ReadOn, true, true}, None},
@@ -82,11 +82,11 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		}, goesOn, None},
 		"its binding fails": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
-			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
+			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
 		}, end{api.Pending, api.DeviceAwaited, false, true}, None},
 		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.DeviceAwaited
-			f.Spec.Decision.Binding = nil
+			f.Status.Decision.Binding = nil
 		}, end{api.Pending, api.DeviceAwaited, false, true}, Resolve},
 		"the node is healthy": {func(_ *api.NodeFence, s *Seen) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
@@ -120,7 +120,7 @@ func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := awaited(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now.Add(-10 * time.Second))
-		f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Power.Restarts = 1, 0
+		f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts = 1, 0
 		f.Status.Awaited, f.Status.DecidedAt = nil, &at
 		read(f, s, now, "")
 	})

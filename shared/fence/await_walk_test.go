@@ -48,7 +48,7 @@ func checkAwaited(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus
 	after := api.NodeFence{Spec: f.Spec, Status: *a}
 	say(act != Off || sh.decided != nil || s.isRestored(), "S25: no further Off once the tries are used up, unless the gate says yes again")
 	say(a.Awaited == nil || !after.HoldsSlot(), "S14: a fence that waits for its device holds no slot")
-	say(a.Phase != api.Failed || !a.Power.SwitchedByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Spec.Decision.Binding == nil, "S25: a machine that we cut is not given up")
+	say(a.Phase != api.Failed || !a.Power.SwitchedByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Status.Decision.Binding == nil, "S25: a machine that we cut is not given up")
 }
 
 // answersAgain follows a machine that we cut into worlds in which its device answers,

@@ -19,13 +19,13 @@ import (
 // said. Where the device refuses the account, the next try comes long after, and the slot
 // is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
-	b, r := d.spec.Decision.Isolation[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation[i], &d.st.Isolation[i]
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
 	}
 	most := d.attempts()
 	if b.Must {
-		most *= 1 + d.spec.Decision.Settings.Power.Restarts
+		most *= 1 + d.dec.Settings.Power.Restarts
 	}
 	_, locked := d.lockedOut(&b)
 	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {

@@ -29,7 +29,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 	read := func(power string) *CallResult { return &CallResult{Call: api.CallRead, Power: power} }
 	dead := &CallResult{Call: api.CallRead, Err: "unreachable"}
 	for name, c := range map[string]struct {
-		spec   api.NodeFenceSpec
+		spec   given
 		call   *CallResult
 		change func(*api.NodeFence, *Seen)
 		want   end
@@ -66,7 +66,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 			r, soon := &f.Status.Isolation[0], stampOf(now.Add(time.Minute))
 			r.SwitchedByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
 			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.CutFailed}, api.DeviceAwaited
-			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At, seen.Call = now, &call

@@ -52,8 +52,8 @@ func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].SwitchedByUs = &at, true
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "switch gone"})
 	f.Status.Power.LastRead = &api.Read{Power: "On", At: at}
-	st, act := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
-	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Spec.Decision.Isolation) {
+	st, act := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Status.Decision.Isolation) {
 		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))
 	}
 }
@@ -68,7 +68,7 @@ func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
 		if f.Status.Isolation[0].SwitchedByUs = true; begun {
 			f.Status.Release.StartedAt = &at
 		}
-		st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 		if st.Phase != want {
 			t.Errorf("begun %t: %s, %s: %s", begun, st.Phase, st.Reason, st.Message)
 		}

@@ -65,7 +65,7 @@ func spend(budgets map[string]Disruption, p Pod) string {
 // due is how many pods are to be deleted now. If there is nothing to do but wait,
 // it has said why, and when to look next.
 func (d *decision) due(left *Left) (n int, wait bool) {
-	c, r := d.spec.Decision.Settings.Release, &d.st.Release
+	c, r := d.dec.Settings.Release, &d.st.Release
 	free, held := permitted(c, left)
 	if c.Taints() {
 		if n := d.seen.Node; r.StartedAt == nil {
@@ -121,8 +121,8 @@ func (d *decision) untilDeadline() string {
 // unreleased says what is left at the deadline, and what has held it.
 func (d *decision) unreleased(left *Left) string {
 	r := d.st.Release
-	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.LeftPods, r.LeftAttachments, d.spec.Decision.Settings.Release.Timeout.Duration)
-	_, held := permitted(d.spec.Decision.Settings.Release, left)
+	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.LeftPods, r.LeftAttachments, d.dec.Settings.Release.Timeout.Duration)
+	_, held := permitted(d.dec.Settings.Release, left)
 	if len(held) > 0 {
 		msg += "; held: " + some(held)
 	}
@@ -134,7 +134,7 @@ func (d *decision) unreleased(left *Left) string {
 
 // plan says how the release begins.
 func (d *decision) plan(left *Left, n int) string {
-	if !d.spec.Decision.Settings.Release.Deletes() {
+	if !d.dec.Settings.Release.Deletes() {
 		return fmt.Sprintf("leaving %d pods to Kubernetes by the out-of-service taint, %d attachments to go", len(left.Delete), left.Attachments)
 	}
 	if n < len(left.Delete) {
@@ -157,7 +157,7 @@ func (l *Left) names() []string {
 // so that no minute, however it is laid, has more than the rate. A batch that only
 // frees attachments is none of them: it would put the next deletions off.
 func (d *decision) quota() (int, time.Duration) {
-	rate := d.spec.Decision.Settings.Release.PodsPerMinute
+	rate := d.dec.Settings.Release.PodsPerMinute
 	if rate == nil {
 		return int(^uint32(0) >> 1), 0
 	}

@@ -155,11 +155,11 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 }
 
 // releasing is a fence whose machine we cut and saw off.
-func releasing(spec api.NodeFenceSpec) *api.NodeFence {
-	f := &api.NodeFence{Spec: spec}
+func releasing(spec given) *api.NodeFence {
+	f := &api.NodeFence{Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
 	f.Name, f.UID = "n", "fence-1"
 	start := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{SwitchedByUs: true, Cut: []int32{0}}}
 	return f
 }

@@ -11,7 +11,7 @@ import (
 // how work is released.
 
 // gentle is such a policy.
-func gentle(s api.NodeFenceSpec) api.NodeFenceSpec {
+func gentle(s given) given {
 	one := int32(1)
 	s.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one, RespectDisruptionBudgets: true}
 	s.Decision.Settings.Release.Timeout.Duration = 130 * time.Second
@@ -91,7 +91,7 @@ func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act A
 // brokenGentle lack one guard of such a release each.
 var brokenGentle = map[string]decider{
 	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Settings.Release = api.ReleaseSettings{Timeout: f.Spec.Decision.Settings.Release.Timeout}
+		f.Status.Decision.Settings.Release = api.ReleaseSettings{Timeout: f.Status.Decision.Settings.Release.Timeout}
 	}),
 	"forgets when it deleted last": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
 	"does not ask the budgets": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {

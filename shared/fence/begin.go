@@ -24,7 +24,7 @@ func (d *decision) pending() Action {
 		return d.do(Resolve) // nothing of a policy is frozen here (S17)
 	}
 	due, n := d.dueAt(), d.seen.Node
-	switch p := d.spec.Decision.ResolvedPolicy; {
+	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
 		return d.hold(api.PolicyConflictHold, conflict(p), Resync)
 	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
@@ -44,7 +44,7 @@ func (d *decision) pending() Action {
 		return None
 	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.spec.Decision.Binding == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
+	case d.dec.Binding == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()
 	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
 		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
@@ -58,7 +58,7 @@ func (d *decision) pending() Action {
 	if d.paced() || !d.confirmAsked() && d.holdRefused() {
 		return None
 	}
-	if n, most := d.recentCuts(), d.spec.Decision.Settings.PerNode.CutsPerDay; n >= most {
+	if n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay; n >= most {
 		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 	}
 	if act, holds := d.awaitDump(); holds {
@@ -75,9 +75,9 @@ func (d *decision) unbound() Action {
 		return d.do(Resolve)
 	}
 	if d.onlyLease() {
-		return d.hold(api.BindingInvalid, d.spec.Decision.BindingError, Resync) // the ordinary time runs
+		return d.hold(api.BindingInvalid, d.dec.BindingError, Resync) // the ordinary time runs
 	}
-	why := cmp.Or(d.spec.Decision.BindingError, "no device switches this machine's power")
+	why := cmp.Or(d.dec.BindingError, "no device switches this machine's power")
 	if d.begun() || d.st.RequestServed {
 		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
 		// it is resolved again and again (S25, S27).
@@ -95,7 +95,7 @@ func (d *decision) reserve() Action {
 		if e := d.seen.Brakes.Ended; d.st.Reason == api.CoolDownHold && e != "" {
 			waived = "; " + e
 		}
-		if Early(d.spec.Decision.ResolvedPolicy) != nil || d.onlyReads() {
+		if Early(d.dec.ResolvedPolicy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil
 		}
 		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
@@ -113,7 +113,7 @@ func (d *decision) reserve() Action {
 // askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
 // nothing of their configuration is frozen either.
 func (d *decision) askSlot() Action {
-	if !d.seen.Resolved && d.spec.Decision.Settings.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
+	if !d.seen.Resolved && d.dec.Settings.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
 		return d.do(Resolve)
 	}
 	return d.do(Reserve)
@@ -132,13 +132,13 @@ func (d *decision) isolating() Action {
 	if act, ends := d.endsAwaited(); ends {
 		return act
 	}
-	if d.missing() && (d.spec.Decision.Settings.Action.Device() || d.confirmAsked()) {
+	if d.missing() && (d.dec.Settings.Action.Device() || d.confirmAsked()) {
 		return d.cutOff("there is no Node object on which work could be placed")
 	}
 	if d.missing() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
-	if d.seen.Node.Taint && d.spec.Decision.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
+	if d.seen.Node.Taint && d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
 		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
 	}
 	if d.seen.Node.Taint && d.dumpProves() {
@@ -169,7 +169,7 @@ func (d *decision) holdUnmarked(why api.Reason, msg string) Action {
 
 // marked: something of ours is on the node, or is to be given back to it now.
 func (d *decision) marked() bool {
-	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID
 	return mine && d.seen.Node.Taint || d.owesBackNow()
 }
 
@@ -192,9 +192,9 @@ func (d *decision) begun() bool { return d.st.Power.SwitchedByUs || d.st.Release
 // unhealthy: some condition of the policy holds now.
 func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, d.counts) }
 
-func (d *decision) asked() bool { return asked(d.spec, &d.st, d.now) }
+func (d *decision) asked() bool { return asked(d.dec, &d.st, d.now) }
 
-func (d *decision) requestOld() bool { return requestOld(d.spec, &d.st, d.now) }
+func (d *decision) requestOld() bool { return requestOld(d.dec, &d.st, d.now) }
 
 // dueAt is when the first of the conditions, or the Lease where it is evidence,
 // has held for as long as the policy asks.
@@ -202,7 +202,7 @@ func (d *decision) dueAt() time.Time {
 	if d.asked() {
 		return time.Time{}
 	}
-	return sooner(conditionsDue(d.spec, &d.st), d.suspectAt())
+	return sooner(conditionsDue(d.dec, &d.st), d.suspectAt())
 }
 
 // stale sends a fence whose yes is too old back to the gate (S17).

@@ -13,15 +13,15 @@ import (
 // NotReady, its Lease stands still, and a slot is reserved.
 func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	at := stampOf(now)
-	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec()}
-	f.Spec.Decision.Settings.PerNode.CutsPerDay = 3
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+	f.Status.Decision.Settings.PerNode.CutsPerDay = 3
 	opened := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
 	s := Seen{
-		Me: "me", Node: Node{Exists: true, UID: f.Spec.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
+		Me: "me", Node: Node{Exists: true, UID: f.Status.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
 		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
 	}
 	change(f, &s)
@@ -248,8 +248,8 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 	now := walkStart.Add(90 * 24 * time.Hour)
 	ended := stampOf(walkStart.Add(time.Hour))
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Spec.FenceNumber, f.Spec.Decision.Settings.PerNode.CutsPerDay = 2, 1
-		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = api.Finished, &ended, 1
+		f.Status.FenceNumber, f.Status.Decision.Settings.PerNode.CutsPerDay = 2, 1
+		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = "", &ended, 1
 	})
 	st, _ := Decide(f, s, now)
 	if len(st.Past) != 1 || !st.Past[0].ClosedAt.Time.Equal(ended.Time) || st.Reason == api.NodeLimitHold {

@@ -243,7 +243,7 @@ func awaitedNow() []state {
 }
 
 // readOn is a machine that has just been read on.
-func readOn(spec api.NodeFenceSpec) state {
+func readOn(spec given) state {
 	s, on := cutJustNow()[1], api.Read{Power: "On", At: stampOf(walkStart)}
 	s.spec, s.st.Power, s.st.RequestServed = spec, api.PowerRecord{LastRead: &on}, false
 	s.sh = shadow{moved: s.sh.moved, renewed: "r0", decided: s.sh.decided, reads: []api.Read{on}}
@@ -264,7 +264,7 @@ func readOnAgain() []state { return []state{again(walkSpec())} }
 
 func readOnHeld() []state { return []state{again(heldSpec())} }
 
-func again(spec api.NodeFenceSpec) state {
+func again(spec given) state {
 	s := cutJustNow()[1]
 	s.now, s.spec = s.now.Add(time.Minute), spec
 	on := api.Read{Power: "On", At: stampOf(s.now)}
@@ -287,7 +287,7 @@ func dumpsNow() []state {
 	f, _, now := dumps()
 	k := f.Status.Kdump
 	return []state{{
-		now: now, spec: f.Spec, st: f.Status,
+		now: now, spec: givenBy(f), st: f.Status,
 		sh: shadow{moved: f.Status.Lease.StillSince.Time, renewed: "r0", decided: f.Status.DecidedAt, dumpSince: k.Since.Time, dumpLast: k.LastSeen.Time, dumpBoot: "a"},
 	}}
 }

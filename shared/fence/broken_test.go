@@ -74,7 +74,7 @@ var broken = map[string]decider{
 		}
 	}),
 	"does not look at the node's UID": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
+		s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 	}),
 	"believes a person against a moving Lease": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Spec.Requests.ConfirmOff != nil && f.Status.Phase == api.Fencing {
@@ -82,7 +82,7 @@ var broken = map[string]decider{
 		}
 	}),
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		at := f.Spec.Decision.Trigger.Since.Time
+		at := f.Status.Decision.Trigger.Since.Time
 		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
@@ -139,7 +139,7 @@ var broken = map[string]decider{
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),
 	"serves a request however old": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if f.Spec.Decision.Trigger.Request != nil {
+		if f.Status.Decision.Trigger.Request != nil {
 			f.Status.OpenedAt = &api.Time{Time: now}
 		}
 	}),
@@ -167,7 +167,7 @@ var broken = map[string]decider{
 	}),
 	"closes with its finalizer on":      before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Finalizer = false }),
 	"does not say when to look next":    after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) { st.NextLook = nil }),
-	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.Action = api.ActionReboot }),
+	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.Action = api.ActionReboot }),
 	"takes what one level said for the next": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if l := f.Status.Power.Level; l > 0 && f.Status.Power.LastRead == nil && f.Status.Power.FirstOff == nil {
 			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Minute))}
@@ -191,7 +191,7 @@ func mistake(s *Seen, power string) {
 // unsettled takes the second read at any time, and writes down when both were.
 func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 	first := f.Status.Power.FirstOff
-	if d := (&decision{spec: &f.Spec, st: f.Status, seen: s, now: now}); first == nil || d.callElsewhere() {
+	if d := (&decision{spec: &f.Spec, dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); first == nil || d.callElsewhere() {
 		return Decide(f, s, now)
 	}
 	g := *f
@@ -210,10 +210,10 @@ func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Ac
 
 // noLead has a device read off only when the machine is off.
 func noLead(f *api.NodeFence) {
-	if f.Spec.Decision.Binding != nil {
-		b := *f.Spec.Decision.Binding
+	if f.Status.Decision.Binding != nil {
+		b := *f.Status.Decision.Binding
 		b.Lead = &metav1.Duration{}
-		f.Spec.Decision.Binding = &b
+		f.Status.Decision.Binding = &b
 	}
 }
 
@@ -222,7 +222,7 @@ func noLead(f *api.NodeFence) {
 func before(change func(*api.NodeFence, *Seen, time.Time)) decider {
 	changed := always(change)
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		if d := (&decision{spec: &f.Spec, st: f.Status, seen: s, now: now}); d.callElsewhere() {
+		if d := (&decision{spec: &f.Spec, dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); d.callElsewhere() {
 			return Decide(f, s, now)
 		}
 		return changed(f, s, now)
@@ -265,14 +265,14 @@ func packs() []pack {
 	for _, more := range []map[string]decider{brokenGentle, brokenWent, brokenSupplies, brokenAwaited} {
 		maps.Copy(all, more)
 	}
-	live := func(twins map[string]decider, specs ...api.NodeFenceSpec) pack {
+	live := func(twins map[string]decider, specs ...given) pack {
 		return pack{twins, aside{specs, true}}
 	}
 	return []pack{
-		live(all, starts()...), live(brokenEarly, earlySpec()), {brokenWitness, aside{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}},
+		live(all, starts()...), live(brokenEarly, earlySpec()), {brokenWitness, aside{[]given{deviceSpec(), aloneSpec()}, false}},
 		live(brokenReads, noneSpec()), live(brokenDumpProof, dumpProofSpec()), live(brokenOptIn, kdumpSpec()), live(brokenKdump, kdumpSpec()),
 		live(brokenGone, goneSpec()), live(brokenKept, walkSpec()), live(brokenMachine, machineSpec()), live(brokenBare, bareSpec()),
-		live(brokenCut, fabricSpec(), cutSpec()), live(brokenHeld, heldSpec()), {brokenManual, aside{[]api.NodeFenceSpec{manualSpec()}, false}},
+		live(brokenCut, fabricSpec(), cutSpec()), live(brokenHeld, heldSpec()), {brokenManual, aside{[]given{manualSpec()}, false}},
 	}
 }
 
@@ -296,10 +296,10 @@ func catch(t *testing.T, name string, d decider, from aside) {
 	t.Helper()
 	specs := from.specs
 	if strings.Contains(name, "request") { // elsewhere others may come first to where it shows
-		specs = []api.NodeFenceSpec{requestSpec()}
+		specs = []given{requestSpec()}
 	}
 	if strings.Contains(name, "level") {
-		specs = []api.NodeFenceSpec{levelsSpec()}
+		specs = []given{levelsSpec()}
 	}
 	found := func(few, most int, begin ...state) bool {
 		w := newWalker(d)
@@ -335,32 +335,32 @@ func TestNeverBegins(t *testing.T) {
 	}{
 		"a control-plane node is never fenced (S13)":       {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
 		"nothing fences its own machine (S13)":             {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
-		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Excluded = "policy p excludes this node" }, api.ExcludedHold},
+		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Excluded = "policy p excludes this node" }, api.ExcludedHold},
 		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
 		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.DeletionHold},
 		"a fence that needs approval waits for it": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 		}, api.ApprovalHold},
 		"without approval in time it is given up": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 			since := stampOf(at.Add(-time.Hour))
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
 		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
+			f.Status.Decision.Settings.Action, f.Status.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
 		}, api.ConfirmationHold},
-		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
-		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
+		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
+		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
+			f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
 		}, api.NodeLimitHold},
 		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
+			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
 		}, api.BindingInvalid},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-		f := &api.NodeFence{Spec: s.spec}
+		f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
 		f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
 		c.change(f, &seen)
@@ -376,8 +376,8 @@ func TestARecordFromTheFutureIsLeftAlone(t *testing.T) { // S21
 		"an unknown phase": {Phase: "Teleporting", FenceNumber: 1, MinReaderVersion: api.Schema},
 		"a newer schema":   {Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema + 1},
 	} {
-		f := &api.NodeFence{Spec: walkSpec(), Status: st}
-		got, act := Decide(f, usual(&state{spec: f.Spec, st: st}, walkStart, "Unknown", false, "a"), walkStart)
+		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(st)}
+		got, act := Decide(f, usual(&state{spec: givenBy(f), st: st}, walkStart, "Unknown", false, "a"), walkStart)
 		if act != None || got.NextLook != nil || got.Phase != st.Phase {
 			t.Errorf("%s: %+v, action %q", name, got, act)
 		}
@@ -390,17 +390,17 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
+			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Status.Decision.Settings.Action, f.Status.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true
+			f.Status.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true
 		},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-		f := &api.NodeFence{Spec: s.spec}
+		f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
 		f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 		seen := usual(s, at, "Unknown", false, "a")
 		seen.Reserved = nil
@@ -415,10 +415,10 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 // to waiting, and holds no slot meanwhile (S14).
 func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-	f := &api.NodeFence{Spec: s.spec}
-	f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding = api.ActionWaitForOff, nil
+	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
+	f.Status.Decision.Settings.Action, f.Status.Decision.Binding = api.ActionWaitForOff, nil
 	decided := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
 	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)
 	if st.Phase != api.Pending || st.Reason != api.ConfirmationHold || act != None {
 		t.Errorf("%s %s, action %q", st.Phase, st.Reason, act)

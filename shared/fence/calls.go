@@ -8,7 +8,7 @@ import (
 
 // call claims the device for one call and asks for it (S7, S8).
 func (d *decision) call(c api.Call) Action {
-	limit, u := callLimit(d.spec), d.st.Power.EffectUntil
+	limit, u := callLimit(d.dec), d.st.Power.EffectUntil
 	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit), NoEarlierEffect: u == nil || !d.now.Before(u.Time)}
 	if c != api.CallRead {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
@@ -102,17 +102,17 @@ func (d *decision) freshlyRead(power string) bool {
 
 // reads: this read says so, and an Off or On may follow it.
 func (d *decision) reads(r *api.Read, power string) bool {
-	return r != nil && r.Power == power && d.within(&r.At, readValidity(d.spec))
+	return r != nil && r.Power == power && d.within(&r.At, readValidity(d.dec))
 }
 
 // readValidity: an Off or On follows a read no older (S9). The read itself may take
 // as long as a call, and the event that goes on with it may be lost once (S19): with
 // less, a slow device would be read for ever and never switched.
-func readValidity(s *api.NodeFenceSpec) time.Duration { return callLimit(s) + Resync + Handover }
+func readValidity(dec *api.Decision) time.Duration { return callLimit(dec) + Resync + Handover }
 
 // callLimit is the longest that one device call may take.
-func callLimit(s *api.NodeFenceSpec) time.Duration {
-	if limit := s.Decision.DeviceCallTimeout.Duration; limit > 0 {
+func callLimit(dec *api.Decision) time.Duration {
+	if limit := dec.DeviceCallTimeout.Duration; limit > 0 {
 		return limit
 	}
 	return 20 * time.Second

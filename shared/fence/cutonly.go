@@ -11,8 +11,8 @@ import (
 // CutOnly: nothing switches this node's machine, and what stands in for that is a
 // storage device whose cut must be seen. Then exactly the pods all of whose writable
 // volumes it covers are released, pod by pod (S1, S24).
-func CutOnly(spec *api.NodeFenceSpec) bool {
-	return spec.Decision.Binding == nil && spec.Decision.Settings.Action.Device() && !spec.Decision.Trigger.Missing() && slices.ContainsFunc(spec.Decision.Isolation, proves)
+func CutOnly(dec *api.Decision) bool {
+	return dec.Binding == nil && dec.Settings.Action.Device() && !dec.Trigger.Missing() && slices.ContainsFunc(dec.Isolation, proves)
 }
 
 // proves: that this device cuts is worth something beyond caution.
@@ -23,7 +23,7 @@ func proves(b api.Binding) bool {
 // ReleaseOf is how the work of this node is released. What only a cut has proven is
 // released pod by pod, whatever the policy says; None stays None.
 func ReleaseOf(f *api.NodeFence) api.ReleaseSettings {
-	how := f.Spec.Decision.Settings.Release
+	how := f.Status.Decision.Settings.Release
 	if Covered(f) != nil && how.Strategy != api.ReleaseNone {
 		how.Strategy = api.ReleaseResourceDeletion
 	}
@@ -33,11 +33,11 @@ func ReleaseOf(f *api.NodeFence) api.ReleaseSettings {
 // Covered is the storage to which a release is held; nil if the machine itself is,
 // or will be, proven off.
 func Covered(f *api.NodeFence) *api.Coverage {
-	if p := f.Status.Proof; !CutOnly(&f.Spec) || p != nil && p.Type == api.ProofConfirmed {
+	if p := f.Status.Proof; !CutOnly(&f.Status.Decision) || p != nil && p.Type == api.ProofConfirmed {
 		return nil
 	}
 	var all api.Coverage
-	for _, b := range f.Spec.Decision.Isolation {
+	for _, b := range f.Status.Decision.Isolation {
 		if proves(b) {
 			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
 			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
@@ -46,17 +46,18 @@ func Covered(f *api.NodeFence) *api.Coverage {
 	return &all
 }
 
-// effective is the spec with the release that counts for this fence.
-func effective(f *api.NodeFence) *api.NodeFenceSpec {
+// effective is the decision with the release that counts for this fence. It is decided by
+// and never saved.
+func effective(f *api.NodeFence) *api.Decision {
 	if Covered(f) == nil {
-		return &f.Spec
+		return &f.Status.Decision
 	}
-	s := f.Spec
-	s.Decision.Settings.Release = ReleaseOf(f)
-	return &s
+	dec := f.Status.Decision
+	dec.Settings.Release = ReleaseOf(f)
+	return &dec
 }
 
-func (d *decision) cutOnly() bool { return CutOnly(d.spec) }
+func (d *decision) cutOnly() bool { return CutOnly(d.dec) }
 
 // rebootedWithin: the machine has rebooted since its work was released by a cut (S4).
 // Before that the reads are begun anew: the proof is about one boot (S3).
@@ -78,7 +79,7 @@ func (d *decision) rebootedWithin() bool {
 // givenBackByOthers: what somebody else had cut, and on which the release rested,
 // reads as there again. It was not ours to cut, and is not now (S12).
 func (d *decision) givenBackByOthers() bool {
-	for i, b := range d.spec.Decision.Isolation {
+	for i, b := range d.dec.Isolation {
 		r := d.isolationRecords()[i]
 		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.Power == "On" {
 			return true
@@ -91,7 +92,7 @@ func (d *decision) givenBackByOthers() bool {
 func (d *decision) provenByCut() Action {
 	p := d.proof(api.ProofStorageCut)
 	var devices []string
-	for i, b := range d.spec.Decision.Isolation {
+	for i, b := range d.dec.Isolation {
 		if !proves(b) {
 			continue
 		}
@@ -111,7 +112,7 @@ func (d *decision) provenByCut() Action {
 // proof, and about which boot.
 func (d *decision) noteRelease(act Action) {
 	r, left, p := &d.st.Release, d.seen.Left, d.st.Proof
-	if len(d.spec.Decision.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
+	if len(d.dec.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
 		return
 	}
 	if d.cutOnly() {

@@ -13,10 +13,14 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	if Foreign(f.Status) {
 		return f.Status, None // S21
 	}
-	d := &decision{spec: effective(f), uid: string(f.UID), st: *f.Status.DeepCopy(), seen: seen, now: now}
+	if !f.Open() && f.Status.FenceNumber == 0 {
+		return f.Status, None // nothing was ever decided of this node
+	}
+	d := &decision{spec: &f.Spec, dec: effective(f), uid: string(f.UID), st: copied(&f.Status), seen: seen, now: now}
 	if d.callElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
+	d.st.ObservedGeneration = f.Generation
 	d.open()
 	d.st.NextLook = nil
 	d.noteRequests()
@@ -67,12 +71,14 @@ func (d *decision) byPhase() Action {
 
 // decision is one call of Decide.
 type decision struct {
+	// spec is people's, dec what the gate decided, as it counts for this fence.
 	spec *api.NodeFenceSpec
+	dec  *api.Decision
 	uid  string
 	st   api.NodeFenceStatus
 	seen Seen
 	now  time.Time
-	// heard is the device of spec.decision.isolation, from 1, that this invocation's call was for.
+	// heard is the device of status.decision.isolation, from 1, that this invocation's call was for.
 	heard int32
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
@@ -83,36 +89,71 @@ type decision struct {
 	told *CallResult
 }
 
-// open starts the status anew when the spec asks for a later fence of this
-// node; what was closed goes into the past. What of an earlier fence may still
-// take effect at the device is carried over (S8).
+// Opening is the status with which a node's next fence opens. To write it is what opens
+// the fence, in one step: a record that has none is nothing, whoever made it, and one
+// that is closed stays closed until this is written (S18). Whoever dies before it has
+// opened nothing; the node is unhealthy still, and the source says so again (S19).
+func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
+	d := &decision{spec: &f.Spec, dec: &dec, uid: string(f.UID), st: copied(&f.Status), now: now}
+	d.st.FenceNumber++
+	d.st.Decision, d.st.ObservedGeneration = dec, f.Generation
+	d.begin()
+	return d.st
+}
+
+// copied is a status that may be changed. What was decided is shared: nothing here
+// writes it.
+func copied(st *api.NodeFenceStatus) api.NodeFenceStatus {
+	rest := *st
+	rest.Decision = api.Decision{}
+	rest = *rest.DeepCopy()
+	rest.Decision = st.Decision
+	return rest
+}
+
+// open begins a fence of which only number and decision are written. It also opens one
+// for a record that is deleted while a gate was about to open it: that ends by itself,
+// and takes the finalizer off (S27).
 func (d *decision) open() {
-	if d.st.FenceNumber >= d.spec.FenceNumber && d.st.Phase != "" {
-		return
+	switch left := d.seen.Deleting && d.seen.Finalizer; {
+	case left && (d.st.FenceNumber == 0 || d.st.Phase == api.Finished):
+		d.st.FenceNumber++
+		d.begin()
+	case d.st.Phase == "":
+		d.begin()
 	}
+}
+
+// begin starts the status of this number anew; what was closed goes into the past. What
+// of an earlier fence may still take effect at the device is carried over (S8).
+func (d *decision) begin() {
 	old, cuts := d.st, d.cuts()
-	if old.Phase != "" && old.OpenedAt != nil {
+	if old.OpenedAt != nil {
 		closed := d.time()
-		if old.Phase == api.Finished && old.PhaseSince != nil {
+		if old.PhaseSince != nil {
 			closed = *old.PhaseSince
 		}
 		old.Past = append(old.Past, api.PastFence{
-			FenceNumber: old.FenceNumber, OpenedAt: *old.OpenedAt, ClosedAt: closed,
+			FenceNumber: old.FenceNumber - 1, OpenedAt: *old.OpenedAt, ClosedAt: closed,
 			Outcome: old.Outcome, Cuts: cuts, Request: old.Request, Merged: old.Merged,
 		})
 		old.Past = d.kept(old.Past)
 	}
 	d.st = api.NodeFenceStatus{
-		MinReaderVersion: api.SchemaPlain, FenceNumber: d.spec.FenceNumber,
+		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
 		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
 		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
 		Transitions: old.Transitions + 1,
 	}
-	if r := d.spec.Decision.Trigger.Request; r != nil && r.MergedAt == nil {
+	if r := d.dec.Trigger.Request; r != nil && r.MergedAt == nil {
 		d.st.Request = r.Key()
 	}
-	d.tell(api.Opened, why(d.spec.Decision.Trigger)+", "+policyOf(d.spec.Decision.ResolvedPolicy))
+	if d.dec.Policy.Name == "" {
+		d.tell(api.Opened, "to be deleted: no fence was decided on")
+		return
+	}
+	d.tell(api.Opened, why(d.dec.Trigger)+", "+policyOf(d.dec.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -182,7 +223,7 @@ func (d *decision) leaseMovedSince(t api.Time) bool {
 // come from other machines' clocks (S30).
 func (d *decision) noteConditions() {
 	var now []api.Evidence
-	for _, want := range d.spec.Decision.Settings.UnhealthyConditions {
+	for _, want := range d.dec.Settings.UnhealthyConditions {
 		for _, c := range d.seen.Node.Conditions {
 			if c.Type == want.Type && c.Status == want.Status && !d.ourMark(c) {
 				now = append(now, d.spell(c))

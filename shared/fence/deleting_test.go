@@ -37,15 +37,15 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _, _ := admitWorld(walkStart)
-			f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Mode = api.ActionReboot, api.Enforce
-			f.Spec.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
-			f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
-			f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
+			f.Status.Decision.NodeUID, f.Status.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.Enforce
+			f.Status.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
+			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
+			f.Status.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
 			if c.word {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "anna", At: metav1.NewTime(before.Time)}}
 			}
-			f.Status = api.NodeFenceStatus{Phase: c.phase, FenceNumber: f.Spec.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
+			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
 			if c.was != nil {
 				c.was(&f.Status)
 			}

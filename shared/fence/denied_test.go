@@ -41,7 +41,7 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := walkStart.Add(time.Hour)
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				f.Spec.Decision.Settings.Power = (*api.Power)(nil).Settings()
+				f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
 				if at := stampOf(now); begun {
 					f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 				}
@@ -86,7 +86,7 @@ func TestARetryEndsTheWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				b := f.Spec.Decision.Binding
+				b := f.Status.Decision.Binding
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
 					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
@@ -105,10 +105,10 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			f.Spec = aloneSpec()
+			aloneSpec().to(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
-			if b := f.Spec.Decision.Binding; refused {
+			if b := f.Status.Decision.Binding; refused {
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
 			}
 		})
@@ -139,9 +139,9 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		want   seen
 	}{
 		"it must be cut":     {func(*api.NodeFence) {}, seen{9, api.Failed, true}},
-		"it need not be cut": {func(f *api.NodeFence) { f.Spec.Decision.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
+		"it need not be cut": {func(f *api.NodeFence) { f.Status.Decision.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
 		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
-			f.Spec.Decision.Isolation[0].Must = false
+			f.Status.Decision.Isolation[0].Must = false
 			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
@@ -155,10 +155,10 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
-			f.Spec.Decision.Settings.Power = (*api.Power)(nil).Settings()
+			f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
 			tc.change(f)
-			if !f.Spec.Decision.Isolation[0].Must {
-				f.Spec.Decision.Settings.Power.Attempts = 30
+			if !f.Status.Decision.Isolation[0].Must {
+				f.Status.Decision.Settings.Power.Attempts = 30
 			}
 			asked, held := refusing(f, now, 61*time.Minute)
 			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {
@@ -177,7 +177,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 // more to say to it, and gives when it was asked and whether the gate was waited at.
 func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []time.Time, held bool) {
 	for end := now.Add(lasts); now.Before(end); {
-		s := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		s := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		s.Reserved, s.Resolved = &now, true
 		for {
 			st, act := Decide(f, s, now)
@@ -217,11 +217,11 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Isolation, f.Spec.Decision.Settings.Action = fabricSpec().Decision.Isolation, tc.action
+			f.Status.Decision.Isolation, f.Status.Decision.Settings.Action = fabricSpec().Decision.Isolation, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
-				tc.refuses = f.Spec.Decision.Binding.Driver + " " + f.Spec.Decision.Binding.Address
+				tc.refuses = f.Status.Decision.Binding.Driver + " " + f.Status.Decision.Binding.Address
 			}
 			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: deniedTries, At: stampOf(now)}}
 		})

@@ -26,7 +26,7 @@ func threeZones() (asks []*api.NodeFence, c Cluster, l *api.FenceLedger) {
 		}
 		r, _ := ResolvePolicy([]api.FencePolicy{p}, n.Name, n.Labels)
 		f := running(n.Name, types.UID("f-"+n.Name), api.Pending)
-		f.Spec.Decision.ResolvedPolicy = r
+		f.Status.Decision.ResolvedPolicy = r
 		c.Fences = append(c.Fences, f)
 	}
 	for i := range c.Fences {
@@ -88,7 +88,7 @@ func TestSmallPools(t *testing.T) {
 		for i := range c.dead {
 			cl.Nodes[i].Unhealthy = true
 		}
-		f.Spec.Decision.ResolvedPolicy, _ = ResolvePolicy([]api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: c.limits}}}, "n0", nil)
+		f.Status.Decision.ResolvedPolicy, _ = ResolvePolicy([]api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Limits: c.limits}}}, "n0", nil)
 		if v := Admit(f, cl, l, walkStart); reasonOf(v) != c.want {
 			t.Errorf("%d of %d: %+v, want %q", c.dead, c.nodes, v, c.want)
 		}

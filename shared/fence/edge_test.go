@@ -63,7 +63,7 @@ func newEdgeWorld(seed uint64) *edgeWorld {
 		spec := walkSpec()
 		spec.NodeName, spec.FenceNumber = []string{"a", "b"}[i], 1
 		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(5), MaxConcurrent: 1}}
-		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec}
+		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
 	}
 	return w
 }

@@ -38,7 +38,7 @@ func (d *decision) ended() bool {
 // empty while the node is the one that was fenced.
 func (d *decision) nodeEnded() (why api.Reason, msg string) {
 	switch n := d.seen.Node; {
-	case n.Exists && n.UID == d.spec.Decision.NodeUID:
+	case n.Exists && n.UID == d.dec.NodeUID:
 		return "", ""
 	case n.Exists:
 		return api.NodeReplaced, "another Node object of this name exists; the old record ends"
@@ -58,13 +58,13 @@ func (d *decision) owesPowerOn() bool {
 // staysOff says why a machine that we cut is not switched on again, if it is not.
 func (d *decision) staysOff() string {
 	switch {
-	case d.spec.Decision.Settings.Action != api.ActionReboot:
-		return "the policy's action is " + string(d.spec.Decision.Settings.Action)
-	case d.spec.Decision.Binding != nil && d.spec.Decision.Binding.LeaveOff:
+	case d.dec.Settings.Action != api.ActionReboot:
+		return "the policy's action is " + string(d.dec.Settings.Action)
+	case d.dec.Binding != nil && d.dec.Binding.LeaveOff:
 		return "its configuration has no method that switches it on"
 	case d.lastCut():
 		return fmt.Sprintf("its power was cut %d times in 24 hours, and limits.perNode.cutsPerDay is %d: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
-			d.recentCuts(), d.spec.Decision.Settings.PerNode.CutsPerDay)
+			d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay)
 	}
 	return ""
 }
@@ -87,7 +87,7 @@ func (d *decision) calledOff() bool {
 			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
 		}
 		why := "no condition of the policy holds any more"
-		if d.spec.Decision.Trigger.Suspicion() {
+		if d.dec.Trigger.Suspicion() {
 			why = "its Lease moves again, and no condition of the policy holds"
 		}
 		return d.undoNow(api.Healed, why+d.uncutSoFar())

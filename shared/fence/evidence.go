@@ -42,11 +42,11 @@ func (d *decision) noteChecks() {
 		d.end(r, timeout)
 		return true
 	}
-	if p, r := d.spec.Decision.Settings.StorageCheck, d.st.Storage; p != nil && r != nil {
+	if p, r := d.dec.Settings.StorageCheck, d.st.Storage; p != nil && r != nil {
 		hear(r, true, p.Timeout.Duration)
 	}
 	d.noteDevice()
-	if p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
+	if p, a := d.dec.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
 		d.weigh(p, a)
 	}
 }
@@ -78,7 +78,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 // doubtful: the policy wants second evidence of this node's death, and there is
 // none yet. Whoever asked, approved or confirmed has answered that already.
 func (d *decision) doubtful() bool {
-	p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity
+	p, a := d.dec.Settings.ActivityChecks, d.st.Activity
 	switch {
 	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.approved():
 		return false
@@ -97,7 +97,7 @@ func dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
 
 // checking asks round after round until the node counts as dead or as alive.
 func (d *decision) checking() Action {
-	p := d.spec.Decision.Settings.ActivityChecks
+	p := d.dec.Settings.ActivityChecks
 	if d.st.Activity == nil {
 		d.st.Activity = &api.ActivityRecord{}
 	}
@@ -234,7 +234,7 @@ func tooLong(p *api.ActivitySettings, a *api.ActivityRecord) string {
 // though says of a fence that begins that the node was seen alive, and is fenced for
 // that all the same; empty of any other (S28).
 func (d *decision) though() string {
-	p, a := d.spec.Decision.Settings.ActivityChecks, d.st.Activity
+	p, a := d.dec.Settings.ActivityChecks, d.st.Activity
 	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration {
 		return ""
 	}
@@ -260,7 +260,7 @@ func (d *decision) forgetActivity() {
 // storageDown asks the policy's storage probe, and holds while it says that the
 // storage is unreachable for everyone.
 func (d *decision) storageDown() (act Action, holds bool) {
-	p := d.spec.Decision.Settings.StorageCheck
+	p := d.dec.Settings.StorageCheck
 	if p == nil {
 		return None, false
 	}

@@ -15,7 +15,7 @@ import (
 
 // evidenceSpec is of a fence whose policy wants second evidence: the second
 // failed round of two decides.
-func evidenceSpec() api.NodeFenceSpec {
+func evidenceSpec() given {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	s.Decision.Settings.ActivityChecks = &api.ActivitySettings{
@@ -26,7 +26,7 @@ func evidenceSpec() api.NodeFenceSpec {
 }
 
 // storageSpec is of a fence whose policy asks for the storage first.
-func storageSpec() api.NodeFenceSpec {
+func storageSpec() given {
 	s := walkSpec()
 	s.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: 5 * time.Second}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
 	return s
@@ -119,11 +119,11 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
-	if p := f.Spec.Decision.Settings.StorageCheck; p != nil && begins {
+	if p := f.Status.Decision.Settings.StorageCheck; p != nil && begins {
 		say(!x.downAt.IsZero(), "storage hold: no fence begins before the storage was asked for")
 		say(!x.down || now.Sub(x.downAt) > p.ValidDuration.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
 	}
-	p := f.Spec.Decision.Settings.ActivityChecks
+	p := f.Status.Decision.Settings.ActivityChecks
 	if p == nil || f.Spec.Requests.ConfirmOff != nil || f.Spec.Requests.Approve != nil {
 		return
 	}
@@ -233,7 +233,7 @@ func answers(r *api.CheckRound) string {
 
 // brokenEvidence are Decides that lack one guard of second evidence each.
 var brokenEvidence = map[string]decider{
-	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.ActivityChecks = nil }),
+	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.ActivityChecks = nil }),
 	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == api.AnswerError {
@@ -294,7 +294,7 @@ var brokenEvidence = map[string]decider{
 			a.DegradedSince = &at
 		}
 	}),
-	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.StorageCheck = nil }),
+	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.StorageCheck = nil }),
 	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if r := f.Status.Storage; r != nil && r.StartedAt == nil {
 			r.Results = nil
@@ -331,13 +331,13 @@ func TestEveryBrokenEvidenceIsCaught(t *testing.T) {
 // What the walk does not come to: the second pass of a flow, and whole counts.
 func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 	at := stampOf(walkStart)
-	f := &api.NodeFence{Spec: evidenceSpec()}
-	f.Status = api.NodeFenceStatus{
+	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, RequestServed: true,
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
 	f.Spec.Requests.Retry = &api.Request{By: "me"}
-	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
+	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
 	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
 	if d := cmp.Diff(want, st.Activity); d != "" || st.Phase != api.Pending {
 		t.Errorf("%s: %s", st.Phase, d)
@@ -388,13 +388,13 @@ func TestTheEighthOfTen(t *testing.T) {
 // alive, for how long, and that the policy wants it fenced all the same (S28).
 func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	began, now := stampOf(walkStart), walkStart.Add(200*time.Second)
-	f := &api.NodeFence{Spec: evidenceSpec()}
-	f.Status = api.NodeFenceStatus{
+	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
 		Evidence: []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: began, Since: began}},
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
-	st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status}, now, "Unknown", false, "a"), now)
+	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
 	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
 		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.onAliveTimeout)"}

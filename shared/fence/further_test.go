@@ -15,14 +15,14 @@ import (
 func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	ps := []api.FencePolicy{livePolicy()}
 	f := underPolicy(ps, true)
-	f.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	f.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 	f.Status.RequestServed = true
 	at := stampOf(walkStart)
 	_, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "fence-1", FenceNumber: 1, At: at}}
 	other := running("n1", "f1", api.Pending)
-	other.Spec.Decision.ResolvedPolicy = f.Spec.Decision.ResolvedPolicy
+	other.Status.Decision.ResolvedPolicy = f.Status.Decision.ResolvedPolicy
 	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	c.Fences = []api.NodeFence{*f, other}
 	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetHold {
@@ -63,11 +63,11 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		}, end{api.Fencing, 0, true, api.StormHold}},
 		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.StoppedHold}},
 		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.DeviceAwaited}},
 		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.PausedHold}},

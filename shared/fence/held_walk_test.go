@@ -16,7 +16,7 @@ import (
 // machine is on its way back a fence is like any other: it is left there.
 
 // heldSpec is of a node whose policies have pause windows.
-func heldSpec() api.NodeFenceSpec {
+func heldSpec() given {
 	s := walkSpec()
 	s.Decision.Policy.Name = "held"
 	s.Decision.Settings.Release.Timeout.Duration = 200 * time.Second // a release may go on after a restore

@@ -11,12 +11,12 @@ import (
 
 // isolatedFence is in a phase for a second, with one record a device, at a minute
 // past the walk's beginning.
-func isolatedFence(spec api.NodeFenceSpec, phase api.Phase) (*api.NodeFence, time.Time) {
+func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 	now := walkStart.Add(time.Minute)
 	at := stampOf(now.Add(-time.Second))
-	f := &api.NodeFence{Spec: spec}
+	f := &api.NodeFence{Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 	}
@@ -39,7 +39,7 @@ func TestCut(t *testing.T) {
 	}
 	said := func(power string) *CallResult { return &CallResult{Call: api.CallRead, Power: power} }
 	for name, c := range map[string]struct {
-		spec   api.NodeFenceSpec
+		spec   given
 		change func(f *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time)
 		// call is what this invocation's call has ended with.
 		call *CallResult
@@ -81,7 +81,7 @@ func TestCut(t *testing.T) {
 			}},
 		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
-				f.Spec.Decision.Isolation[0].Must = false
+				f.Status.Decision.Isolation[0].Must = false
 			}},
 		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},
 		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
@@ -131,7 +131,7 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
-			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At = now
@@ -148,7 +148,7 @@ func TestCut(t *testing.T) {
 			if st.Isolation[0].SwitchedByUs != c.ours {
 				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Spec.Decision.Isolation[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -202,7 +202,7 @@ func TestWithheld(t *testing.T) {
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].SwitchedByUs = true
 			f.Status.Isolation[0].LastRead = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Second))}
-			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
 			seen.Brakes = Brakes{} // no brake stops this (S27)
 			st, act := Decide(f, seen, now)
@@ -223,7 +223,7 @@ func TestGivenBackInReverse(t *testing.T) {
 		f.Status.Isolation[i].SwitchedByUs = true
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
-	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	decide := func(power string) (place int32, act Action) {
 		if seen.Call = nil; power != "" {
 			seen.Call = &CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
@@ -273,7 +273,7 @@ func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Restoring)
 	f.Status.Isolation[0].SwitchedByUs = true
 	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Isolation: 1}
-	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := Decide(f, seen, now)
 	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.SwitchedByUs {
@@ -295,7 +295,7 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	r := &f.Status.Isolation[0]
 	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
-	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
@@ -320,7 +320,7 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 		f, now := isolatedFence(fabricSpec(), api.Restoring)
 		f.Status.Isolation[0].SwitchedByUs = true
 		c.change(&f.Status, stampOf(now))
-		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists = false
 		st, act := Decide(f, seen, now.Add(time.Minute))
 		if back := act == Read && st.Reason != api.BackWithheld; back != c.back {
@@ -335,7 +335,7 @@ func TestACutReleasesPodByPod(t *testing.T) {
 	at := stampOf(now)
 	f.Status.Proof = &api.Proof{Type: api.ProofStorageCut, At: at, BootIDBefore: "a"}
 	f.Status.Isolation[0].SwitchedByUs = true
-	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
+	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
 	seen.Left = &Left{Delete: []Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
 	st, act := Decide(f, seen, now)
 	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, KeptPods: st.Release.KeptPods}
@@ -352,12 +352,12 @@ func TestACutReleasesPodByPod(t *testing.T) {
 // TestAnOlderNodefenceLeavesItAlone: it would lose what is to be given back (S21).
 func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 	for name, c := range map[string]struct {
-		spec api.NodeFenceSpec
+		spec given
 		want int32
 	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
-		f := &api.NodeFence{Spec: c.spec}
+		f := &api.NodeFence{Spec: c.spec.spec(), Status: c.spec.in(api.NodeFenceStatus{})}
 		now := walkStart
-		seen := usual(&state{spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Taint = true
 		for range 3 {
 			f.Status, _ = Decide(f, seen, now)

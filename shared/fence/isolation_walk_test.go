@@ -16,14 +16,14 @@ import (
 // own device (S7, S8, S9, S12) is held of this one.
 
 // fabricSpec is of a node that is cut off from its network before its power is.
-func fabricSpec() api.NodeFenceSpec {
+func fabricSpec() given {
 	s := walkSpec()
 	s.Decision.Isolation = []api.Binding{{Driver: "switch", Address: "7", Scope: api.ScopeNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}}}
 	return s
 }
 
 // cutSpec is of a node whose machine nothing switches.
-func cutSpec() api.NodeFenceSpec {
+func cutSpec() given {
 	s := walkSpec()
 	s.Decision.Binding = nil
 	s.Decision.Isolation = []api.Binding{{
@@ -35,7 +35,7 @@ func cutSpec() api.NodeFenceSpec {
 
 // restoringAfter are fences whose machine was proven off, that give its network back
 // now: it was switched on again, or stays off.
-func restoringAfter(specs []api.NodeFenceSpec) []state {
+func restoringAfter(specs []given) []state {
 	var all []state
 	for _, spec := range specs {
 		if len(spec.Decision.Isolation) == 0 || spec.Decision.Binding == nil {
@@ -57,7 +57,7 @@ func restoringAfter(specs []api.NodeFenceSpec) []state {
 	return all
 }
 
-func (s *state) cutOnly() bool { return CutOnly(&s.spec) }
+func (s *state) cutOnly() bool { return CutOnly(&s.spec.Decision) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s *state) pastCut() bool {
@@ -78,11 +78,11 @@ func (s *state) readOn() bool {
 }
 
 // delayAt is how long a call of this level may take effect late.
-func delayAt(spec *api.NodeFenceSpec, level int32) time.Duration {
+func delayAt(spec *given, level int32) time.Duration {
 	if len(spec.Decision.Isolation) > 0 {
 		return spec.Decision.Isolation[0].EffectDelay.Duration
 	}
-	return boundAt(spec, level).EffectDelay.Duration
+	return boundAt(&spec.Decision, level).EffectDelay.Duration
 }
 
 // freedBy keeps what was really released.
@@ -110,10 +110,10 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(&s.spec), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(&s.spec.Decision), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
 			age(r.OffAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		k += fmt.Sprint(read(r.LastRead, readValidity(&s.spec)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+		k += fmt.Sprint(read(r.LastRead, readValidity(&s.spec.Decision)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
 			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
 		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
 			k += fmt.Sprint(age(since, 2*walkRenewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))
@@ -168,7 +168,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 
 // mayWrite is false if what was released may still write from this machine.
 func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
 	switch {
 	case sh.freed == "":
 		return mine || s.st.Release.DoneAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
@@ -215,7 +215,7 @@ var brokenCut = map[string]decider{
 	}),
 	"gives storage back to a machine whose Node was deleted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Status.Phase == api.Restoring && f.Status.Release.By == "" {
-			s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
+			s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 		}
 	}),
 	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.VolumesInUse = nil }),

@@ -13,7 +13,7 @@ import (
 // TestJobsAreRecorded: those of every call, the last ones; not those of a call
 // whose claim is gone.
 func TestJobsAreRecorded(t *testing.T) {
-	d := decision{spec: &api.NodeFenceSpec{}, seen: Seen{Me: "me"}, now: walkStart}
+	d := decision{spec: &api.NodeFenceSpec{}, dec: &api.Decision{}, seen: Seen{Me: "me"}, now: walkStart}
 	var want []string
 	for i := range maxJobs + 3 {
 		name := fmt.Sprint("call-", i)
@@ -52,9 +52,9 @@ func lateCalls() map[string]lateCall {
 func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	s.spec.Decision.Binding.EffectDelay.Duration = 55 * time.Second
-	f := &api.NodeFence{Spec: s.spec}
+	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
 	at, decided := stampOf(walkStart), stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
 		Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
@@ -75,7 +75,7 @@ func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 	spec := fabricSpec()
 	spec.Decision.Isolation[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
-	s := &state{now: now, spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}
+	s := &state{now: now, spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
 	f.Status.Isolation[0].LastRead = &api.Read{Power: "On", At: stampOf(now)}
 	until := stampOf(now.Add(50 * time.Second))
 	if earlier > 0 {

@@ -22,12 +22,12 @@ const maxMerged = 16
 // without a cut, or is of another Node object (S6). Empty if it can. A fence that was
 // opened because there was no Node waits for the one that is to come of its machine.
 func Ends(f *api.NodeFence, node types.UID) string {
-	switch st := statusNow(f); {
-	case f.Spec.Decision.NodeUID != node && !(served(&st) && f.Spec.Decision.Trigger.Missing()):
+	switch st := &f.Status; {
+	case f.Status.Decision.NodeUID != node && !(served(st) && f.Status.Decision.Trigger.Missing()):
 		return "the fence that is under way is of another Node object of this name, and ends"
-	case served(&st):
+	case served(st):
 		return ""
-	case undone(&st) || f.Spec.Requests.Abort != nil || f.DeletionTimestamp != nil:
+	case undone(st) || f.Spec.Requests.Abort != nil || f.DeletionTimestamp != nil:
 		return "the fence of this node that is under way ends, and no power was cut"
 	}
 	return ""
@@ -47,9 +47,9 @@ func undone(st *api.NodeFenceStatus) bool {
 
 // Join writes a request into the record of an open fence, and says what becomes of it.
 func Join(f *api.NodeFence, r api.FenceRequest) string {
-	st, t := statusNow(f), &f.Spec.Decision.Trigger
+	st, t := &f.Status, &f.Status.Decision.Trigger
 	words := "it joins the fence that is under way"
-	if t.Request == nil && !served(&st) {
+	if t.Request == nil && !served(st) {
 		t.Request, words = &r, "it joins the fence that waits, which goes on as asked for"
 	} else {
 		t.Merged = append(t.Merged, r)
@@ -63,16 +63,7 @@ func Join(f *api.NodeFence, r api.FenceRequest) string {
 
 // Asked tells whether this open fence goes on because an event asks for it.
 func Asked(f *api.NodeFence, now time.Time) bool {
-	st := statusNow(f)
-	return asked(&f.Spec, &st, now)
-}
-
-// statusNow is the status of the generation that the spec asks for.
-func statusNow(f *api.NodeFence) api.NodeFenceStatus {
-	if f.Status.FenceNumber < f.Spec.FenceNumber {
-		return api.NodeFenceStatus{Phase: api.Pending}
-	}
-	return f.Status
+	return asked(&f.Status.Decision, &f.Status, now)
 }
 
 // served: power was cut or work released. From there the node's health alone decides.
@@ -81,26 +72,26 @@ func served(st *api.NodeFenceStatus) bool {
 }
 
 // asked: an event asked for this fence, and it is not served yet.
-func asked(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	return spec.Decision.Trigger.Request != nil && !st.RequestServed && !requestOld(spec, st, now)
+func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+	return dec.Trigger.Request != nil && !st.RequestServed && !requestOld(dec, st, now)
 }
 
 // requestOld: what was asked for and held for too long is not carried out late
 // (S17). Where a person approves, the time for that is the limit. The last request
 // counts: each has passed all that the first one has.
-func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	r, limit := spec.Decision.Trigger.Request, api.RequestValidity
+func requestOld(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+	r, limit := dec.Trigger.Request, api.RequestValidity
 	if r == nil || st.OpenedAt == nil {
 		return false
 	}
-	if spec.Decision.Settings.Mode == api.RequireApproval {
-		limit += spec.Decision.Settings.ApprovalTimeout.Duration
+	if dec.Settings.Mode == api.RequireApproval {
+		limit += dec.Settings.ApprovalTimeout.Duration
 	}
 	at := st.OpenedAt.Time
 	if r.MergedAt != nil {
 		at = r.MergedAt.Time
 	}
-	for _, m := range spec.Decision.Trigger.Merged {
+	for _, m := range dec.Trigger.Merged {
 		if m.MergedAt != nil && m.MergedAt.After(at) {
 			at = m.MergedAt.Time
 		}
@@ -110,7 +101,7 @@ func requestOld(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time)
 
 // noteRequests tells of each request that joined since the last look.
 func (d *decision) noteRequests() {
-	t := d.spec.Decision.Trigger
+	t := d.dec.Trigger
 	if r := t.Request; r != nil && r.MergedAt != nil && d.st.Request != r.Key() {
 		d.st.Request = r.Key()
 		d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence, which goes on as asked for")

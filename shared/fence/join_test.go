@@ -17,7 +17,7 @@ import (
 func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	return under(now, func(f *api.NodeFence, s *Seen) {
 		since := stampOf(now.Add(-time.Minute))
-		f.Spec.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
+		f.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
 		f.Status.Phase, f.Status.OpenedAt, f.Status.Placed, f.Status.DecidedAt = api.Pending, &since, api.Placed{}, nil
 		s.Node.Taint, s.Node.Conditions[0].Since = false, since.Time
 		f.Status.Evidence = []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: since, Since: since}}
@@ -46,8 +46,8 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 	}
 	heals := func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "True" }
 	suspicion := func(f *api.NodeFence, s *Seen) {
-		f.Spec.Decision.Trigger.Condition, f.Spec.Decision.Trigger.Status = api.LeaseCondition, api.LeaseStill
-		f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+		f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status = api.LeaseCondition, api.LeaseStill
+		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)
@@ -62,7 +62,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 		"it is old, and the condition goes":     {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
 		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *Seen) { at := stampOf(walkStart); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
 		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *Seen) { Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
-		"second evidence is being gathered":     {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.ActivityChecks = &api.ActivitySettings{} }), "Isolating Admitted RequestMerged"},
+		"second evidence is being gathered":     {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{} }), "Isolating Admitted RequestMerged"},
 		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
 		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Fencing LeaseStandsStill RequestMerged"},
 		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
@@ -109,7 +109,7 @@ func TestAJoinIsToldOnce(t *testing.T) {
 	for i := range 30 {
 		Join(f, request(fmt.Sprint("more", i), now))
 	}
-	if n := len(f.Spec.Decision.Trigger.Merged); n != maxMerged || !f.Served(&api.FenceRequest{ID: "more29", Source: "/me"}) {
+	if n := len(f.Status.Decision.Trigger.Merged); n != maxMerged || !f.Served(&api.FenceRequest{ID: "more29", Source: "/me"}) {
 		t.Errorf("%d are named, and the last is not among them", n)
 	}
 }
@@ -122,8 +122,7 @@ func TestWhatJoinedIsUsedUp(t *testing.T) {
 		Join(f, request("2", now))
 	})
 	f.Status, _ = Decide(f, s, now)
-	f.Status.Phase = api.Finished
-	f.Spec.FenceNumber, f.Spec.Decision.Trigger = 2, api.Trigger{Request: &api.FenceRequest{ID: "3", Source: "/me"}}
+	f.Status.FenceNumber, f.Status.Phase, f.Status.Decision.Trigger = 2, "", api.Trigger{Request: &api.FenceRequest{ID: "3", Source: "/me"}}
 	f.Status, _ = Decide(f, s, now)
 	for _, id := range []string{"1", "2", "3"} {
 		if !f.ServedID(id) || !f.Served(&api.FenceRequest{ID: id, Source: "/me"}) {
@@ -136,7 +135,7 @@ func TestWhatJoinedIsUsedUp(t *testing.T) {
 }
 
 func missingNode(f *api.NodeFence) {
-	f.Spec.Decision.NodeUID, f.Spec.Decision.Trigger.Condition, f.Spec.Decision.Trigger.Status = "", api.NodeCondition, api.NodeMissing
+	f.Status.Decision.NodeUID, f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status = "", api.NodeCondition, api.NodeMissing
 }
 
 // TestEnds: what can't answer to a request any more, and what still does.
@@ -152,7 +151,7 @@ func TestEnds(t *testing.T) {
 		"it was given up":          {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
 		"it was cut":               {cut, "", "it joins the fence that is under way"},
 		"it was cut once":          {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
-		"it has a request already": {func(f *api.NodeFence) { f.Spec.Decision.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
+		"it has a request already": {func(f *api.NodeFence) { f.Status.Decision.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
 		"it is being undone":       {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
 		"it goes back to the gate": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.Outcome = api.Recovering, api.SentBack
@@ -174,12 +173,12 @@ func TestEnds(t *testing.T) {
 		}, "the fence of this node that is under way ends", ""},
 		"it was cut, and the node is back":  {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
 		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
-		"the Node is another one":           {func(f *api.NodeFence) { f.Spec.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
-		"it was cut as another one":         {func(f *api.NodeFence) { cut(f); f.Spec.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"the Node is another one":           {func(f *api.NodeFence) { f.Status.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
+		"it was cut as another one":         {func(f *api.NodeFence) { cut(f); f.Status.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
 		"there was no Node":                 {missingNode, "the fence that is under way is of another Node", ""},
 		"there was no Node, and it was cut": {func(f *api.NodeFence) { cut(f); missingNode(f) }, "", "it joins the fence that is under way"},
 		"it was opened and not looked at": {func(f *api.NodeFence) {
-			f.Spec.FenceNumber, f.Status.Phase, f.Status.RequestServed = 2, api.Finished, true
+			f.Status = Opening(f, f.Status.Decision, now)
 		}, "", "it joins the fence that waits"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 const joinedName = "joined"
 
-func joinedSpec() api.NodeFenceSpec {
+func joinedSpec() given {
 	s := walkSpec()
 	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
@@ -27,7 +27,7 @@ func joinedSpec() api.NodeFenceSpec {
 }
 
 // joinedFabricSpec is of a machine that is cut off from its storage first.
-func joinedFabricSpec() api.NodeFenceSpec {
+func joinedFabricSpec() given {
 	s := fabricSpec()
 	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
@@ -67,7 +67,7 @@ func (w *walker) requestsCome(s *state) {
 		return
 	}
 	for _, node := range []types.UID{"uid-1", "uid-2"} {
-		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: *s.spec.DeepCopy(), Status: *s.st.DeepCopy()}
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.spec(), Status: *(&api.NodeFence{Status: s.spec.in(s.st)}).Status.DeepCopy()}
 		if w.gate.ends(f, node) != "" {
 			continue
 		}
@@ -76,7 +76,7 @@ func (w *walker) requestsCome(s *state) {
 		w.gate.join(f, r)
 		w.checkJoin(s, f, r, node)
 		next := *s
-		next.spec = f.Spec
+		next.spec = givenBy(f)
 		if len(s.sh.requests) == 0 {
 			next.sh.afterCut = s.sh.worked
 		}
@@ -93,9 +93,10 @@ func (w *walker) checkJoin(s *state, f *api.NodeFence, r api.FenceRequest, node 
 		}
 	}
 	say(node == s.spec.Decision.NodeUID, "S6: a request never joins the fence of another Node object")
-	plain := f.Spec
+	plain, st := givenBy(f), s.spec.in(s.st)
+	st.Decision = f.Status.Decision
 	plain.Decision.Trigger.Request, plain.Decision.Trigger.Merged = s.spec.Decision.Trigger.Request, s.spec.Decision.Trigger.Merged
-	say(reflect.DeepEqual(plain, s.spec) && reflect.DeepEqual(f.Status, s.st), "S7: a request that joins changes nothing but who asked")
+	say(reflect.DeepEqual(plain, s.spec) && reflect.DeepEqual(f.Status, st), "S7: a request that joins changes nothing but who asked")
 	say(f.Served(&r), "S7: a request that joined is used up")
 }
 
@@ -157,7 +158,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 	}
 	b := &s.st
 	aborted := f.Spec.Requests.Abort != nil || b.Outcome == api.AbortedByPerson
-	if why := w.gate.ends(f, f.Spec.Decision.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
+	if why := w.gate.ends(f, f.Status.Decision.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
 		ends := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished
 		say(ends, "S18: a fence of which a request was told that it ends does end")
 	}
@@ -189,7 +190,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 // checkAlike compares with the same fence to which nobody's request came.
 func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	g := *f
-	g.Spec.Decision.Trigger.Request, g.Spec.Decision.Trigger.Merged = nil, nil
+	g.Status.Decision.Trigger.Request, g.Status.Decision.Trigger.Merged = nil, nil
 	alone, same := w.decide(&g, *seen, now)
 	if sh.afterCut {
 		say(act == same && a.Phase == alone.Phase && a.Reason == alone.Reason && a.Outcome == alone.Outcome && a.NextLook.Equal(alone.NextLook),
@@ -204,8 +205,8 @@ func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 // checkUsedUp: the next fence of this node remembers what has joined this one.
 func (w *walker) checkUsedUp(sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	g := *f
-	g.Spec.FenceNumber++
-	g.Spec.Decision.Trigger, g.Status = walkSpec().Decision.Trigger, *a
+	g.Status = *a
+	g.Status.FenceNumber, g.Status.Phase, g.Status.Decision.Trigger = a.FenceNumber+1, "", walkSpec().Decision.Trigger
 	g.Status, _ = w.decide(&g, *seen, now)
 	for i := range sh.requests {
 		say(g.Served(&sh.requests[i]), "S7: a request that joined is used up, also when the next fence opens")

@@ -28,15 +28,15 @@ type Dump struct {
 }
 
 // Kdump is the rule by which this fence waits for a dump; nil if it does not.
-func Kdump(f *api.NodeFence) *api.KdumpSettings { return kdumpRule(&f.Spec) }
+func Kdump(f *api.NodeFence) *api.KdumpSettings { return kdumpRule(&f.Status.Decision) }
 
-func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpSettings {
+func kdumpRule(dec *api.Decision) *api.KdumpSettings {
 	switch {
-	case !spec.Decision.Settings.Action.Device():
+	case !dec.Settings.Action.Device():
 		return nil // no power is cut
-	case spec.Decision.Settings.Kdump != nil:
-		return spec.Decision.Settings.Kdump
-	case spec.Decision.Binding != nil && spec.Decision.Binding.Kdump:
+	case dec.Settings.Kdump != nil:
+		return dec.Settings.Kdump
+	case dec.Binding != nil && dec.Binding.Kdump:
 		return kdumpSettings(&api.KdumpRule{}) // the defaults
 	}
 	return nil
@@ -45,7 +45,7 @@ func kdumpRule(spec *api.NodeFenceSpec) *api.KdumpSettings {
 // dumping: messages of this very node still arrive. A Lease that was seen to move
 // since the first of them says that they are not true.
 func (d *decision) dumping() bool {
-	r, last := kdumpRule(d.spec), d.lastMessage()
+	r, last := kdumpRule(d.dec), d.lastMessage()
 	if r == nil || last.IsZero() {
 		return false
 	}
@@ -62,7 +62,7 @@ func (d *decision) lastMessage() (at time.Time) {
 	switch m, k := d.seen.Dump, d.st.Kdump; {
 	case m == nil && k != nil:
 		return k.LastSeen.Time
-	case m == nil || m.NodeUID != d.spec.Decision.NodeUID || m.Last.After(d.now.Add(Settle)):
+	case m == nil || m.NodeUID != d.dec.NodeUID || m.Last.After(d.now.Add(Settle)):
 		return at
 	default:
 		return m.Last
@@ -91,7 +91,7 @@ func (d *decision) noteDump() {
 // dumpHolds says why no power is cut now, and until when that stands unless more
 // is heard; it is empty if nothing holds.
 func (d *decision) dumpHolds() (why string, until time.Time) {
-	r, k := kdumpRule(d.spec), d.st.Kdump
+	r, k := kdumpRule(d.dec), d.st.Kdump
 	if r == nil || d.st.Power.SwitchedByUs || d.confirmAsked() {
 		return "", until
 	}
@@ -128,7 +128,7 @@ func (d *decision) awaitDump() (act Action, holds bool) {
 	}
 	if why != "" {
 		d.hold(api.KdumpHold, why, 0)
-		if r, k := kdumpRule(d.spec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
+		if r, k := kdumpRule(d.dec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
 			until = sooner(until, d.now.Add(Handover)) // it may prove soon
 		}
 		return d.until(until), true
@@ -141,7 +141,7 @@ func (d *decision) awaitDump() (act Action, holds bool) {
 
 // dumpOver is why a dump is not waited for any longer, in words.
 func (d *decision) dumpOver() string {
-	r, k := kdumpRule(d.spec), d.st.Kdump
+	r, k := kdumpRule(d.dec), d.st.Kdump
 	switch {
 	case r == nil || k == nil:
 		return "no kdump message has come: going on"

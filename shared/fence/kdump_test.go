@@ -12,7 +12,7 @@ import (
 )
 
 // kdumpSpec is of a fence that waits for the machine's dump.
-func kdumpSpec() api.NodeFenceSpec {
+func kdumpSpec() given {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	s.Decision.Settings.Kdump = &api.KdumpSettings{FirstMessageTimeout: d(5), QuietDuration: d(9), Timeout: d(40)}
@@ -35,7 +35,7 @@ func (s *state) pastDump(l *look) bool {
 
 // truly: messages of this node's dump really arrive, by what the look shows, or by
 // the last that did if it shows nothing.
-func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
+func (sh shadow) truly(spec given, seen Seen, now time.Time) bool {
 	m := seen.Dump
 	if m == nil {
 		return !sh.dumpLast.IsZero() && now.Sub(sh.dumpLast) < 9*time.Second
@@ -47,7 +47,7 @@ func (sh shadow) truly(spec api.NodeFenceSpec, seen Seen, now time.Time) bool {
 // against a moving Lease is none of it.
 func (sh *shadow) heardDump(s *state, seen Seen, now time.Time) {
 	if seen.Dump == nil || !s.mayDump() || !sh.truly(s.spec, seen, now) ||
-		(&decision{spec: &s.spec, st: s.st, seen: seen, now: now}).callElsewhere() {
+		(&decision{spec: &api.NodeFenceSpec{Requests: s.spec.Requests}, dec: &s.spec.Decision, st: s.st, seen: seen, now: now}).callElsewhere() {
 		return
 	}
 	if sh.dumpSince.IsZero() {
@@ -64,7 +64,7 @@ func (sh shadow) dumpRefuted(seen Seen) bool {
 }
 
 func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	r := f.Spec.Decision.Settings.Kdump
+	r := f.Status.Decision.Settings.Kdump
 	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	late := !sh.dumpSince.IsZero() && now.Sub(sh.dumpSince) >= r.Timeout.Duration
 	waits := sh.dumpSince.IsZero() && now.Sub(s.st.OpenedAt.Time) < r.FirstMessageTimeout.Duration
 	if act == Off && !sh.cut {
-		say(late || moved || !sh.truly(f.Spec, *seen, now), "kdump: no first Off while a dump is under way")
+		say(late || moved || !sh.truly(givenBy(f), *seen, now), "kdump: no first Off while a dump is under way")
 		say(!waits, "kdump: no first Off before a first message was waited for")
 	}
 	if c := s.st.Claim; c != nil && c.Holder != seen.Me || !clear(seen.Brakes) {
@@ -80,7 +80,7 @@ func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 	if a.Reason == api.KdumpHold && a.Phase == api.Pending && s.st.Phase == api.Pending && act == None {
 		say(waits || !late, "kdump: a dump is waited for no longer than the policy says")
-		say(waits || sh.truly(f.Spec, *seen, now), "kdump: nothing but messages of this node's dump holds it")
+		say(waits || sh.truly(givenBy(f), *seen, now), "kdump: nothing but messages of this node's dump holds it")
 		say(waits || !moved, "kdump: messages against a moving Lease hold nothing")
 	}
 }
@@ -134,13 +134,13 @@ var brokenKdump = map[string]decider{
 	}),
 	"takes a refused look for the end of a dump": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if k := f.Status.Kdump; k != nil && s.Dump == nil {
-			k.LastSeen = stampOf(now.Add(-f.Spec.Decision.Settings.Kdump.QuietDuration.Duration))
+			k.LastSeen = stampOf(now.Add(-f.Status.Decision.Settings.Kdump.QuietDuration.Duration))
 		}
 	}),
 	"does not wait for a first message": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		r := *f.Spec.Decision.Settings.Kdump
+		r := *f.Status.Decision.Settings.Kdump
 		r.FirstMessageTimeout.Duration = 0
-		f.Spec.Decision.Settings.Kdump = &r
+		f.Status.Decision.Settings.Kdump = &r
 	}),
 	"waits for a dump for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if k := f.Status.Kdump; k != nil {
@@ -150,7 +150,7 @@ var brokenKdump = map[string]decider{
 	"hears of another node's dump": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if s.Dump != nil {
 			m := *s.Dump
-			m.NodeUID = f.Spec.Decision.NodeUID
+			m.NodeUID = f.Status.Decision.NodeUID
 			s.Dump = &m
 		}
 	}),
@@ -198,8 +198,8 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 		for _, phase := range []api.Phase{api.Pending, api.Fencing} {
 			t.Run(name+", "+string(phase), func(t *testing.T) {
 				at, since, now := stampOf(walkStart), stampOf(last.Add(-c.since)), last.Add(c.after)
-				f := &api.NodeFence{Spec: kdumpSpec()}
-				f.Status = api.NodeFenceStatus{
+				f := &api.NodeFence{Spec: kdumpSpec().spec(), Status: kdumpSpec().in(api.NodeFenceStatus{})}
+				f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 					Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, BootIDBefore: "a",
 					Kdump: &api.KdumpRecord{Since: since, FirstSeen: since, LastSeen: stampOf(last), Source: "10.0.0.1", Count: 1},
 					Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
@@ -208,7 +208,7 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 					decided, read := stampOf(now), api.Read{Power: "On", At: stampOf(now)}
 					f.Status.DecidedAt, f.Status.Placed.Taint, f.Status.Power.LastRead = &decided, true, &read
 				}
-				seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
+				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
 				seen.Dump = c.shows
 				st, act := Decide(f, seen, now)
 				if holds := st.Reason == api.KdumpHold && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
@@ -225,13 +225,13 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 // TestADumpAfterTheYes: nothing is noted as sent, and the slot is free again.
 func TestADumpAfterTheYes(t *testing.T) {
 	at := stampOf(walkStart)
-	f := &api.NodeFence{Spec: kdumpSpec()}
-	f.Status = api.NodeFenceStatus{
+	f := &api.NodeFence{Spec: kdumpSpec().spec(), Status: kdumpSpec().in(api.NodeFenceStatus{})}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
 	}
-	seen := usual(&state{spec: f.Spec, st: f.Status}, walkStart, "Unknown", false, "a")
-	seen.Dump = &Dump{NodeUID: f.Spec.Decision.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
+	seen := usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a")
+	seen.Dump = &Dump{NodeUID: f.Status.Decision.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
 	st, act := Decide(f, seen, walkStart)
 	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpHold || st.GivenBack == nil || st.DecidedAt != nil {
 		t.Errorf("%s %s, action %q, given back %v", st.Phase, st.Reason, act, st.GivenBack)

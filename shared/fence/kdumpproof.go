@@ -41,8 +41,8 @@ func byDump(st *api.NodeFenceStatus) bool {
 // the node's Lease has stopped before them, and the boot is the one that crashed. For
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
-	r, m, k, n := kdumpRule(d.spec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.ReleasePodsWhileDumping || !d.spec.Decision.Settings.Release.Deletes() || len(d.spec.Decision.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	r, m, k, n := kdumpRule(d.dec), d.seen.Dump, d.st.Kdump, d.seen.Node
+	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
 	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {
@@ -50,7 +50,7 @@ func (d *decision) dumpProves() bool {
 	}
 	still := d.st.Lease.StillSince
 	stopped := d.seen.Lease.Exists && still != nil && !d.leaseFresh() && m.Last.After(still.Time)
-	mine := n.Exists && n.UID != "" && n.UID == d.spec.Decision.NodeUID && !n.Ready()
+	mine := n.Exists && n.UID != "" && n.UID == d.dec.NodeUID && !n.Ready()
 	boot := k.BootID != "" && k.BootID == m.BootID && k.BootID == n.BootID
 	return stopped && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
 }
@@ -90,7 +90,7 @@ func (d *decision) releasingByDump() Action {
 		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
 	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
-	free, held := permitted(d.spec.Decision.Settings.Release, left)
+	free, held := permitted(d.dec.Settings.Release, left)
 	if len(free) == 0 {
 		k.DoneAt = d.at(0)
 		return d.fromDump(fmt.Sprintf("%d pods released; %d pods and %d attachments wait until the machine is seen off; ", r.Pods, len(held)+left.Terminating, left.Attachments))
@@ -105,7 +105,7 @@ func (d *decision) releasingByDump() Action {
 	rate, again := d.quota()
 	n := min(len(free), rate)
 	if n == 0 {
-		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.spec.Decision.Settings.Release.PodsPerMinute), min(again, Handover))
+		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.dec.Settings.Release.PodsPerMinute), min(again, Handover))
 	}
 	return d.deletePods(n, len(left.Delete))
 }

@@ -15,15 +15,15 @@ import (
 func dumps() (*api.NodeFence, Seen, time.Time) {
 	now := walkStart.Add(time.Minute)
 	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
-	f := &api.NodeFence{Spec: dumpProofSpec()}
+	f := &api.NodeFence{Spec: dumpProofSpec().spec(), Status: dumpProofSpec().in(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(5 * time.Minute)},
 		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
 		Proof: &api.Proof{Type: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
 	}
-	seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
 	seen.Left = &Left{Delete: []Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []Attachment{{Name: "v"}}}
 	return f, seen, now
@@ -42,7 +42,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 			f.Status.Phase, f.Status.Proof = api.Fencing, nil
 		}, Read, api.Fencing, ""},
 		"the policy does not opt in": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.Kdump.ReleasePodsWhileDumping = false
+			f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false
 		}, None, api.Pending, "the machine dumps its memory"},
 		"its messages say another node": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, None, api.Pending, "the dump has ended"},
 		"its messages say another boot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.BootID = "b" }, None, api.Pending, ""},
@@ -72,7 +72,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nobody saw the Lease":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }, None, api.Pending, ""},
 		"the node counts as Ready": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, None, api.Recovering, ""},
 		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *Seen, _ time.Time) {
-			f.Spec.Decision.Trigger = requestSpec().Decision.Trigger
+			f.Status.Decision.Trigger = requestSpec().Decision.Trigger
 			s.Node.Conditions[0].Status = "True"
 		}, None, api.Pending, ""},
 		"it is another node":    {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.UID = "uid-2" }, None, api.Recovering, ""},
@@ -95,24 +95,26 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nothing is left but disks":   {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left.Delete = nil }, None, api.Pending, "2 attachments wait until the machine is seen off"},
 		"nobody saw what is left":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left = nil }, None, api.Releasing, ""},
 		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
-		"storage is cut off too":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Isolation = cutSpec().Decision.Isolation }, None, api.Pending, ""},
+		"storage is cut off too": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+			f.Status.Decision.Isolation = cutSpec().Decision.Isolation
+		}, None, api.Pending, ""},
 		"pods are left to the taint": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseOutOfServiceTaint
+			f.Status.Decision.Settings.Release.Strategy = api.ReleaseOutOfServiceTaint
 		}, None, api.Pending, ""},
 		"nothing is to be released": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.Release.Strategy = api.ReleaseNone
+			f.Status.Decision.Settings.Release.Strategy = api.ReleaseNone
 		}, None, api.Pending, ""},
 		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
-			f.Spec.Decision.Settings.UnhealthyConditions[0].Duration.Duration = time.Hour
+			f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
+			f.Status.Decision.Settings.UnhealthyConditions[0].Duration.Duration = time.Hour
 		}, None, api.Pending, ""},
 		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			one := int32(1)
-			f.Spec.Decision.Settings.Release.PodsPerMinute = &one
+			f.Status.Decision.Settings.Release.PodsPerMinute = &one
 		}, DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
 		"one a minute, and one is gone": {func(f *api.NodeFence, _ *Seen, now time.Time) {
 			one, at := int32(1), stampOf(now.Add(-10*time.Second))
-			f.Spec.Decision.Settings.Release.PodsPerMinute = &one
+			f.Status.Decision.Settings.Release.PodsPerMinute = &one
 			f.Status.Release.BatchAt, f.Status.Release.AskedAt, f.Status.Release.InMinute = &at, &at, 1
 		}, None, api.Releasing, "podsPerMinute is 1"},
 	} {
@@ -150,8 +152,8 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
 			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
 		}, None, api.Pending, api.StormHold},
-		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpHold},
-		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Spec.Decision.Settings.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
+		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpHold},
+		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Status.Decision.Settings.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
 		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},
@@ -188,12 +190,13 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 			g.Status = *f.Status.DeepCopy()
 			r := *kdumpSpec().Decision.Settings.Kdump
 			r.ReleasePodsWhileDumping = proof
-			g.Spec.Decision.Settings.Kdump = &r
+			g.Status.Decision.Settings.Kdump = &r
 			if g.Status.Kdump == nil {
 				g.Status.Kdump = &api.KdumpRecord{Since: at, LastSeen: at}
 			}
 			g.Status.Kdump.BootID, g.Status.Kdump.DoneAt = boot, done
 			st, act := Decide(&g, s, now)
+			st.Decision = f.Status.Decision
 			if st.Kdump != nil {
 				st.Kdump.BootID, st.Kdump.DoneAt = "", nil
 			}
@@ -209,7 +212,7 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 		return Decide(f, s, now)
 	}
 	for _, from := range []struct {
-		spec api.NodeFenceSpec
+		spec given
 		most int
 	}{{kdumpSpec(), 200}, {walkSpec(), 1500}} {
 		w := newWalker(both)

@@ -12,7 +12,7 @@ import (
 // and such a fence is like any other that waits for a dump
 // (TestNothingLaterReadsWhatADumpLeft).
 
-func dumpProofSpec() api.NodeFenceSpec {
+func dumpProofSpec() given {
 	s := kdumpSpec()
 	r := *s.Decision.Settings.Kdump
 	r.ReleasePodsWhileDumping, r.FirstMessageTimeout.Duration, r.Timeout.Duration = true, 0, 100*time.Second
@@ -26,7 +26,9 @@ func (s *state) mayProve() bool {
 }
 
 // byDump: it releases pods for a dump now.
-func (s *state) byDump() bool { return ByDump(&api.NodeFence{Spec: s.spec, Status: s.st}) }
+func (s *state) byDump() bool {
+	return ByDump(&api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(s.st)})
+}
 
 // proofKey is what such a fence reads besides.
 func (s *state) proofKey(age func(*api.Time, ...time.Duration) string) string {
@@ -103,18 +105,18 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 		return
 	}
 	until := a.Release.NotAfter
-	say(m != nil && m.NodeUID == f.Spec.Decision.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= promisedDumpApart, "S1: messages of this node's dump arrive")
+	say(m != nil && m.NodeUID == f.Status.Decision.NodeUID && m.Count > 1 && m.Last.Sub(m.First) >= promisedDumpApart, "S1: messages of this node's dump arrive")
 	say(m != nil && now.Sub(m.Last) <= promisedDump && !m.Last.After(now.Add(promisedSettle)) && until != nil && !until.After(m.Last.Add(promisedDump)), "S3: each batch rests on a message that has just come")
 	say(m != nil && m.BootID == seen.Node.BootID && sh.dumpBoot == seen.Node.BootID, "S4: nothing is released after a reboot")
 	say(seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal, "S1: the Lease has stopped")
 	say(!sh.dumpRefuted(*seen), "S3: a Lease that moved during the dump voids it")
-	say(seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID, "S6: the pods are of the node that was fenced")
+	say(seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID, "S6: the pods are of the node that was fenced")
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
-	say(now.Sub(sh.dumpSince) < f.Spec.Decision.Settings.Kdump.Timeout.Duration, "kdump: nothing is released once the dump's time is over")
+	say(now.Sub(sh.dumpSince) < f.Status.Decision.Settings.Kdump.Timeout.Duration, "kdump: nothing is released once the dump's time is over")
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
-	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Spec.FenceNumber &&
-		a.Proof.NodeUID == f.Spec.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
+	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Status.FenceNumber &&
+		a.Proof.NodeUID == f.Status.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(stampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
 	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")
 }
 
@@ -141,13 +143,13 @@ func inDump(change func(f *api.NodeFence, s *Seen, m *Dump, now time.Time)) deci
 // brokenOptIn is shown a policy that opts in where none does.
 var brokenOptIn = map[string]decider{
 	"takes a dump for a proof that nobody opted in to": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		r := *f.Spec.Decision.Settings.Kdump
+		r := *f.Status.Decision.Settings.Kdump
 		r.ReleasePodsWhileDumping = true
-		f.Spec.Decision.Settings.Kdump = &r
-		comes := s.Dump != nil && s.Dump.NodeUID == f.Spec.Decision.NodeUID && s.Dump.Last.Equal(now)
+		f.Status.Decision.Settings.Kdump = &r
+		comes := s.Dump != nil && s.Dump.NodeUID == f.Status.Decision.NodeUID && s.Dump.Last.Equal(now)
 		if k := f.Status.Kdump; k != nil && (comes || f.Status.Phase == api.Isolating) {
 			k.BootID = s.Node.BootID
-			s.Dump = &Dump{NodeUID: f.Spec.Decision.NodeUID, BootID: k.BootID, First: now.Add(-dumpApart), Last: now, Count: 2}
+			s.Dump = &Dump{NodeUID: f.Status.Decision.NodeUID, BootID: k.BootID, First: now.Add(-dumpApart), Last: now, Count: 2}
 		}
 	}),
 }
@@ -157,7 +159,7 @@ var brokenDumpProof = map[string]decider{
 	"believes one message":                 heard(func(_ *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.Count, m.First = 2, m.Last.Add(-dumpApart) }),
 	"believes an old message":              inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
 	"believes a message of the future":     inDump(func(_ *api.NodeFence, _ *Seen, m *Dump, now time.Time) { m.Last = now }),
-	"believes a message of another node":   inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.NodeUID = f.Spec.Decision.NodeUID }),
+	"believes a message of another node":   inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.NodeUID = f.Status.Decision.NodeUID }),
 	"does not look at the boot's messages": inDump(func(f *api.NodeFence, _ *Seen, m *Dump, _ time.Time) { m.BootID = f.Status.Kdump.BootID }),
 	"does not see the reboot after a dump": inDump(func(f *api.NodeFence, s *Seen, m *Dump, _ time.Time) { s.Node.BootID = m.BootID }),
 	"takes a later boot's dump for the one that it began with": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
@@ -171,7 +173,7 @@ var brokenDumpProof = map[string]decider{
 	"releases pods of a dumping node that counts as Ready": inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) {
 		s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
 	}),
-	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Spec.Decision.NodeUID }),
+	"releases pods of another node of the name": inDump(func(f *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Node.UID = f.Status.Decision.NodeUID }),
 	"does not see the brakes during a dump":     inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Brakes = Brakes{Looked: true, Counted: true} }),
 	"does not hear the end during a dump":       inDump(func(_ *api.NodeFence, s *Seen, _ *Dump, _ time.Time) { s.Deleting = false }),
 	"releases pods on an old decision": inDump(func(f *api.NodeFence, _ *Seen, _ *Dump, now time.Time) {

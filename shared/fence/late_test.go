@@ -20,7 +20,7 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 			now := walkStart.Add(late)
 			f := claimed(api.Fencing, call, walkStart)
 			before := *f.Status.DeepCopy()
-			st, _ := Decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+			st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 			taken := st.Claim == nil || st.Claim.Holder != "another"
 			if taken != (late >= want) || !taken && !reflect.DeepEqual(before, st) {
 				t.Errorf("%s, %s after its time: taken over %v", call, late, taken)
@@ -34,9 +34,9 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 	short := always(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		b := *f.Spec.Decision.Binding
-		b.EffectDelay = f.Spec.Decision.NextBindings[0].EffectDelay
-		f.Spec.Decision.Binding = &b
+		b := *f.Status.Decision.Binding
+		b.EffectDelay = f.Status.Decision.NextBindings[0].EffectDelay
+		f.Status.Decision.Binding = &b
 	})
 	for name, c := range map[string]struct {
 		decide decider
@@ -49,9 +49,9 @@ func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 	} {
 		now := walkStart.Add(c.late)
 		f := claimed(api.Fencing, api.CallOff, walkStart)
-		f.Spec = levelsSpec()
+		levelsSpec().to(f)
 		f.Status.Power.Level = 1
-		st, _ := c.decide(f, usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := c.decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 		if taken := st.Claim == nil || st.Claim.Holder != "another"; taken != c.taken {
 			t.Errorf("%s: taken over %v", name, taken)
 		}
@@ -70,11 +70,11 @@ func TestALateEndCountsForNothing(t *testing.T) {
 		} {
 			decide := func(end CallResult) string {
 				f := claimed(phase, api.CallRead, walkStart)
-				f.Spec.Decision.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
+				f.Status.Decision.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
 				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", SwitchedByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
-				seen := usual(&state{spec: f.Spec, st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Call, seen.Node.Taint = "late", &end, true
 				st, act := Decide(f, seen, now)
 				text, err := json.MarshalIndent(st, "", " ")
@@ -98,9 +98,9 @@ func TestALateEndCountsForNothing(t *testing.T) {
 
 // claimed is a fence whose device was read as on, and is spoken with by another until then.
 func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
-	f := &api.NodeFence{Spec: walkSpec()}
+	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 	at, begun := stampOf(walkStart.Add(-5*time.Second)), stampOf(walkStart.Add(-time.Minute))
-	f.Status = api.NodeFenceStatus{
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
 		Claim: &api.Claim{Holder: "another", Call: call, At: at, NotAfter: stampOf(until)},

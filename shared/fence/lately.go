@@ -15,7 +15,7 @@ func lastDecisions(p *api.FencePolicy, c Cluster) []api.LastDecision {
 	var all []api.LastDecision
 	for i := range c.Fences {
 		f := &c.Fences[i]
-		if n := len(f.Status.History); f.Spec.Decision.Policy.Name == p.Name && n > 0 {
+		if n := len(f.Status.History); f.Status.Decision.Policy.Name == p.Name && n > 0 {
 			h := f.Status.History[n-1]
 			all = append(all, api.LastDecision{Node: f.Spec.NodeName, At: h.At, Phase: h.Phase, Reason: h.Reason, Message: h.Message})
 		}

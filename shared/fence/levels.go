@@ -10,21 +10,21 @@ import (
 
 // Bound is the device that a fence speaks to now; nil if none is bound.
 func Bound(f *api.NodeFence) *api.Binding {
-	return boundAt(&f.Spec, f.Status.Power.Level)
+	return boundAt(&f.Status.Decision, f.Status.Power.Level)
 }
 
-func boundAt(spec *api.NodeFenceSpec, level int32) *api.Binding {
-	if level == 0 || int(level) > len(spec.Decision.NextBindings) {
-		return spec.Decision.Binding
+func boundAt(dec *api.Decision, level int32) *api.Binding {
+	if level == 0 || int(level) > len(dec.NextBindings) {
+		return dec.Binding
 	}
-	return &spec.Decision.NextBindings[level-1]
+	return &dec.NextBindings[level-1]
 }
 
-func (d *decision) binding() *api.Binding { return boundAt(d.spec, d.st.Power.Level) }
+func (d *decision) binding() *api.Binding { return boundAt(d.dec, d.st.Power.Level) }
 
 // levels is how many the policy allows and the node has.
 func (d *decision) levels() int {
-	return min(max(1, int(d.spec.Decision.Settings.Power.MaxLevels)), 1+len(d.spec.Decision.NextBindings))
+	return min(max(1, int(d.dec.Settings.Power.MaxLevels)), 1+len(d.dec.NextBindings))
 }
 
 // anotherLevel: there is one that was not tried in this pass. The word of a
@@ -81,10 +81,10 @@ func (d *decision) undoNextLevel() bool {
 // take effect (S8).
 func (d *decision) effectDelay() time.Duration {
 	var longest time.Duration
-	if d.spec.Decision.Binding != nil {
-		longest = d.spec.Decision.Binding.EffectDelay.Duration
+	if d.dec.Binding != nil {
+		longest = d.dec.Binding.EffectDelay.Duration
 	}
-	for _, b := range slices.Concat(d.spec.Decision.NextBindings, d.spec.Decision.Isolation) {
+	for _, b := range slices.Concat(d.dec.NextBindings, d.dec.Isolation) {
 		longest = max(longest, b.EffectDelay.Duration)
 	}
 	return longest
@@ -92,5 +92,5 @@ func (d *decision) effectDelay() time.Duration {
 
 // offTimeout is how long after an accepted Off the machine may still read on.
 func (d *decision) offTimeout() time.Duration {
-	return d.spec.Decision.Settings.Power.OffTimeout.Duration
+	return d.dec.Settings.Power.OffTimeout.Duration
 }

@@ -20,7 +20,7 @@ func (d *decision) keptBack() bool {
 		d.tell(api.LiftAsked, d.spec.Requests.Uncordon.By+" gives the node back")
 		return false
 	}
-	d.hold(api.LiftHold, "healthy for "+d.spec.Decision.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilLifted(), Resync)
+	d.hold(api.LiftHold, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilLifted(), Resync)
 	return true
 }
 
@@ -43,18 +43,18 @@ func (d *decision) illAgain() {
 }
 
 func (d *decision) untilLifted() string {
-	return "policy " + d.spec.Decision.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.uncordon)"
+	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.uncordon)"
 }
 
 // keeps: this node was fenced and is isolated still, and its policy leaves it to a
 // person to end that. What somebody has given back by hand can't be kept.
 func (d *decision) keeps() bool {
 	n := d.seen.Node
-	if d.spec.Decision.Settings.Recovery.Uncordon != api.UncordonManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.spec.Decision.NodeUID || !n.Taint {
+	if d.dec.Settings.Recovery.Uncordon != api.UncordonManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.dec.NodeUID || !n.Taint {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
-	return d.st.RequestServed || d.spec.Decision.Settings.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
+	return d.st.RequestServed || d.dec.Settings.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
 }
 
 // liftAsked: a person wants this node back, and it is this time that they speak of.
@@ -65,7 +65,7 @@ func (d *decision) liftAsked() bool {
 
 // noteLift answers who lifts what is not kept, so that it counts for no later recovery.
 func (d *decision) noteLift() {
-	if waits := d.st.Phase == api.Recovering && d.spec.Decision.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.liftAsked() {
+	if waits := d.st.Phase == api.Recovering && d.dec.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.liftAsked() {
 		return
 	}
 	r := d.spec.Requests.Uncordon

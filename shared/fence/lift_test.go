@@ -17,7 +17,7 @@ import (
 func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
 	return under(now, func(f *api.NodeFence, s *Seen) {
-		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonManual
+		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.ReadySince = api.Recovering, ago(time.Minute), ago(10*time.Second)
 		f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
 		f.Status.Lease.StillSince = ago(time.Second)
@@ -43,15 +43,15 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	}{
 		"its power was cut":                   {nil, held},
 		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = lift(now) }, back},
-		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
-		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Recovery.Uncordon = "" }, alone},
+		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
+		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
 		"a person ends it":                    {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = lift(now) }, alone},
 		"its record is deleted":               {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
 		"everything is paused":                {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
 		"only its work was released":          {func(f *api.NodeFence, _ *Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
 		"nothing was done to it":              {func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed, f.Status.Power.Cuts = false, 0 }, alone},
 		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.RequestServed, f.Status.Power.Cuts, f.Spec.Decision.Settings.Action = false, 0, api.ActionIsolate
+			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Decision.Settings.Action = false, 0, api.ActionIsolate
 		}, held},
 		"it was cut off from its storage": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-5 * time.Minute))
@@ -112,7 +112,7 @@ func TestALiftIsForNow(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, lift(walkStart)
+			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, lift(walkStart)
 		})
 		st, _ := Decide(f, s, now)
 		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann lifted")

@@ -8,7 +8,7 @@ import (
 
 // The walk of a fence under recovery.uncordon: Manual, from where its node may be given back.
 
-func manualSpec() api.NodeFenceSpec {
+func manualSpec() given {
 	s := walkSpec()
 	s.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 	return s
@@ -57,12 +57,12 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 	if !s.isManual() || s.st.Phase != api.Recovering {
 		return
 	}
-	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Spec.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
+	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
 	word := f.Spec.Requests.Uncordon != nil && !s.st.UncordonHandled.Equal(&f.Spec.Requests.Uncordon.At)
 	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
-	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Spec.Decision.Settings.Recovery.ReadyDuration.Duration
+	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Status.Decision.Settings.Recovery.ReadyDuration.Duration
 	say(!(due && word), "S27: what a person lifts returns once it is healthy")
 	say(!due || a.Reason == api.LiftHold && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
@@ -71,11 +71,11 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 // brokenManual lack a guard of who gives a node back.
 var brokenManual = map[string]decider{
 	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
+		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 	}),
 	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Outcome == api.Healed {
-			f.Spec.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
+			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
 	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),

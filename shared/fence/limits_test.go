@@ -36,7 +36,7 @@ func budget(c *Cluster, spec api.FenceBudgetSpec) {
 
 // plane makes the first nodes control-plane nodes that run etcd.
 func plane(f *api.NodeFence, c *Cluster, healthy ...bool) {
-	f.Spec.Decision.Settings.ControlPlane.Fence, c.Etcd = api.WithQuorum, map[string]bool{}
+	f.Status.Decision.Settings.ControlPlane.Fence, c.Etcd = api.WithQuorum, map[string]bool{}
 	for i, ok := range healthy {
 		c.Nodes[i].ControlPlane, c.Etcd[fmt.Sprintf("n%d", i)] = true, ok
 	}
@@ -123,7 +123,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).MaxRate = &api.ResolvedRate{Count: 1, Period: hour}
-			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(walkStart)}}
+			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: stampOf(walkStart)}}
 		}, ""},
 		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
@@ -155,7 +155,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
-			f.Spec.Decision.Settings.ControlPlane.Fence = api.Never
+			f.Status.Decision.Settings.ControlPlane.Fence = api.Never
 		}, api.ControlPlaneHold},
 		"one of three may go":                      {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
 		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
@@ -214,7 +214,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Spec.Decision.Limits[0] }
+func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Status.Decision.Limits[0] }
 
 // TestAllAreServed: with room for one and three dead, one is fenced at a time
 // until all are served.

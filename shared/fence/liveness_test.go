@@ -50,14 +50,14 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if st.NextLook != nil && st.NextLook.After(now) {
 			now = st.NextLook.Time
 		}
-		if d := (&decision{spec: &s.spec, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
+		if d := (&decision{spec: &api.NodeFenceSpec{Requests: s.spec.Requests}, dec: &s.spec.Decision, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
 			now = d.takeover(st.Claim) // the source sends what is overdue again and again
 		}
 		if s.isCounted() && st.Reason == api.NodeLimitHold {
 			now = now.Add(aDay) // which is what it waits for
 		}
 		now = now.Add(time.Millisecond)
-		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec, Status: st}
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.spec(), Status: s.spec.in(st)}
 		seen := usual(s, now, "Unknown", false, boot)
 		seen.Me, seen.Deleting, seen.Node.Exists = "me", dead, !gone && !s.isBare()
 		seen.MachineLooked, seen.Machine = s.isBare(), bareMachine(s, !gone)

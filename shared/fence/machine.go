@@ -107,11 +107,11 @@ func (c Cluster) machineHeld(m *Machine, f api.FailedMachine) string {
 		}
 	}
 	last := c.fence(f.Record())
-	if f.Status != api.MachineAsked || last == nil || last.Open() || last.Spec.Decision.Trigger.Machine == nil {
+	if f.Status != api.MachineAsked || last == nil || last.Open() || last.Status.Decision.Trigger.Machine == nil {
 		return ""
 	}
-	if t := last.Spec.Decision.Trigger; t.Machine.UID == f.UID && t.Status == f.Status && last.Status.RequestServed {
-		return fmt.Sprintf("what its annotation asks for was done (generation %d)", last.Spec.FenceNumber)
+	if t := last.Status.Decision.Trigger; t.Machine.UID == f.UID && t.Status == f.Status && last.Status.RequestServed {
+		return fmt.Sprintf("what its annotation asks for was done (generation %d)", last.Status.FenceNumber)
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func (c Cluster) backOff(m api.FailedMachine, created, now time.Time) *api.Time 
 	}
 	for i := range c.Fences {
 		f := &c.Fences[i]
-		of := f.Spec.Decision.Trigger.Machine
+		of := f.Status.Decision.Trigger.Machine
 		switch {
 		case of == nil || f.Status.OpenedAt == nil:
 		case of.UID == m.UID:

@@ -26,9 +26,9 @@ func noted(key, value string) func(*Machine) {
 // machineFence is the record of a fence on account of a Machine.
 func machineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
 	at := stampOf(opened)
-	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node, FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
+	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
 		Condition: api.MachineCondition, Status: api.MachineAsked, Machine: &api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}
-	f.Status = api.NodeFenceStatus{FenceNumber: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
 	for _, p := range past {
 		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
 	}
@@ -119,9 +119,9 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		"the fence failed, the node did not": {api.Failed, was, false, nil, false, "Recovering RequestFailed, "},
 	} {
 		f, _, _ := admitWorld(walkStart)
-		f.Spec.Decision.NodeUID, f.Spec.Decision.Binding, f.Spec.Decision.Trigger = "uid-1", &api.Binding{Driver: "mem"}, machineSpec().Decision.Trigger
+		f.Status.Decision.NodeUID, f.Status.Decision.Binding, f.Status.Decision.Trigger = "uid-1", &api.Binding{Driver: "mem"}, machineSpec().Decision.Trigger
 		before := stampOf(walkStart.Add(-time.Second))
-		f.Status = api.NodeFenceStatus{Phase: c.phase, FenceNumber: f.Spec.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, RequestServed: c.served}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
 			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
@@ -152,7 +152,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 	}
 	f, c, l := admitWorld(walkStart)
 	p := expecting()
-	p.Name = f.Spec.Decision.Limits[0].Policy
+	p.Name = f.Status.Decision.Limits[0].Policy
 	for i := range maxHeld {
 		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{Node: fmt.Sprintf("m%d", i)})
 	}

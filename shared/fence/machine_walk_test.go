@@ -9,7 +9,7 @@ import (
 
 // The walk of a fence that opened because the node's Machine had failed.
 
-func machineSpec() api.NodeFenceSpec {
+func machineSpec() given {
 	s := walkSpec()
 	s.Decision.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "x", UID: "x"}}
 	return s

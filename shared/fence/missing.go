@@ -189,8 +189,8 @@ func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*metav1
 func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 	under := map[string][]string{}
 	for i := range c.Fences {
-		if f := &c.Fences[i]; f.Open() && f.Spec.Decision.Trigger.Missing() {
-			for _, l := range f.Spec.Decision.Limits {
+		if f := &c.Fences[i]; f.Open() && f.Status.Decision.Trigger.Missing() {
+			for _, l := range f.Status.Decision.Limits {
 				under[f.Spec.NodeName] = append(under[f.Spec.NodeName], l.Policy)
 			}
 		}
@@ -234,10 +234,10 @@ func (c Cluster) node(name string) ClusterNode {
 }
 
 // missing: the Node object for whose absence this fence was opened is not there.
-func (d *decision) missing() bool { return d.spec.Decision.Trigger.Missing() && !d.seen.Node.Exists }
+func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.Node.Exists }
 
 // noNode is the evidence of such a fence. It has no UID to be bound to.
 func (d *decision) noNode() (Condition, bool) {
-	t := d.spec.Decision.Trigger
-	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.spec.Decision.NodeUID == ""
+	t := d.dec.Trigger
+	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.dec.NodeUID == ""
 }

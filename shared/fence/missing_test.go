@@ -149,15 +149,15 @@ func TestMissingNodesAreCounted(t *testing.T) {
 		f, cl, l := admitWorld(walkStart)
 		cl.Nodes[0].Unhealthy = false
 		f.Name, f.Spec.NodeName = "gone", "gone"
-		f.Spec.Decision.Limits[0].Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		f.Status.Decision.Limits[0].Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 		for i := range cl.Nodes {
 			cl.Nodes[i].Labels = map[string]string{"pool": "db"}
 		}
-		f.Spec.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+		f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
 		cl.Fences = []api.NodeFence{*f}
 		for _, node := range c.fences {
 			other := running(node, "other", api.Fencing)
-			other.Spec.Decision.Limits, other.Spec.Decision.Trigger = f.Spec.Decision.Limits, f.Spec.Decision.Trigger
+			other.Status.Decision.Limits, other.Status.Decision.Trigger = f.Status.Decision.Limits, f.Status.Decision.Trigger
 			cl.Fences = append(cl.Fences, other)
 		}
 		p := expecting()
@@ -225,8 +225,8 @@ func (n *lostNode) act(act Action, seen *Seen) {
 	seen.Call = nil
 	switch act {
 	case Resolve:
-		if n.f.Spec.Decision.BindingError = n.bindingError; n.bindingError == "" {
-			n.f.Spec.Decision.Binding = &api.Binding{Driver: "mem", Address: "a"}
+		if n.f.Status.Decision.BindingError = n.bindingError; n.bindingError == "" {
+			n.f.Status.Decision.Binding = &api.Binding{Driver: "mem", Address: "a"}
 		}
 		seen.Resolved = true
 	case Reserve:
@@ -265,16 +265,16 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		"its machine never comes back":                {func(*lostNode) {}, api.Failed, "", 2, 2},
 		"pods are left for a while":                   {func(n *lostNode) { n.pods, n.back = 3, 10*time.Minute }, api.Finished, api.Recovered, 1, 1},
 		"its machine is off":                          {func(n *lostNode) { n.on = false }, api.Fenced, "", 0, 0},
-		"its machine stays off":                       {func(n *lostNode) { n.f.Spec.Decision.Settings.Action = api.ActionOff }, api.Fenced, "", 1, 0},
+		"its machine stays off":                       {func(n *lostNode) { n.f.Status.Decision.Settings.Action = api.ActionOff }, api.Fenced, "", 1, 0},
 		"the Node is there before its machine is cut": {func(n *lostNode) { n.back = 1 }, api.Finished, api.NodeReplaced, 0, 0},
 		"nobody knows its machine":                    {func(n *lostNode) { n.bindingError = "not enrolled" }, api.Failed, "", 0, 0},
-		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Spec.Decision.Settings.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
-		"with early evidence in the policy":           {func(n *lostNode) { n.f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
+		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Status.Decision.Settings.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
+		"with early evidence in the policy":           {func(n *lostNode) { n.f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 			n := &lostNode{t: t, now: walkStart, on: true}
-			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", FenceNumber: 1,
+			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1,
 				Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},

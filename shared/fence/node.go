@@ -17,22 +17,22 @@ var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: t
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
 func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more bool) {
 	r, n := &d.st.Release, d.seen.Node
-	switch mine := n.Exists && n.UID == d.spec.Decision.NodeUID; {
-	case !d.spec.Decision.Settings.Release.DeleteNode || d.spec.Decision.Settings.Action != api.ActionOff || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
+	switch mine := n.Exists && n.UID == d.dec.NodeUID; {
+	case !d.dec.Settings.Release.DeleteNode || d.dec.Settings.Action != api.ActionOff || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
 		return None, "", false
 	case n.Terminating:
 		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
 	case released == api.ReleaseTimedOut || r.LeftPods+r.LeftAttachments > 0:
 		return None, "; its Node object stays, as something is left on it", false
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
-		return None, "; its Node object could not be deleted within " + d.spec.Decision.Settings.Release.Timeout.Duration.String(), false
+		return None, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String(), false
 	}
 	if p := d.st.Proof; p.Type.Ages() && d.since(&p.At) > ProofValidity {
 		d.st.Proof, d.st.Power.FirstOff = nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), "", true
 	}
 	if r.DeleteNodeUntil == nil {
-		r.DeleteNodeUntil = d.at(d.spec.Decision.Settings.Release.Timeout.Duration)
+		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)
 		d.tell(api.NodeDeleteSent, "the machine stays off and its work is released: deleting its Node object")
 	}
 	r.NotAfter = d.deletionEnds()

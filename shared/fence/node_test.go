@@ -26,7 +26,7 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 			f.Status.Proof.Type, f.Status.Proof.At = api.ProofConfirmed, *ago(50 * time.Second)
 		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"that its configuration leaves off": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding.LeaveOff = api.ActionReboot, true
+			f.Status.Decision.Settings.Action, f.Status.Decision.Binding.LeaveOff = api.ActionReboot, true
 		}, "Fenced StaysOff, "},
 		"the try is saved, and whoever saved it died": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Release.DeleteNodeUntil, f.Status.Release.NotAfter = ago(-20*time.Second), ago(5*time.Second)
@@ -43,10 +43,10 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		"it is gone, by others":     {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeGone, , outcome NodeGone"},
 		"another of its name":       {func(f *api.NodeFence, s *Seen) { f.Status.Release.DeleteNodeUntil, s.Node.UID = ago(0), "uid-2" }, "Recovering NodeReplaced, , outcome NodeReplaced"},
 		"only its dump is heard of": {func(f *api.NodeFence, _ *Seen) { f.Status.Proof.Type = "Other" }, "Fenced StaysOff, "},
-		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Release.DeleteNode = false }, "Fenced StaysOff, "},
-		"it is switched on again":   {func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Action = api.ActionReboot }, "PoweringOn Released, "},
+		"no policy says so":         {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Release.DeleteNode = false }, "Fenced StaysOff, "},
+		"it is switched on again":   {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Action = api.ActionReboot }, "PoweringOn Released, "},
 		"off for today only": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.PerNode.CutsPerDay = api.ActionReboot, 1
+			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.PerNode.CutsPerDay = api.ActionReboot, 1
 			f.Status.Power.Cuts = 1
 		}, "Fenced StaysOff, "},
 		"something came after":         {func(_ *api.NodeFence, s *Seen) { s.Left = &Left{Delete: []Pod{{Name: "late"}}} }, "Fenced StaysOff, "},
@@ -54,16 +54,16 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		"others hold it":               {func(_ *api.NodeFence, s *Seen) { s.Node.Terminating = true }, "Fenced StaysOff, "},
 		"nobody could within its time": {func(f *api.NodeFence, _ *Seen) { f.Status.Release.DeleteNodeUntil = ago(0) }, "Fenced StaysOff, "},
 	} {
-		f := &api.NodeFence{Spec: goneSpec()}
+		f := &api.NodeFence{Spec: goneSpec().spec(), Status: goneSpec().in(api.NodeFenceStatus{})}
 		done := ago(2 * time.Second)
-		f.Status = api.NodeFenceStatus{
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
 			Reason: api.Released, BootIDBefore: "a", Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
 			Power:   api.PowerRecord{SwitchedByUs: true},
 			Proof:   &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 			Release: api.ReleaseRecord{StartedAt: done, DoneAt: done},
 		}
-		seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		if c.change != nil {
 			c.change(f, &seen)
 		}

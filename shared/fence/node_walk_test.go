@@ -8,7 +8,7 @@ import (
 
 // The walk of a fence whose Node object is deleted at its end.
 
-func goneSpec() api.NodeFenceSpec {
+func goneSpec() given {
 	s := walkSpec()
 	s.Decision.Settings.Action, s.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 	return s
@@ -61,7 +61,7 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 		return
 	}
 	p, until := a.Proof, a.Release.NotAfter
-	say(s.goes() && f.Spec.Decision.Settings.Action == api.ActionOff, "the Node of a machine that comes back is left")
+	say(s.goes() && f.Status.Decision.Settings.Action == api.ActionOff, "the Node of a machine that comes back is left")
 	say(p != nil, "S1: no Node is deleted without a proof")
 	if p == nil {
 		return
@@ -76,7 +76,7 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	say(!s.st.Placed.OutOfService || seen.Cleared && !seen.Node.OutOfService, "S23: the out-of-service taint is off before its Node goes")
 	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Type.Ages() || !until.After(p.At.Add(promisedProof))), "S3: no deletion of a Node is begun on an old proof")
 	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
-	say(f.Spec.Decision.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
+	say(f.Status.Decision.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
 }
 
 // brokenGone are those that lack a guard of the deletion of a Node.
@@ -102,7 +102,7 @@ var brokenGone = map[string]decider{
 		}
 	}),
 	"deletes another Node of the name": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		s.Node.Exists, s.Node.UID = true, f.Spec.Decision.NodeUID
+		s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 	}),
 }
 
@@ -110,7 +110,7 @@ var brokenGone = map[string]decider{
 var brokenKept = map[string]decider{
 	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Spec.Decision.Settings.Action, f.Spec.Decision.Settings.Release.DeleteNode = api.ActionOff, true
+			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 		}
 	}),
 }

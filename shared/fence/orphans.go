@@ -52,7 +52,7 @@ func (d *decision) workLeft(why api.Reason, msg string) bool {
 		return false
 	}
 	if r.Deadline == nil {
-		r.Deadline = d.at(d.spec.Decision.Settings.Release.Timeout.Duration)
+		r.Deadline = d.at(d.dec.Settings.Release.Timeout.Duration)
 	}
 	if !d.now.Before(r.Deadline.Time) {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))

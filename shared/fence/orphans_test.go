@@ -44,27 +44,27 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 			"PoweringOn NodeGone, by +0s, outcome NodeGone, told 1 pods and 1 attachments are left after 50s: pod /p; going on"},
 		"its work was released": {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.DoneAt = ago(0) }, "PoweringOn NodeGone, outcome NodeGone"},
 		"its pods are nobody's": {api.Releasing, func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Settings.Release.Strategy, s.Left = api.ReleaseNone, &Left{}
+			f.Status.Decision.Settings.Release.Strategy, s.Left = api.ReleaseNone, &Left{}
 		},
 			"PoweringOn NodeGone, outcome NodeGone"},
 		"it was left off a day ago": {api.Fenced, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.PerNode.CutsPerDay, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = 1, 1, ago(25*time.Hour), ago(25*time.Hour)
+			f.Status.Decision.Settings.PerNode.CutsPerDay, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = 1, 1, ago(25*time.Hour), ago(25*time.Hour)
 		}, "Recovering NodeGone, outcome NodeGone"},
-		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Spec.Decision.Settings.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
+		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
 		"others have switched it off":  {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = false }, "Recovering NodeGone, outcome NodeGone"},
 		"it had none, and has one now": {api.Releasing, func(f *api.NodeFence, s *Seen) { missingFrom(f); replaced(f, s) }, "Releasing NodeReplaced, by +50s"},
 		"it had none, and has none":    {api.Releasing, func(f *api.NodeFence, _ *Seen) { missingFrom(f) }, "Releasing SeenOff, by +50s"},
 		"it had none, and its time is over": {api.Releasing, func(f *api.NodeFence, _ *Seen) { missingFrom(f); f.Status.Release.Deadline = ago(0) },
 			"PoweringOn ReleaseTimedOut, by +0s, told 1 pods and 1 attachments are left after 50s: pod /p; going on"},
 	} {
-		f := &api.NodeFence{Spec: walkSpec()}
-		f.Status = api.NodeFenceStatus{
+		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
 			Reason: api.SeenOff, BootIDBefore: "a", Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: ago(5 * time.Second)},
 			Proof: &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 		}
-		seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists, seen.Node.UID, seen.Left = false, "", &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
 		if c.change != nil {
 			c.change(f, &seen)
@@ -90,6 +90,6 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 
 // missingFrom is a fence that was opened because there was no Node object.
 func missingFrom(f *api.NodeFence) {
-	f.Spec.Decision.NodeUID, f.Status.BootIDBefore, f.Status.Proof.BootIDBefore, f.Status.Proof.NodeUID = "", "", "", ""
-	f.Spec.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart)}
+	f.Status.Decision.NodeUID, f.Status.BootIDBefore, f.Status.Proof.BootIDBefore, f.Status.Proof.NodeUID = "", "", "", ""
+	f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart)}
 }

@@ -38,7 +38,7 @@ func (s *state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 // become of its Node.
 func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	b, n := &s.st, seen.Node
-	if mine := n.Exists && n.UID == f.Spec.Decision.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
+	if mine := n.Exists && n.UID == f.Status.Decision.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
 		return
 	}
 	alive := n.Exists && n.Ready() && seen.Lease.Exists && now.Sub(sh.moved) < 2*walkRenewal

@@ -43,8 +43,9 @@ func TestTheLastCutOfADay(t *testing.T) {
 			l.Name, l.Spec.Precedence, l.Spec.Limits.PerNode = string(rune('p'+i)), new(int32(i)), p
 			policies = append(policies, l)
 		}
-		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Decision.ResolvedPolicy, _ = ResolvePolicy(policies, "n", nil)
+		f := &api.NodeFence{}
+		walkSpec().to(f)
+		f.Status.Decision.ResolvedPolicy, _ = ResolvePolicy(policies, "n", nil)
 		for i := range c.before {
 			f.Status.Past = append(f.Status.Past, api.PastFence{FenceNumber: int64(i), Cuts: 1, ClosedAt: *ago(time.Duration(3-i) * time.Hour)})
 		}
@@ -57,7 +58,7 @@ func TestTheLastCutOfADay(t *testing.T) {
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)}
 			f.Status.Release = api.ReleaseRecord{StartedAt: done, DoneAt: done}
 		}
-		st, _ := Decide(f, usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := Decide(f, usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 		if got := (end{st.Phase, st.Reason}); got != c.want {
 			t.Errorf("%s: %v, want %v (%s)", name, got, c.want, st.Message)
 		}

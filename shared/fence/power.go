@@ -36,7 +36,7 @@ func (d *decision) fencing() Action {
 		d.another()
 		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
-	if !d.spec.Decision.Settings.Action.Reads() || d.spec.Decision.Binding == nil {
+	if !d.dec.Settings.Action.Reads() || d.dec.Binding == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
 	}
@@ -195,8 +195,8 @@ func (d *decision) confirmed() Action {
 
 func (d *decision) proof(kind api.ProofKind) *api.Proof {
 	p := &api.Proof{
-		Type: kind, FenceUID: d.fenceUID(), FenceNumber: d.spec.FenceNumber,
-		NodeUID: d.spec.Decision.NodeUID, BootIDBefore: d.st.BootIDBefore,
+		Type: kind, FenceUID: d.fenceUID(), FenceNumber: d.st.FenceNumber,
+		NodeUID: d.dec.NodeUID, BootIDBefore: d.st.BootIDBefore,
 	}
 	if b := d.binding(); b != nil {
 		p.Device = b.Driver + " " + b.Address
@@ -261,7 +261,7 @@ func (d *decision) braking() bool {
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
 func (d *decision) recovered() bool {
-	if t := d.spec.Decision.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+	if t := d.dec.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
 		return false
 	}
 	d.back()

@@ -108,14 +108,14 @@ func (d *decision) cameBack() bool {
 // renamed: the Node object is another one than that of the machine that we cut, which may
 // have had none. It may be the same machine, which has registered anew: its device tells.
 func (d *decision) renamed() bool {
-	return d.seen.Node.Exists && d.seen.Node.UID != d.spec.Decision.NodeUID
+	return d.seen.Node.Exists && d.seen.Node.UID != d.dec.NodeUID
 }
 
 // anotherLives: a kubelet works under the name of the machine that we cut, which reads
 // off, or is not heard of. Where that machine had no Node it may be its own, which has
 // just registered: then it must read off.
 func (d *decision) anotherLives() bool {
-	return d.renamed() && d.healthy() && (d.spec.Decision.NodeUID != "" || d.freshlyRead("Off"))
+	return d.renamed() && d.healthy() && (d.dec.NodeUID != "" || d.freshlyRead("Off"))
 }
 
 // mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two

@@ -18,7 +18,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 				now.Sub(walkStart), a.Phase, a.Reason, a.Message, act, seen.Node, f.Spec.Requests)
 		}
 	}
-	mine := seen.Node.Exists && seen.Node.UID == f.Spec.Decision.NodeUID
+	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
 	w.checkRelease(s, sh, f, seen, a, act, now, say)
 	w.checkPower(s, sh, f, seen, a, act, now, say)
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
@@ -61,7 +61,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
 		say(until != nil && (!a.Proof.Type.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
 	}
-	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Spec.Decision.NodeUID && seen.Node.Exists {
+	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Status.Decision.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
 		say(late || b.Release.DoneAt != nil || (seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0), "S4: no power-on before its work is gone")
 	}
@@ -89,7 +89,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	if p == nil {
 		return
 	}
-	say(p.FenceUID == f.UID && p.FenceNumber == f.Spec.FenceNumber && p.NodeUID == f.Spec.Decision.NodeUID, "S3: the proof is of this fence")
+	say(p.FenceUID == f.UID && p.FenceNumber == f.Status.FenceNumber && p.NodeUID == f.Status.Decision.NodeUID, "S3: the proof is of this fence")
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
 	say(!seen.Node.Ready() || p.Type == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
 	if p.Type.Ages() && len(sh.reads) > 0 {
@@ -106,7 +106,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Add(2 * time.Second)
 		if c.Call != api.CallRead {
-			until = until.Add(delayAt(&f.Spec, b.Power.Level))
+			until = until.Add(delayAt(&given{Decision: f.Status.Decision}, b.Power.Level))
 		}
 		if now.Before(until) {
 			say(act == None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")
@@ -119,14 +119,14 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if !act.Device() {
 		return
 	}
-	say(f.Spec.Decision.Settings.Action.Device() || act == Read && f.Spec.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
+	say(f.Status.Decision.Settings.Action.Device() || act == Read && f.Status.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil, "S7: one call an invocation")
 	last := api.Read{}
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
 	}
-	fresh := now.Sub(last.At.Time) <= f.Spec.Decision.DeviceCallTimeout.Duration+promisedRead
+	fresh := now.Sub(last.At.Time) <= f.Status.Decision.DeviceCallTimeout.Duration+promisedRead
 	if act == Off {
 		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")

@@ -47,7 +47,7 @@ func (g gate) holds(s snapshot) api.Reason {
 	if !ok {
 		return api.NoPolicy
 	}
-	f.Spec.Decision.ResolvedPolicy = policy
+	f.Status.Decision.ResolvedPolicy = policy
 	g.show(f, &s.cluster)
 	_, plane := s.cluster.Etcd[f.Spec.NodeName]
 	st, act := Decide(f, Seen{

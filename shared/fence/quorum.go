@@ -22,11 +22,11 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	if !planes[f.Spec.NodeName] && !c.isMember(f.Spec.NodeName) {
 		return nil
 	}
-	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum && !planes[f.Spec.NodeName] {
-		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy " + f.Spec.Decision.Policy.Name + " never fences those (controlPlane.fence: Never)", Resync}
+	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum && !planes[f.Spec.NodeName] {
+		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy " + f.Status.Decision.Policy.Name + " never fences those (controlPlane.fence: Never)", Resync}
 	}
-	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
-		return &Verdict{api.ControlPlaneHold, "policy " + f.Spec.Decision.Policy.Name + " never fences control-plane nodes (controlPlane.fence: Never)", Resync}
+	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
+		return &Verdict{api.ControlPlaneHold, "policy " + f.Status.Decision.Policy.Name + " never fences control-plane nodes (controlPlane.fence: Never)", Resync}
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
@@ -40,7 +40,7 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm}
 	}
 	if has(c.Etcd, f.Spec.NodeName) {
-		lists = append([]members{{f.Spec.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
+		lists = append([]members{{f.Status.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
 	}
 	for _, m := range lists {
 		if words := m.without(f, c, l); words != "" {
@@ -129,7 +129,7 @@ func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (h
 // the first, and they go one at a time.
 func (c Cluster) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
 	o := c.fence(node)
-	return o != nil && f.Spec.NodeName < node && o.Spec.Decision.Trigger.Request != nil && o.Spec.Decision.Trigger.Condition == "" &&
+	return o != nil && f.Spec.NodeName < node && o.Status.Decision.Trigger.Request != nil && o.Status.Decision.Trigger.Condition == "" &&
 		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
 }
 

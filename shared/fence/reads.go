@@ -14,12 +14,12 @@ import (
 
 // onlyReads: nothing but a machine that reads off can speak for this fence now.
 func (d *decision) onlyReads() bool {
-	return d.spec.Decision.Settings.Action == api.ActionWaitForOff && d.readable() && !d.confirmAsked() && !d.begun()
+	return d.dec.Settings.Action == api.ActionWaitForOff && d.readable() && !d.confirmAsked() && !d.begun()
 }
 
 // readable: there is a device that tells whether the machine is off.
 func (d *decision) readable() bool {
-	return d.spec.Decision.Binding != nil && !d.spec.Decision.Trigger.Missing()
+	return d.dec.Binding != nil && !d.dec.Trigger.Missing()
 }
 
 // untouched: for this fence no machine may be switched off now.
@@ -28,11 +28,11 @@ func (d *decision) untouched() bool { return d.onlyLease() || d.onlyReads() }
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
 func (d *decision) awaitPerson() Action {
-	if d.spec.Decision.Binding == nil && !d.seen.Resolved && !d.spec.Decision.Trigger.Missing() {
+	if d.dec.Binding == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
 		return d.do(Resolve)
 	}
-	msg := "no device is touched under policy " + d.spec.Decision.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
-	if e := d.spec.Decision.BindingError; e != "" {
+	msg := "no device is touched under policy " + d.dec.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
+	if e := d.dec.BindingError; e != "" {
 		msg += "; its device can't be read either: " + e
 	}
 	return d.hold(api.ConfirmationHold, msg, Resync)
@@ -40,7 +40,7 @@ func (d *decision) awaitPerson() Action {
 
 // peekReason is what a fence waits for whose machine is read and not touched.
 func (d *decision) peekReason() api.Reason {
-	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
+	if d.dec.Settings.Action == api.ActionWaitForOff {
 		return api.ConfirmationHold
 	}
 	return api.Suspected
@@ -52,8 +52,8 @@ func (d *decision) alive() string {
 	if r := d.st.Power.LastRead; r != nil && r.Power == "On" {
 		how = "is on"
 	}
-	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
-		return "the machine " + how + ", and under policy " + d.spec.Decision.Policy.Name +
+	if d.dec.Settings.Action == api.ActionWaitForOff {
+		return "the machine " + how + ", and under policy " + d.dec.Policy.Name +
 			" it is never switched: its work is released when it reads off, or a person confirms that it is off (spec.requests.confirmOff)"
 	}
 	return "its Lease stands still and the machine " + how + ": no command before a condition of the policy has held for its time"
@@ -69,7 +69,7 @@ func (d *decision) paced() bool {
 	d.tell(d.peekReason(), d.alive())
 	at := nb.Time
 	if d.onlyLease() {
-		at = sooner(at, conditionsDue(d.spec, &d.st))
+		at = sooner(at, conditionsDue(d.dec, &d.st))
 	}
 	d.awaken(sooner(at, d.now.Add(Resync)))
 	return true
@@ -78,7 +78,7 @@ func (d *decision) paced() bool {
 // peeking: no mark of ours is on the node, because it is the machine that must
 // speak for this fence first, or had to when it was asked.
 func (d *decision) peeking() bool {
-	return (Early(d.spec.Decision.ResolvedPolicy) != nil || d.onlyReads()) && !d.begun() && !d.seen.Node.Taint && !d.spec.Decision.Trigger.Missing()
+	return (Early(d.dec.ResolvedPolicy) != nil || d.onlyReads()) && !d.begun() && !d.seen.Node.Taint && !d.dec.Trigger.Missing()
 }
 
 // peek reads the machine once. If it is off, or something else has come to speak
@@ -114,7 +114,7 @@ func (d *decision) standDown() Action {
 
 // pace lies between two such reads: a quarter of the time that it has been waited for.
 func (d *decision) pace() time.Duration {
-	if d.spec.Decision.Settings.Action == api.ActionWaitForOff {
+	if d.dec.Settings.Action == api.ActionWaitForOff {
 		return min(max(Resync/3, d.since(d.st.OpenedAt)/4), SlowRetry) // nothing is about to speak for it
 	}
 	return min(max(PeekPoll, d.since(d.st.Lease.StillSince)/4), SlowRetry)
@@ -126,7 +126,7 @@ func (d *decision) toPeek() Action {
 	story, why := d.st.History, d.peekReason()
 	again := d.st.Reason == why
 	d.to(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
-		true: "under policy " + d.spec.Decision.Policy.Name + " nothing is switched off", false: "its Lease stands still",
+		true: "under policy " + d.dec.Policy.Name + " nothing is switched off", false: "its Lease stands still",
 	}[why == api.ConfirmationHold]))
 	if again {
 		d.st.History = story

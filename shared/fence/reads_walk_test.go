@@ -8,7 +8,7 @@ import (
 
 // The walk of a fence under action WaitForOff whose machine can be read.
 
-func noneSpec() api.NodeFenceSpec {
+func noneSpec() given {
 	s := walkSpec()
 	s.Decision.Settings.Action = api.ActionWaitForOff
 	return s
@@ -51,12 +51,12 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 var brokenReads = map[string]decider{
 	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
-			f.Spec.Decision.Settings.Action = api.ActionReboot
+			f.Status.Decision.Settings.Action = api.ActionReboot
 		}
 	}),
 	"switches on what it has only seen off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			f.Spec.Decision.Settings.Action, f.Status.Power.SwitchedByUs = api.ActionReboot, true
+			f.Status.Decision.Settings.Action, f.Status.Power.SwitchedByUs = api.ActionReboot, true
 		}
 	}),
 	"marks a node before its machine is read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

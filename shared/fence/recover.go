@@ -8,8 +8,8 @@ import (
 
 // recovering waits for health, undoes what was placed, and closes the record.
 func (d *decision) recovering() Action {
-	mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID
-	if d.st.Outcome == "" && !mine && !d.spec.Decision.Trigger.Missing() {
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID
+	if d.st.Outcome == "" && !mine && !d.dec.Trigger.Missing() {
 		d.st.Outcome = api.NodeGone
 		if d.seen.Node.Exists {
 			d.st.Outcome = api.NodeReplaced
@@ -34,9 +34,9 @@ func (d *decision) awaitHealth() (Action, bool) {
 		d.noLateOff()
 		if d.st.ReadySince == nil {
 			d.st.ReadySince = d.at(0)
-			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.spec.Decision.Settings.Recovery.ReadyDuration.Duration.String())
+			d.tell(api.NodeHealthy, "the node is Ready; it must stay so for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String())
 		}
-		left := d.spec.Decision.Settings.Recovery.ReadyDuration.Duration - d.since(d.st.ReadySince)
+		left := d.dec.Settings.Recovery.ReadyDuration.Duration - d.since(d.st.ReadySince)
 		if left <= 0 {
 			return None, !d.keptBack()
 		}
@@ -45,7 +45,7 @@ func (d *decision) awaitHealth() (Action, bool) {
 	}
 	d.st.ReadySince = nil
 	d.illAgain()
-	left := d.spec.Decision.Settings.Recovery.BootTimeout.Duration - d.since(d.st.PhaseSince)
+	left := d.dec.Settings.Recovery.BootTimeout.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
 		d.next(min(left, d.lifeShows()))
 		return None, false
@@ -63,7 +63,7 @@ func (d *decision) lifeShows() time.Duration {
 }
 
 func (d *decision) bootFailed() (Action, bool) {
-	msg := "the node was not healthy within " + d.spec.Decision.Settings.Recovery.BootTimeout.Duration.String()
+	msg := "the node was not healthy within " + d.dec.Settings.Recovery.BootTimeout.Duration.String()
 	if d.seen.Deleting || d.spec.Requests.Abort != nil {
 		d.st.Outcome = api.AbortedByPerson
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
@@ -77,7 +77,7 @@ func (d *decision) bootFailed() (Action, bool) {
 		p.OffAt, p.OnAt, p.LastRead, p.SwitchedByUs = nil, nil, nil, true
 		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
 	}
-	if d.st.Restarts >= d.spec.Decision.Settings.Power.Restarts {
+	if d.st.Restarts >= d.dec.Settings.Power.Restarts {
 		return d.fail(api.BootTimedOut, msg), false
 	}
 	d.st.Release = api.ReleaseRecord{}
@@ -189,7 +189,7 @@ func (d *decision) healed() bool {
 
 func (d *decision) back() {
 	d.another()
-	if (d.spec.Decision.Trigger.Request != nil || d.spec.Decision.Trigger.OfMachine()) && !d.st.RequestServed {
+	if (d.dec.Trigger.Request != nil || d.dec.Trigger.OfMachine()) && !d.st.RequestServed {
 		d.st.Outcome = api.RequestFailed
 	}
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")

@@ -33,7 +33,7 @@ func (d *decision) releasing() Action {
 		}
 		return None
 	}
-	if d.spec.Decision.Trigger.Missing() {
+	if d.dec.Trigger.Missing() {
 		return d.orphans() // S6
 	}
 	left := d.seen.Left
@@ -42,7 +42,7 @@ func (d *decision) releasing() Action {
 	}
 	d.st.Release.LeftPods = int32(len(left.Delete) + left.Terminating)
 	d.st.Release.LeftAttachments = int32(left.Attachments)
-	if d.spec.Decision.Settings.Release.Strategy == api.ReleaseNone && d.st.Release.DoneAt == nil {
+	if d.dec.Settings.Release.Strategy == api.ReleaseNone && d.st.Release.DoneAt == nil {
 		d.st.Release.StartedAt = d.at(0)
 		d.tell(api.Released, "cleanup strategy None: pods and volumes are left to Kubernetes and to the machine's own kubelet")
 		return d.released()
@@ -66,7 +66,7 @@ func (d *decision) batch(left *Left) Action {
 		return d.released()
 	}
 	n, wait := d.due(left)
-	if wait && !d.spec.Decision.Settings.Release.Taints() {
+	if wait && !d.dec.Settings.Release.Taints() {
 		return None // nothing of ours is on the node: waiting needs no proof
 	}
 	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
@@ -83,16 +83,16 @@ func (d *decision) batch(left *Left) Action {
 		return None
 	}
 	if r.StartedAt == nil {
-		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.spec.Decision.Settings.Release.Timeout.Duration), 0
+		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.dec.Settings.Release.Timeout.Duration), 0
 		d.tell(api.ReleaseStarted, d.plan(left, n))
 	}
-	if n := d.seen.Node; d.spec.Decision.Settings.Release.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
+	if n := d.seen.Node; d.dec.Settings.Release.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
 		d.st.Placed.OutOfService = true
 		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	r.AskedAt = d.at(0)
-	if n > 0 && !d.spec.Decision.Settings.Release.Taints() {
+	if n > 0 && !d.dec.Settings.Release.Taints() {
 		r.BatchAt, r.InMinute = d.at(0), r.InMinute+int32(n)
 	}
 	r.NotAfter = d.batchEnds()
@@ -121,7 +121,7 @@ func (d *decision) batchEnds() *api.Time {
 // outOfService: the taint has still to go. That it is not seen is not enough: the
 // batch of an invocation that stood still may be about to place it (S23).
 func (d *decision) outOfService() bool {
-	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.spec.Decision.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
+	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
 		return true
 	}
 	d.st.Placed.OutOfService, d.st.Placed.OutOfServiceAs = false, ""

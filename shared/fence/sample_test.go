@@ -47,9 +47,9 @@ func sample(r *rand.Rand) snapshot {
 			s.cluster.Nodes[i].ControlPlane, s.cluster.Etcd[s.cluster.Nodes[i].Name] = true, r.IntN(3) > 0
 		}
 	}
-	s.fence = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f-n0"}, Spec: walkSpec()}
+	s.fence = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f-n0"}, Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 	s.fence.Spec.NodeName = "n0"
-	s.fence.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &since}
+	s.fence.Status = api.NodeFenceStatus{Decision: s.fence.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &since}
 	for i := range int32(r.IntN(4)) {
 		s.fence.Status.Past = append(s.fence.Status.Past, api.PastFence{FenceNumber: int64(i), ClosedAt: since, Cuts: int32(r.IntN(2))})
 	}

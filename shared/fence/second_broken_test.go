@@ -33,10 +33,10 @@ var brokenCounts = map[string]twin{
 		}
 	})},
 	"passes through its flow once more": {"S26: a flow is passed through three times at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Settings.Power.Restarts = 3
+		f.Status.Decision.Settings.Power.Restarts = 3
 	})},
 	"cuts once more a day": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Settings.PerNode.CutsPerDay = 3
+		f.Status.Decision.Settings.PerNode.CutsPerDay = 3
 	})},
 	"forgets this fence's cuts when it passes its flow again": {"S26: a node is cut twice a day at most", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Pending && f.Status.Restarts > 0 {
@@ -60,9 +60,11 @@ var brokenCounts = map[string]twin{
 		return st, act
 	}},
 	"leaves off what was cut once": {"S25: what was cut once a day is not left off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
+		f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 	})},
-	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Decision.Settings.PerNode.OnLast = api.OnLastHold })},
+	"switches on again however often it cut": {"S26: what was cut twice a day stays off", before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		f.Status.Decision.Settings.PerNode.OnLast = api.OnLastHold
+	})},
 	"forgets a fence that cut, for ten came after it": {"S26: a fence that cut within a day is remembered", onOpening(func(was, st *api.NodeFenceStatus) {
 		all := append(slices.Clone(was.Past), st.Past[len(st.Past)-1])
 		st.Past = all[max(0, len(all)-10):]
@@ -100,7 +102,7 @@ const (
 // pastAs shows Decide another past, which the record does not keep.
 func pastAs(change func(*api.PastFence, time.Time)) decider {
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		if f.Status.FenceNumber != f.Spec.FenceNumber {
+		if f.Status.Phase == "" {
 			return Decide(f, s, now)
 		}
 		g := *f
@@ -118,7 +120,7 @@ func pastAs(change func(*api.PastFence, time.Time)) decider {
 func onOpening(change func(was, st *api.NodeFenceStatus)) decider {
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if st.FenceNumber != f.Status.FenceNumber && len(st.Past) > 0 {
+		if f.Status.Phase == "" && len(st.Past) > 0 {
 			change(&f.Status, &st)
 		}
 		return st, act
@@ -135,7 +137,7 @@ func TestEveryBrokenCountIsCaught(t *testing.T) {
 }
 
 // mustCatch looks for a broken promise with few looks at each state first.
-func mustCatch(t *testing.T, promise string, walker func() *walker, specs ...api.NodeFenceSpec) {
+func mustCatch(t *testing.T, promise string, walker func() *walker, specs ...given) {
 	for _, few := range []struct{ hunts, most int }{{5, 300}, {3, 3000}, {}} {
 		w := walker()
 		w.hunts, w.most, w.wants, w.live, w.levels = few.hunts, few.most, promise, false, false

@@ -35,7 +35,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn {
 		say(sh.inDay(now) < 2, "S26: what was cut twice a day stays off")
 	}
-	if a.FenceNumber == f.Spec.FenceNumber {
+	if f.Status.Phase != "" {
 		cuts := len(sh.cuts)
 		if act == Off && !sh.cut && now.Sub(sh.last) >= aDay {
 			cuts = 0
@@ -52,7 +52,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 // checkHistory: what was told is not told otherwise later, but for what had no room.
 func checkHistory(b, a *api.NodeFenceStatus, say func(bool, string)) {
 	was, is := b.History, a.History
-	if a.FenceNumber != b.FenceNumber {
+	if b.Phase == "" {
 		say(len(is) > 0 && is[0].Reason == api.Opened, "S28: a history begins with why the fence was opened")
 		was = nil
 	}

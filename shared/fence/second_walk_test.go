@@ -17,7 +17,7 @@ const countedName = "counted"
 
 // countedSpec allows two cuts a day, switches on again after the first of them only,
 // tries three times, and passes through the flow three times.
-func countedSpec() api.NodeFenceSpec {
+func countedSpec() given {
 	s := walkSpec()
 	s.FenceNumber = 12
 	s.Decision.Policy.Name, s.Decision.Settings.PerNode.CutsPerDay = countedName, 2
@@ -32,7 +32,7 @@ const aDay = 24 * time.Hour
 
 // countedOrigins are a record whose ten last fences cut nothing, and which has a long
 // history already; and one that is about to open again, and whose oldest fence cut.
-func countedOrigins(spec api.NodeFenceSpec) []state {
+func countedOrigins(spec given) []state {
 	at := func(ago time.Duration) api.Time { return stampOf(walkStart.Add(-ago)) }
 	var past []api.PastFence
 	for i := range 10 {
@@ -51,7 +51,7 @@ func countedOrigins(spec api.NodeFenceSpec) []state {
 	again := open
 	again.st.Past = slices.Clone(past)
 	again.st.Past[0].Cuts = 1
-	again.st.FenceNumber, again.st.Phase = spec.FenceNumber-1, api.Finished
+	again.st.Phase = ""
 	again.sh.before = []closedFence{{generation: 1, cuts: []time.Time{past[0].OpenedAt.Time}, closed: past[0].ClosedAt.Time}, {generation: 11, closed: opened.Time}}
 	return []state{open, again}
 }
@@ -126,7 +126,7 @@ func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act Action, 
 		}
 	}
 	switch {
-	case a.FenceNumber != s.st.FenceNumber:
+	case s.st.Phase == "":
 	case s.beginsAnew(sh, l.retry, a):
 		sh.offs, sh.misses, sh.passes = 0, 0, 0
 	case a.Restarts != s.st.Restarts:
@@ -175,7 +175,7 @@ func (w *walker) opensAgain(s *state) {
 		return
 	}
 	n := *s
-	n.spec.FenceNumber++
+	n.spec.FenceNumber, n.st.Phase = n.spec.FenceNumber+1, ""
 	n.sh = shadow{reads: s.sh.reads, moved: s.sh.moved, renewed: s.sh.renewed, effect: s.sh.effect, until: s.sh.until}
 	n.sh.before = append(slices.Clip(s.sh.before), closedFence{s.spec.FenceNumber, s.sh.cuts, s.now})
 	w.push(&n)
@@ -191,7 +191,7 @@ func countedWaits(s *state) []time.Duration {
 	all := []time.Duration{due}
 	switch {
 	case s.st.Claim != nil:
-	case s.st.Phase == api.Pending || s.st.Phase == api.Finished || s.st.Phase == api.Fenced || s.st.Phase == api.Failed || s.st.Awaited != nil:
+	case s.st.Phase == api.Pending || s.st.Phase == "" || s.st.Phase == api.Fenced || s.st.Phase == api.Failed || s.st.Awaited != nil:
 		all = append(all, aDay+time.Hour)
 	case s.st.Phase == api.Recovering:
 		all = append(all, 71*time.Second)
@@ -271,8 +271,8 @@ func TestSecondWalk(t *testing.T) {
 		"a boot that failed for the last time":             "Recovering --> Failed: BootTimedOut",
 		"a machine left off for its number of cuts":        "Releasing --> Fenced: StaysOff",
 		"that machine wanted back":                         "Fenced --> PoweringOn: RetryAsked",
-		"a fence that opens again and may not cut":         "Finished --> Pending: NodeFencedTooOften",
-		"a fence that opens again and may":                 "Finished --> Isolating: Admitted",
+		"a fence that opens again and may not cut":         " --> Pending: NodeFencedTooOften",
+		"a fence that opens again and may":                 " --> Isolating: Admitted",
 	} {
 		if !w.edges[edge] {
 			t.Errorf("the second walk never came to %s (%s)", what, edge)

@@ -249,7 +249,7 @@ const (
 	// Isolate places taint and cordon. Owner: isolate.
 	Isolate Action = "Isolate"
 	// Read, Off, On are the words with a device. Owner: power, and isolate for what
-	// the claim names of spec.decision.isolation.
+	// the claim names of status.decision.isolation.
 	Read Action = "Read"
 	Off  Action = "Off"
 	On   Action = "On"

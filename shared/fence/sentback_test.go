@@ -18,7 +18,7 @@ import (
 func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
 	f.Status.Isolation[0].SwitchedByUs = true
-	f.Spec.Decision.Settings.Power.Attempts = 3
+	f.Status.Decision.Settings.Power.Attempts = 3
 	dead, dryRun, reads := true, true, []time.Duration{}
 	taint := true
 	var phases []string
@@ -28,10 +28,10 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 				now = n.Time
 			}
 			now = now.Add(time.Millisecond)
-			seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
-			if f.Spec.Decision.Settings.Mode = api.Enforce; dryRun {
-				f.Spec.Decision.Settings.Mode = api.DryRun
+			if f.Status.Decision.Settings.Mode = api.Enforce; dryRun {
+				f.Status.Decision.Settings.Mode = api.DryRun
 				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRunHold
 			}
 			st, act := Decide(f, seen, now)
@@ -104,14 +104,14 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Spec.Decision.Settings.Power.Attempts, f.Spec.Decision.Settings.Mode = 3, api.DryRun
+			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Mode = 3, api.DryRun
 			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
 			for i := 0; now.Before(end) && moves < 1000; i++ {
 				if n := f.Status.NextLook; n != nil && n.After(now) {
 					now = n.Time
 				}
 				now = now.Add(20 * time.Millisecond)
-				seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 				b := &seen.Brakes
 				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRunHold, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm

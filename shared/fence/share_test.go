@@ -23,8 +23,8 @@ func TestLeaveOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decision{
-				spec: &api.NodeFenceSpec{Decision: api.Decision{Binding: tc.binding, ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}}},
-				st:   api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}},
+				dec: &api.Decision{Binding: tc.binding, ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
+				st:  api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}},
 			}
 			if got := d.owesPowerOn(); got != tc.want {
 				t.Errorf("owes a power-on: %v, want %v", got, tc.want)

@@ -17,7 +17,7 @@ import (
 // and its domain besides. In which domain a node had been that is gone by now is known to
 // nobody: it counts in each.
 func countedBy(f *api.NodeFence, c Cluster) (all []api.CountedBy) {
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
 			by := api.CountedBy{Policy: lim.Policy, TopologyKey: s.key, Domain: c.domain(s, f.Spec.NodeName)}
 			if (s.key == "" || c.has(f.Spec.NodeName)) && !slices.Contains(all, by) {
@@ -29,7 +29,7 @@ func countedBy(f *api.NodeFence, c Cluster) (all []api.CountedBy) {
 }
 
 func rated(f *api.NodeFence, policy string) bool {
-	return slices.ContainsFunc(f.Spec.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
+	return slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
 }
 
 // placeSlots says of slots that were put back, or kept by an older version, by which
@@ -39,7 +39,7 @@ func placeSlots(l *api.FenceLedger, c Cluster) {
 		f := &c.Fences[i]
 		for j := range l.Status.Reservations {
 			r := &l.Status.Reservations[j]
-			if r.CountedBy != nil || r.FenceUID != f.UID || r.FenceNumber != f.Spec.FenceNumber {
+			if r.CountedBy != nil || r.FenceUID != f.UID || r.FenceNumber != f.Status.FenceNumber {
 				continue
 			}
 			r.CountedBy = countedBy(f, c)
@@ -70,7 +70,7 @@ func takesRoom(s scope, domain string, r api.Reservation, c Cluster) bool {
 }
 
 func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
+	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)
@@ -98,7 +98,7 @@ func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bo
 
 // room: no policy may have more slots in use than it allows, in all and in a domain.
 func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
 			if v := roomFor(f, s, c, l); v != nil {
 				return v
@@ -123,7 +123,7 @@ func roomFor(f *api.NodeFence, s scope, c Cluster, l *api.FenceLedger) *Verdict 
 
 // rate: no policy may begin more fences in its time than it allows.
 func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	for _, lim := range f.Spec.Decision.Limits {
+	for _, lim := range f.Status.Decision.Limits {
 		if lim.MaxRate == nil {
 			continue
 		}
@@ -131,7 +131,7 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		begun, next := 0, period
 		for _, a := range l.Status.Admitted {
 			age := now.Sub(a.At.Time)
-			same := a.FenceUID == f.UID && a.FenceNumber == f.Spec.FenceNumber
+			same := a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber
 			if same || age >= period || !takesRoom(all, "", a, c) {
 				continue
 			}

@@ -81,7 +81,7 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				if v := Admit(first, cl, l, walkStart); v != nil {
 					t.Fatal(v)
 				}
-				first.Status = api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: first.Spec.FenceNumber}
+				first.Status = api.NodeFenceStatus{Decision: first.Status.Decision, Phase: api.Fencing, FenceNumber: first.Status.FenceNumber}
 				f, cl, _ := asks(c.asks)
 				cl.Fences = []api.NodeFence{*first}
 				c.change(&cl)
@@ -117,7 +117,7 @@ func TestTheLedgerOfABigStorm(t *testing.T) {
 		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: stampOf(walkStart), Stale: true})
 	}
 	l.Status.Leases.StillCount, l.Status.Leases.Total = 5000, 5000
-	f.Spec.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 2000}
+	f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 2000}
 	for i := range 2000 {
 		g := f.DeepCopy()
 		g.Spec.NodeName, g.UID = name(i), types.UID(fmt.Sprintf("6f1cb2f3-0000-4000-8000-%012d", i))

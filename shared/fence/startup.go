@@ -22,7 +22,7 @@ func Startup(timeout, age time.Duration, created api.Time) (trigger *api.Trigger
 // neverReady: the node for which this fence was opened, as it was never Ready, is
 // not Ready yet. Once it is, that is over: from then on its conditions count.
 func (d *decision) neverReady() (Condition, bool) {
-	t, n := d.spec.Decision.Trigger, d.seen.Node
-	holds := t.Startup() && n.Exists && n.UID == d.spec.Decision.NodeUID && !n.Ready()
+	t, n := d.dec.Trigger, d.seen.Node
+	holds := t.Startup() && n.Exists && n.UID == d.dec.NodeUID && !n.Ready()
 	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, holds
 }

@@ -37,15 +37,15 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 		"gone":                                     {Node{}, api.NodeGone, None},
 	} {
 		f, _, _ := admitWorld(walkStart)
-		f.Spec.Decision.NodeUID, f.Spec.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
-		f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{}
-		f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
-		f.Spec.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
+		f.Status.Decision.NodeUID, f.Status.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{}
+		f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
+		f.Status.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Node: c.node}, walkStart)
 		if st.Outcome != c.want || act != c.act {
 			t.Errorf("%s: %s, outcome %q, %s: %s", name, act, st.Outcome, st.Reason, st.Message)
 		}
-		if c.act == Reserve && onlyLease(&f.Spec, &st, walkStart) {
+		if c.act == Reserve && onlyLease(&f.Status.Decision, &st, walkStart) {
 			t.Errorf("%s: it counts as a mere suspicion", name)
 		}
 	}

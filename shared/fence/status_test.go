@@ -190,7 +190,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 	cl.Fences = nil
 	for i := range 12 {
 		f := running("n"+strconv.Itoa(i), "f", api.Pending)
-		f.Spec.Decision.Policy.Name = "p"
+		f.Status.Decision.Policy.Name = "p"
 		f.Status.History = []api.HistoryEntry{{At: minute(-99)}, {At: minute(i), Reason: api.RateHold, Message: "2 fences began"}}
 		cl.Fences = append(cl.Fences, f)
 	}

@@ -19,14 +19,14 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 		"it stops for too long":      {StopTakes, true, 1},
 		"the device does not answer": {time.Minute, false, 1},
 	} {
-		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Decision.Settings.Power.Attempts = 3
+		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+		f.Status.Decision.Settings.Power.Attempts = 3
 		at, now := stampOf(walkStart.Add(-c.since)), stampOf(walkStart)
-		f.Status = api.NodeFenceStatus{
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
 			Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
 		}
-		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Err: "it is stopping", Stopping: c.stops}
 		st, act := Decide(f, seen, walkStart)
 		if act != None || st.Phase != api.Fencing || st.Retries != c.retries || st.Power.OffCalls != 0 {

@@ -40,7 +40,7 @@ func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []ap
 		return all
 	}
 	for i := range c.Fences {
-		for _, lim := range c.Fences[i].Spec.Decision.Limits {
+		for _, lim := range c.Fences[i].Status.Decision.Limits {
 			if c.Fences[i].Open() && lim.Policy == policy {
 				all = append(all, lim)
 			}

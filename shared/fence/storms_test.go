@@ -60,7 +60,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		"an open fence has the stricter limits of before: they count no more": {began, func(_ []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			dead(c, 0, 1)
 			f := running("n0", "f0", api.Pending)
-			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
+			f.Status.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
 			c.Fences = []api.NodeFence{f}
 		}, storm("many", at(time.Minute))},
 		"another zone's nodes are not of it": {inZone(storm("many", nil), "b"), func(ps []api.FencePolicy, c *Cluster, l *api.FenceLedger) {
@@ -77,7 +77,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			ps[0].Name = "q"
 			dead(c, 0, 1)
 			f := running("n0", "f0", api.Pending)
-			f.Spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
+			f.Status.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(1)}}
 			c.Fences = []api.NodeFence{f}
 		}, storm("2 of 10 nodes are unhealthy, maxUnhealthy is 1 (1)", nil)},
 		"nobody knows how many are missing": {began, func(ps []api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { ps[0].Status.Missing = tooMany() }, began},

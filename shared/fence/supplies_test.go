@@ -38,10 +38,10 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		"others have, and the device was away for long": {comes: 2, ons: 2, first: CallResult{Power: "On", Lacks: lacks}, dead: 7, told: []string{
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
-		f := &api.NodeFence{Spec: walkSpec()}
-		f.Spec.Decision.Settings.Power.Attempts = 3
+		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+		f.Status.Decision.Settings.Power.Attempts = 3
 		at := stampOf(walkStart)
-		f.Status = api.NodeFenceStatus{
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: &at, Cut: []int32{0}},
 		}
@@ -51,7 +51,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			if n := f.Status.NextLook; n != nil && n.After(now) {
 				now = n.Time
 			}
-			seen := usual(&state{st: f.Status, now: now, spec: f.Spec, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me = fmt.Sprint(i)
 			st, act := Decide(f, seen, now)
 			if f.Status = st; act == None {

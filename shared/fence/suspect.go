@@ -26,24 +26,24 @@ func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 
 // onlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
-func onlyLease(spec *api.NodeFenceSpec, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(spec.Decision.ResolvedPolicy) == nil || asked(spec, st, now) || st.Power.SwitchedByUs || st.Release.StartedAt != nil {
+func onlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Power.SwitchedByUs || st.Release.StartedAt != nil {
 		return false
 	}
-	due := conditionsDue(spec, st)
+	due := conditionsDue(dec, st)
 	return due.IsZero() || due.After(now)
 }
 
-func (d *decision) onlyLease() bool { return onlyLease(d.spec, &d.st, d.now) }
+func (d *decision) onlyLease() bool { return onlyLease(d.dec, &d.st, d.now) }
 
 // conditionsDue is when the first of the conditions that hold has held for as
 // long as the policy asks; zero if none holds.
-func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.Time) {
+func conditionsDue(dec *api.Decision, st *api.NodeFenceStatus) (due time.Time) {
 	for _, e := range st.Evidence {
 		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing || e.Type == api.MachineCondition {
 			due = sooner(due, e.Since.Time) // its time was over when the fence was opened, or it has none
 		}
-		for _, want := range spec.Decision.Settings.UnhealthyConditions {
+		for _, want := range dec.Settings.UnhealthyConditions {
 			if want.Type == e.Type && want.Status == e.Status {
 				due = sooner(due, e.Since.Add(want.Duration.Duration))
 			}
@@ -55,7 +55,7 @@ func conditionsDue(spec *api.NodeFenceSpec, st *api.NodeFenceStatus) (due time.T
 // suspectAt is when the Lease has stood still for as long as the policy asks;
 // zero if it is no evidence.
 func (d *decision) suspectAt() (at time.Time) {
-	e, s := Early(d.spec.Decision.ResolvedPolicy), d.st.Lease.StillSince
+	e, s := Early(d.dec.ResolvedPolicy), d.st.Lease.StillSince
 	if e == nil || s == nil || !d.seen.Lease.Exists {
 		return at
 	}
@@ -73,7 +73,7 @@ func (d *decision) stands() bool {
 	if d.st.Release.MarkedAt != nil && d.suspected() {
 		return true
 	}
-	return d.spec.Decision.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
+	return d.dec.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
 }
 
 // sooner is the first of two times, of which zero is none.
@@ -88,7 +88,7 @@ func sooner(a, b time.Time) time.Time {
 // lost the node by itself since: then what the kubelet says of its resources
 // would be Unknown too. Early evidence must not become a condition by our doing.
 func (d *decision) ourMark(c Condition) bool {
-	if Early(d.spec.Decision.ResolvedPolicy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
+	if Early(d.dec.ResolvedPolicy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
 		return false
 	}
 	for _, o := range d.seen.Node.Conditions {
@@ -106,9 +106,9 @@ func givenBack(r api.Reservation, f *api.NodeFence) bool {
 
 // forgetGivenBack takes a fence that did not come about out of the policies' rates.
 func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
-	if at := f.Status.GivenBack; at != nil && f.Status.FenceNumber == f.Spec.FenceNumber && !served(&f.Status) {
+	if at := f.Status.GivenBack; at != nil && !served(&f.Status) {
 		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
-			return a.FenceUID == f.UID && a.FenceNumber == f.Spec.FenceNumber && a.At.Time.Equal(at.Time)
+			return a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber && a.At.Time.Equal(at.Time)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 // lost just before a renewal, another one just after its own, and that one shows
 // 1.2 renewals later.
 func lookBack(f *api.NodeFence, _ Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	if !onlyLease(&f.Spec, &f.Status, now) {
+	if !onlyLease(&f.Status.Decision, &f.Status, now) {
 		return nil
 	}
 	since, v := Suspect(l, f.Spec.NodeName, f.Status.Lease.Renewed, now)

@@ -15,9 +15,9 @@ import (
 func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy = false
-	f.Spec.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
-	f.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
-	f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
+	f.Status.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+	f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+	f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
 	since := stampOf(walkStart.Add(-still))
 	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
 	l.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "m", Since: since}}
@@ -116,7 +116,7 @@ func TestASlotGivenBack(t *testing.T) { // S14
 		t.Error("the fence takes the slot that it gave back")
 	}
 	other := running("n9", "f9", api.Pending)
-	other.Spec.Decision.ResolvedPolicy = api.ResolvedPolicy{Limits: f.Spec.Decision.Limits}
+	other.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Limits: f.Status.Decision.Limits}
 	c.Fences = append(c.Fences, other)
 	if v := Admit(&other, c, l, walkStart); v != nil {
 		t.Errorf("another fence is held: %s", v.Message)
@@ -140,10 +140,10 @@ func TestSuspectNeverBegins(t *testing.T) {
 		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
 		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.PausedHold},
 		"approval": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 		}, api.ApprovalHold},
 		"no device is no failure": {func(f *api.NodeFence, s *Seen) {
-			f.Spec.Decision.Binding, f.Spec.Decision.BindingError, s.Resolved = nil, "none", true
+			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "none", true
 		}, api.BindingInvalid},
 		"its time is not over": {func(_ *api.NodeFence, s *Seen) {
 			s.Lease.StillSince = walkStart.Add(-walkStill + time.Second)
@@ -153,11 +153,11 @@ func TestSuspectNeverBegins(t *testing.T) {
 			f.Status.Power.NotBefore = &at
 		}, api.Suspected},
 	} {
-		f := &api.NodeFence{Spec: earlySpec()}
+		f := &api.NodeFence{Spec: earlySpec().spec(), Status: earlySpec().in(api.NodeFenceStatus{})}
 		since, opened := stampOf(walkStart.Add(-time.Second)), stampOf(walkStart)
-		f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
 			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
-		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen := usual(&state{now: walkStart, spec: givenBy(f), sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Lease.StillSince = walkStart.Add(-walkStill)
 		c.change(f, &seen)
 		st, act := Decide(f, seen, walkStart)
@@ -199,11 +199,11 @@ func TestOurMark(t *testing.T) {
 		"another's condition says nothing of it": {[]Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
 		"without early evidence it is as it was": {[]Condition{ours}, 1},
 	} {
-		f := &api.NodeFence{Spec: earlySpec()}
+		f := &api.NodeFence{Spec: earlySpec().spec(), Status: earlySpec().in(api.NodeFenceStatus{})}
 		if name == "without early evidence it is as it was" {
-			f.Spec.Decision.Settings.EarlyProbe = nil
+			f.Status.Decision.Settings.EarlyProbe = nil
 		}
-		seen := usual(&state{now: walkStart, spec: f.Spec, sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
+		seen := usual(&state{now: walkStart, spec: givenBy(f), sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")
 		seen.Node.Conditions = c.conditions
 		if st, _ := Decide(f, seen, walkStart); len(st.Evidence) != c.want {
 			t.Errorf("%s: %v", name, st.Evidence)

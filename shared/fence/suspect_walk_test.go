@@ -16,7 +16,7 @@ const (
 	walkFor   = 20 * time.Second
 )
 
-func earlySpec() api.NodeFenceSpec {
+func earlySpec() given {
 	s := walkSpec()
 	s.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(walkStart)}
 	s.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: walkStill}}
@@ -63,7 +63,7 @@ func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 	really := stampOf(s.sh.moved)
 	k := []any{"early", held, sick, age(l, walkStill-1) + age(&really, walkStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
 	if st.Phase == api.Pending || st.Phase == api.Isolating {
-		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec)) == "On0")
+		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec.Decision)) == "On0")
 	}
 	return k
 }
@@ -106,21 +106,21 @@ func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 var brokenEarly = map[string]decider{
 	"cuts a machine for its Lease alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
-			f.Spec.Decision.Settings.EarlyProbe = nil
+			f.Status.Decision.Settings.EarlyProbe = nil
 		}
 	}),
 	"does not wait for the condition's time": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		if f.Spec.Decision.Settings.EarlyProbe != nil {
-			f.Spec.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
+		if f.Status.Decision.Settings.EarlyProbe != nil {
+			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 		}
 	}),
 	"marks a node whose machine is on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if f.Spec.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Pending {
+		if f.Status.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Pending {
 			s.Node.Taint = true
 		}
 	}),
 	"takes its own mark for a condition": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if f.Spec.Decision.Settings.EarlyProbe != nil {
+		if f.Status.Decision.Settings.EarlyProbe != nil {
 			s.Node.Conditions = append(s.Node.Conditions[:0:0], s.Node.Conditions...)
 			for i := range s.Node.Conditions {
 				s.Node.Conditions[i].Reason = ""
@@ -128,13 +128,13 @@ var brokenEarly = map[string]decider{
 		}
 	}),
 	"releases for a Lease that moves": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		if f.Spec.Decision.Settings.EarlyProbe != nil && f.Spec.Requests.ConfirmOff == nil {
+		if f.Status.Decision.Settings.EarlyProbe != nil && f.Spec.Requests.ConfirmOff == nil {
 			still := stampOf(now.Add(-time.Hour))
 			f.Status.Lease = api.LeaseRecord{Renewed: s.Lease.Renewed, StillSince: &still}
 		}
 	}),
 	"goes on from a peek without isolating": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if f.Spec.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Fencing {
+		if f.Status.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Fencing {
 			s.Node.Taint = true
 		}
 	}),

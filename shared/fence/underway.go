@@ -16,7 +16,7 @@ import (
 // anew since, and wait for another one.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
 	st := &f.Status
-	again := st.FenceNumber == f.Spec.FenceNumber && (st.Restarts > 0 || st.Power.SwitchedByUs || st.Release.StartedAt != nil)
+	again := st.Restarts > 0 || st.Power.SwitchedByUs || st.Release.StartedAt != nil
 	return acts(f, l) || f.Open() && again
 }
 
@@ -44,7 +44,7 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 	if was == nil && !known {
 		return
 	}
-	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber}
+	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber}
 	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
@@ -61,12 +61,12 @@ func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
 	if n = c.node(f.Spec.NodeName); c.has(f.Spec.NodeName) && n.Under == nil {
 		return n, true
 	}
-	return ClusterNode{Name: f.Spec.NodeName}, f.Spec.Decision.NodeUID == ""
+	return ClusterNode{Name: f.Spec.NodeName}, f.Status.Decision.NodeUID == ""
 }
 
 func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 	for i := range all {
-		if u := &all[i]; u.FenceUID == f.UID && u.FenceNumber == f.Spec.FenceNumber {
+		if u := &all[i]; u.FenceUID == f.UID && u.FenceNumber == f.Status.FenceNumber {
 			return u
 		}
 	}

@@ -23,7 +23,7 @@ func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.Fen
 	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
 	c.Nodes[1].Unhealthy = true
 	first := f.DeepCopy()
-	first.Name, first.Spec.NodeName, first.Spec.Decision.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"
+	first.Name, first.Spec.NodeName, first.Status.Decision.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"
 	c.Fences = []api.NodeFence{*first}
 	if v := Admit(first, c, l, walkStart); v != nil {
 		t.Fatal(v)
@@ -70,12 +70,12 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 		"the ledger was lost, and it is gone":        {api.Fencing, nodeGone, lost, false, api.BudgetHold},
 		"the ledger was lost, and it is relabelled":  {api.Fencing, relabelled, lost, false, ""},
 		"another set's budget, and it is gone":       {api.Fencing, func(c *Cluster) { c.Budgets[0].Name = "another"; nodeGone(c) }, nil, true, ""},
-		"a fence of a node that was missing then":    {api.Fencing, func(c *Cluster) { c.Fences[0].Spec.Decision.NodeUID = ""; nodeGone(c) }, lost, true, ""},
+		"a fence of a node that was missing then":    {api.Fencing, func(c *Cluster) { c.Fences[0].Status.Decision.NodeUID = ""; nodeGone(c) }, lost, true, ""},
 		"the record was deleted with its Node":       {api.Fencing, func(c *Cluster) { nodeGone(c); c.Fences = c.Fences[1:] }, nil, true, ""},
 		"its flow begins anew, and it has no slot":   {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Restarts = 1 }, noSlot, true, api.BudgetHold},
 		"one that was cut waits again":               {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Power.SwitchedByUs = true }, noSlot, true, api.BudgetHold},
 		"it only waits, and has no slot any more":    {api.Pending, nodeGone, noSlot, true, ""},
-		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Spec.FenceNumber++; c.Fences[0].Status.Restarts = 1 }, nil, true, ""},
+		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.FenceNumber++ }, nil, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, cl, l := budgetedWorld(t, c.phase)
@@ -176,7 +176,7 @@ func TestAControlPlaneNodeThatIsGone(t *testing.T) {
 			cl.Budgets, l.Status = nil, api.FenceLedgerStatus{Leases: l.Status.Leases}
 			plane(f, &cl, true, true, true, true, true)
 			first := &cl.Fences[0]
-			first.Spec.Decision.ResolvedPolicy = f.Spec.Decision.ResolvedPolicy
+			first.Status.Decision.ResolvedPolicy = f.Status.Decision.ResolvedPolicy
 			if v := Admit(first, cl, l, walkStart); v != nil {
 				t.Fatal(v)
 			}

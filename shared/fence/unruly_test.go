@@ -15,7 +15,7 @@ var unruly = map[[2]string]gate{
 	{"reads maxUnhealthy as its contrary", "maxUnhealthy"}:   shown(func(l *api.ScopedLimits) { l.MaxUnhealthy = mirrored(l.MaxUnhealthy) }),
 	{"reads maxConcurrent as its contrary", "maxConcurrent"}: shown(func(l *api.ScopedLimits) { l.MaxConcurrent = max(1, 5-l.MaxConcurrent) }),
 	{"reads perNode as its contrary", "perNode"}: {func(f *api.NodeFence, _ *Cluster) {
-		most := &f.Spec.Decision.Settings.PerNode.CutsPerDay
+		most := &f.Status.Decision.Settings.PerNode.CutsPerDay
 		*most = max(1, 5-*most)
 	}, Admit},
 	{"reads stormCoolDown as its contrary", "stormCoolDown"}: shown(func(l *api.ScopedLimits) { l.StormCoolDown.Duration = 2*time.Minute - l.StormCoolDown.Duration }),
@@ -50,14 +50,14 @@ var unruly = map[[2]string]gate{
 		}
 	}),
 	{"takes a zone's limits in place of the totals", "no zones"}: shown(replaced),
-	{"minds the deciding policy alone", "no policy besides"}:     {func(f *api.NodeFence, _ *Cluster) { f.Spec.Decision.Limits = f.Spec.Decision.Limits[:1] }, Admit},
+	{"minds the deciding policy alone", "no policy besides"}:     {func(f *api.NodeFence, _ *Cluster) { f.Status.Decision.Limits = f.Status.Decision.Limits[:1] }, Admit},
 	{"minds the last policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *Cluster) {
-		f.Spec.Decision.Limits = f.Spec.Decision.Limits[len(f.Spec.Decision.Limits)-1:]
+		f.Status.Decision.Limits = f.Status.Decision.Limits[len(f.Status.Decision.Limits)-1:]
 	}, Admit},
 	{"takes the laxest of all policies", "no policy besides"}: {ours.show, func(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) (v *Verdict) {
-		for _, one := range f.Spec.Decision.Limits {
+		for _, one := range f.Status.Decision.Limits {
 			g := f.DeepCopy()
-			g.Spec.Decision.Limits = []api.ScopedLimits{one}
+			g.Status.Decision.Limits = []api.ScopedLimits{one}
 			if v = Admit(g, c, l.DeepCopy(), now); v == nil {
 				return nil
 			}
@@ -77,15 +77,15 @@ var unruly = map[[2]string]gate{
 		return Admit(f, c, l, now)
 	}},
 	{"takes Never for the laxer rule", "controlPlane"}: {func(f *api.NodeFence, _ *Cluster) {
-		f.Spec.Decision.Settings.ControlPlane.Fence = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.WithQuorum, api.WithQuorum: api.Never}[f.Spec.Decision.Settings.ControlPlane.Fence]
+		f.Status.Decision.Settings.ControlPlane.Fence = map[api.ControlPlaneRule]api.ControlPlaneRule{api.Never: api.WithQuorum, api.WithQuorum: api.Never}[f.Status.Decision.Settings.ControlPlane.Fence]
 	}, Admit},
 }
 
 // shown is our gate that is shown other limits.
 func shown(change func(*api.ScopedLimits)) gate {
 	return gate{func(f *api.NodeFence, _ *Cluster) {
-		for i := range f.Spec.Decision.Limits {
-			change(&f.Spec.Decision.Limits[i])
+		for i := range f.Status.Decision.Limits {
+			change(&f.Status.Decision.Limits[i])
 		}
 	}, Admit}
 }

@@ -18,7 +18,7 @@ func waiters(change func(f *api.NodeFence)) (both [2]*api.NodeFence, c Cluster, 
 	for i := range both {
 		o := f.DeepCopy()
 		o.Name, o.Spec.NodeName, o.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
-		o.Spec.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+		o.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 		change(o)
 		both[i] = o
 		c.Fences = append(c.Fences, *o)
@@ -51,7 +51,7 @@ func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c Cluster, l *api.Fe
 func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 	cut, just := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-2*time.Second))
 	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
-		both, c, l := waiters(func(f *api.NodeFence) { f.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum })
+		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum })
 		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 		oneAfterTheOther(t, both, c, l, api.QuorumHold)
 	})
@@ -89,8 +89,8 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		}
 	}
 	both, c, l := waiters(func(f *api.NodeFence) {
-		f.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
-		f.Spec.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
+		f.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
+		f.Status.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
 	})
 	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.QuorumHold {
@@ -119,7 +119,7 @@ func TestClocksApart(t *testing.T) {
 		}
 	}
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-	f := &api.NodeFence{Spec: s.spec}
+	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
 	f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	ahead := walkStart.Add(time.Hour)

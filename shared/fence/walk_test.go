@@ -74,7 +74,7 @@ type shadow struct {
 type state struct {
 	st   api.NodeFenceStatus
 	now  time.Time
-	spec api.NodeFenceSpec
+	spec given
 	sh   shadow
 	// was are the records of the stages that it came through, where they matter.
 	was []api.NodeFenceStatus
@@ -96,9 +96,9 @@ var (
 	walkLead = 4800 * time.Millisecond
 )
 
-func walkSpec() api.NodeFenceSpec {
+func walkSpec() given {
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	return api.NodeFenceSpec{
+	return given{
 		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
 			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
 			ResolvedPolicy: api.ResolvedPolicy{
@@ -117,21 +117,21 @@ func walkSpec() api.NodeFenceSpec {
 }
 
 // requestSpec is of a fence that an event asked for, whatever the node's health.
-func requestSpec() api.NodeFenceSpec {
+func requestSpec() given {
 	s := walkSpec()
 	s.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
 	return s
 }
 
 // isolateSpec is of a node of which no device is touched.
-func isolateSpec() api.NodeFenceSpec {
+func isolateSpec() given {
 	s := walkSpec()
 	s.Decision.Settings.Action = api.ActionIsolate
 	return s
 }
 
 // levelsSpec is of a node that can be switched in two ways.
-func levelsSpec() api.NodeFenceSpec {
+func levelsSpec() given {
 	s := walkSpec()
 	s.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
 	return s
@@ -167,7 +167,7 @@ func newWalker(d decider) *walker {
 }
 
 // origins are the states in which the walk of a fence begins.
-func origins(spec api.NodeFenceSpec) []state {
+func origins(spec given) []state {
 	s := state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}}
 	switch {
 	case s.goes():
@@ -186,17 +186,17 @@ func origins(spec api.NodeFenceSpec) []state {
 
 // starts are where the walk begins. Once a fence was served its states are those
 // of any other, and whoever comes there first stands for all.
-func starts() []api.NodeFenceSpec {
-	return []api.NodeFenceSpec{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), evidenceSpec(), storageSpec()}
+func starts() []given {
+	return []given{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), evidenceSpec(), storageSpec()}
 }
 
-func (w *walker) run(from ...api.NodeFenceSpec) {
+func (w *walker) run(from ...given) {
 	w.begin(beginnings(from...)...)
 	w.walk()
 }
 
 // beginnings are where the walk of such fences begins.
-func beginnings(specs ...api.NodeFenceSpec) (all []state) {
+func beginnings(specs ...given) (all []state) {
 	for _, spec := range specs {
 		all = append(all, origins(spec)...)
 	}
@@ -273,8 +273,9 @@ func (w *walker) push(s *state) {
 // step takes one look, decides, and goes to every end that the action can have.
 func (w *walker) step(s *state, l *look) {
 	now := s.now.Add(l.dt)
+	s.st = s.spec.in(s.st)
 	f := &w.record // made anew for each of millions of steps it would cost more than what it is made for
-	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec, s.st
+	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.spec(), s.st
 	at := metav1.NewTime(walkStart)
 	if l.abort {
 		f.Spec.Requests.Abort = &api.Request{By: "me", At: at}
@@ -371,8 +372,8 @@ func climbed(s *state) bool {
 }
 
 // saw updates the shadow by what the look really showed.
-func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
-	if !(&decision{spec: &spec, st: st, seen: seen, now: now}).callElsewhere() {
+func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
+	if !(&decision{spec: &api.NodeFenceSpec{Requests: spec.Requests}, dec: &spec.Decision, st: st, seen: seen, now: now}).callElsewhere() {
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
@@ -399,7 +400,7 @@ func (sh shadow) saw(spec api.NodeFenceSpec, seen Seen, st api.NodeFenceStatus, 
 }
 
 // longest is until when a call to any of the devices takes effect.
-func longest(spec *api.NodeFenceSpec) time.Duration { return max(delayAt(spec, 0), delayAt(spec, 1)) }
+func longest(spec *given) time.Duration { return max(delayAt(spec, 0), delayAt(spec, 1)) }
 
 // level: reads are of one device each (S3), and each that was told to cut the
 // power owes a power-on (S25).
@@ -516,7 +517,7 @@ func key(s *state) string {
 		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
 	case api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+			st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec.Decision)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
 			k = append(k, s.spec.Decision.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
@@ -528,7 +529,7 @@ func key(s *state) string {
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec.Decision)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return spell(k)
@@ -562,13 +563,13 @@ func spell(k []any) string {
 
 // aside is a walk of its own: of fences that wait in ways that no other does.
 type aside struct {
-	specs []api.NodeFenceSpec
+	specs []given
 	live  bool
 }
 
 func asides() []aside {
-	return []aside{{[]api.NodeFenceSpec{deviceSpec(), aloneSpec()}, false}, {[]api.NodeFenceSpec{kdumpSpec(), noneSpec()}, true}, {[]api.NodeFenceSpec{dumpProofSpec()}, true}, {[]api.NodeFenceSpec{fabricSpec(), cutSpec()}, true},
-		{[]api.NodeFenceSpec{goneSpec()}, true}, {[]api.NodeFenceSpec{machineSpec()}, true}, {[]api.NodeFenceSpec{bareSpec()}, true}, {[]api.NodeFenceSpec{heldSpec()}, true}, {[]api.NodeFenceSpec{manualSpec()}, false}}
+	return []aside{{[]given{deviceSpec(), aloneSpec()}, false}, {[]given{kdumpSpec(), noneSpec()}, true}, {[]given{dumpProofSpec()}, true}, {[]given{fabricSpec(), cutSpec()}, true},
+		{[]given{goneSpec()}, true}, {[]given{machineSpec()}, true}, {[]given{bareSpec()}, true}, {[]given{heldSpec()}, true}, {[]given{manualSpec()}, false}}
 }
 
 // add takes in what another walk has seen.

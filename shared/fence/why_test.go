@@ -20,7 +20,7 @@ var noes = []struct {
 	change func(*api.NodeFence, *Seen, *Cluster, *api.FenceLedger)
 }{
 	{"its condition does not hold for long enough", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.UnhealthyConditions[0].Duration.Duration = 5 * time.Minute
+		f.Status.Decision.Settings.UnhealthyConditions[0].Duration.Duration = 5 * time.Minute
 	}},
 	{"too many nodes are unhealthy: a storm", func(_ *api.NodeFence, _ *Seen, c *Cluster, _ *api.FenceLedger) {
 		for i := range 5 {
@@ -44,7 +44,7 @@ var noes = []struct {
 		budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	}},
 	{"the node was fenced too often today", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.PerNode.CutsPerDay = 1
+		f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(walkStart)}}
 	}},
 	{"a policy is paused", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
@@ -62,16 +62,16 @@ var noes = []struct {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},
 	{"no policy selects it any more: its fence ends", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		s.Brakes = Against(&api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n0", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p", Generation: 3}}}}}, nil, s.Node, &api.FenceLedger{}, walkStart)
+		s.Brakes = Against(&api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n0"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p", Generation: 3}}}}}, nil, s.Node, &api.FenceLedger{}, walkStart)
 	}},
 	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {
 		l.Status.Restored = restored(0)
 	}},
 	{"the policy excludes the node", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Excluded = "policy p excludes this node by spec.exclude.nodeNames"
+		f.Status.Decision.Settings.Excluded = "policy p excludes this node by spec.exclude.nodeNames"
 	}},
 	{"its policy's selector can't be read", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
+		f.Status.Decision.Settings.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 			Selector: &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
 	}},
 	{"the node is in maintenance", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
@@ -90,28 +90,28 @@ var noes = []struct {
 		c.EtcdFrom = map[string]string{"n2": "its pod etcd-n2 is not Ready"}
 	}},
 	{"two policies of one precedence select it", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Conflict = "q"
+		f.Status.Decision.Settings.Conflict = "q"
 	}},
 	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+		f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 	}},
 	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Mode = api.DryRun
+		f.Status.Decision.Settings.Mode = api.DryRun
 	}},
 	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Settings.Action, f.Spec.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
+		f.Status.Decision.Settings.Action, f.Status.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
 	}},
 	{"its binding is wrong", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Spec.Decision.Binding, s.Resolved = nil, true
-		f.Spec.Decision.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
+		f.Status.Decision.Binding, s.Resolved = nil, true
+		f.Status.Decision.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
 	}},
 	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Status.Power.LastError = "mend its user, its password or what it may do: Secret bmc-n0, key password: device denied access: wrong password"
-		f.Status.Power.Denied = []api.Denied{{Device: f.Spec.Decision.Binding.Driver + " " + f.Spec.Decision.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
+		f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Binding.Driver + " " + f.Status.Decision.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
 	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Scope: api.ScopeNetwork, Must: true}
-		f.Spec.Decision.Isolation = []api.Binding{b}
+		f.Status.Decision.Isolation = []api.Binding{b}
 		f.Status.Isolation = []api.IsolationRecord{{Device: b.Driver + " " + b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
@@ -153,11 +153,11 @@ func TestGeneratedNoes(t *testing.T) {
 func refusal(change func(*api.NodeFence, *Seen, *Cluster, *api.FenceLedger)) (api.Reason, string) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f, c, l := admitWorld(walkStart)
-	limits := f.Spec.Decision.Limits
+	limits := f.Status.Decision.Limits
 	uid := f.UID
-	f.Spec = s.spec
-	f.Spec.NodeName, f.Spec.Decision.Limits, f.UID = "n0", limits, uid
-	f.Status = api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema}
+	s.spec.to(f)
+	f.Spec.NodeName, f.Status.Decision.Limits, f.UID = "n0", limits, uid
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema}
 	seen := usual(s, walkStart, "Unknown", false, "a")
 	seen.Reserved = nil
 	change(f, &seen, &c, l)

@@ -147,8 +147,8 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 		"given up":               {phase: api.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: walkSpec()}
-			f.Status = api.NodeFenceStatus{
+			f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 				Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
 				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Placed: api.Placed{Taint: c.phase != api.Pending},
 			}
@@ -180,7 +180,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 
 // TestAfterTheWindow: it is looked at again when the window ends, and decided anew.
 func TestAfterTheWindow(t *testing.T) {
-	f := &api.NodeFence{Spec: walkSpec()}
+	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 	decide := func(at time.Time) Action {
 		x := usual(&state{}, at, "Unknown", false, "a")
 		x.Brakes.Windows, x.Reserved = openNow, nil

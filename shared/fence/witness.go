@@ -46,11 +46,11 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 			return
 		}
 	}
-	if d.spec.Decision.Binding == nil {
+	if d.dec.Binding == nil {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: nothing is bound that could tell the machine's power"
 		return
 	}
-	if d.spec.Decision.Settings.Mode == api.DryRun {
+	if d.dec.Settings.Mode == api.DryRun {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: the policy is in DryRun"
 	}
 }
@@ -120,5 +120,5 @@ func (d *decision) witness() Action {
 	a.Reading, d.st.Retries = false, 0
 	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
 	d.giveBack()
-	return d.to(api.Pending, api.CheckingHold, "the machine was read: "+counts(d.spec.Decision.Settings.ActivityChecks, a))
+	return d.to(api.Pending, api.CheckingHold, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
 }

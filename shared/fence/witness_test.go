@@ -13,7 +13,7 @@ import (
 
 // deviceSpec is of a fence whose policy asks a kubelet's port and the machine's
 // device; aloneSpec asks the device alone.
-func deviceSpec() api.NodeFenceSpec {
+func deviceSpec() given {
 	s := evidenceSpec()
 	p := *s.Decision.Settings.ActivityChecks
 	p.Checks = append(p.Checks[:1:1], api.CheckSettings{Type: api.CheckDevice})
@@ -21,7 +21,7 @@ func deviceSpec() api.NodeFenceSpec {
 	return s
 }
 
-func aloneSpec() api.NodeFenceSpec {
+func aloneSpec() given {
 	s := deviceSpec()
 	s.Decision.Settings.ActivityChecks.Checks = s.Decision.Settings.ActivityChecks.Checks[1:]
 	return s
@@ -166,7 +166,7 @@ func onRead(which func(*CallResult) bool, power string) decider {
 // TestTheDevicesAnswer: what each reading is worth, and that the slot is given back.
 func TestTheDevicesAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
-		spec   api.NodeFenceSpec
+		spec   given
 		call   CallResult
 		answer api.Answer
 		says   string
@@ -184,8 +184,8 @@ func TestTheDevicesAnswer(t *testing.T) {
 	} {
 		at, now := stampOf(walkStart), walkStart.Add(time.Minute)
 		started := stampOf(now.Add(-time.Second))
-		f := &api.NodeFence{Spec: c.spec}
-		f.Status = api.NodeFenceStatus{
+		f := &api.NodeFence{Spec: c.spec.spec(), Status: c.spec.in(api.NodeFenceStatus{})}
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
 			Lease:    api.LeaseRecord{Renewed: "r0", StillSince: &at},
 			Claim:    &api.Claim{Holder: "me", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
@@ -198,7 +198,7 @@ func TestTheDevicesAnswer(t *testing.T) {
 			}
 			f.Status.Activity.Results = append(f.Status.Activity.Results, r)
 		}
-		seen := usual(&state{spec: f.Spec, st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		c.call.Call, c.call.At = api.CallRead, now
 		seen.Call = &c.call
 		st, act := Decide(f, seen, now)

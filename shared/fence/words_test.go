@@ -31,7 +31,7 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for served, want := range map[bool]api.Reason{true: api.ApprovalHold, false: api.Admitted} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Decision.Settings.Mode, f.Spec.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 			f.Spec.Requests.Approve = &api.Request{By: "ann", At: metav1.NewTime(walkStart)}
 			f.Status.Phase, f.Status.RequestServed = api.Recovering, served
 			since := stampOf(now.Add(-time.Hour))

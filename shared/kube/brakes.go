@@ -27,7 +27,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 		}
 	}
 	for i := range policies {
-		if p := &policies[i]; p.Name == f.Spec.Decision.Policy.Name {
+		if p := &policies[i]; p.Name == f.Status.Decision.Policy.Name {
 			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
 		}
 	}

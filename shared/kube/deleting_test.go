@@ -72,7 +72,8 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 					refuse(w, code, map[int]string{403: "Forbidden", 500: "InternalError", 503: "ServiceUnavailable"}[code])
 				}
 			}
-			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "u"}}, Status: c.status}
+			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: c.status}
+			f.Status.Decision.NodeUID = "u"
 			var seen fence.Seen
 			err := a.LookNodeOnly(t.Context(), f, &seen)
 			if err == nil {

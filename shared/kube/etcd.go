@@ -18,7 +18,7 @@ import (
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
 func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
-	if f.Spec.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
+	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
 		members = map[string]bool{}
 		for i := range policies {
 			for _, node := range policies[i].Spec.ControlPlane.EtcdNodeNames {
@@ -31,9 +31,9 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 	for i := range nodes {
 		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
 	}
-	listed := f.Spec.Decision.Settings.ControlPlane.EtcdNodeNames
+	listed := f.Status.Decision.Settings.ControlPlane.EtcdNodeNames
 	for i := range policies {
-		if policies[i].Name == f.Spec.Decision.Policy.Name {
+		if policies[i].Name == f.Status.Decision.Policy.Name {
 			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
@@ -80,7 +80,7 @@ func withListed(members map[string]bool, from map[string]string, listed []string
 func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string {
 	all := map[string][]string{}
 	for i := range policies {
-		if p := &policies[i]; p.Name != f.Spec.Decision.Policy.Name && len(p.Spec.ControlPlane.EtcdNodeNames) > 0 {
+		if p := &policies[i]; p.Name != f.Status.Decision.Policy.Name && len(p.Spec.ControlPlane.EtcdNodeNames) > 0 {
 			all[p.Name] = p.Spec.ControlPlane.EtcdNodeNames
 		}
 	}

@@ -83,17 +83,17 @@ func TestAMessageIsAsOldAsItIs(t *testing.T) {
 func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 	rule := &api.KdumpSettings{}
 	for name, tc := range map[string]struct {
-		spec   api.NodeFenceSpec
+		dec    api.Decision
 		status api.NodeFenceStatus
 		answer int
 		want   bool
 	}{
-		"by the policy":             {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, want: true},
-		"by the node's ConfigMap":   {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Binding: &api.Binding{Kdump: true}}}, want: true},
-		"nobody asked":              {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Binding: &api.Binding{}}}},
-		"no power is cut":           {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionIsolate, Kdump: rule}}}}},
-		"the power is cut":          {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: true}}},
-		"no right to look: not set": {spec: api.NodeFenceSpec{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}}, answer: http.StatusForbidden},
+		"by the policy":             {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, want: true},
+		"by the node's ConfigMap":   {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Binding: &api.Binding{Kdump: true}}, want: true},
+		"nobody asked":              {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Binding: &api.Binding{}}},
+		"no power is cut":           {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionIsolate, Kdump: rule}}}},
+		"the power is cut":          {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: true}}},
+		"no right to look: not set": {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, answer: http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
@@ -107,9 +107,9 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 					_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
 				}
 			}
-			tc.spec.NodeName = "node-7"
+			tc.status.Decision = tc.dec
 			var seen fence.Seen
-			if err := f.LookDump(t.Context(), &api.NodeFence{Spec: tc.spec, Status: tc.status}, &seen); err != nil {
+			if err := f.LookDump(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "node-7"}, Status: tc.status}, &seen); err != nil {
 				t.Fatal(err)
 			}
 			if (seen.Dump != nil) != tc.want {

@@ -95,9 +95,7 @@ const lease = `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-05-01T12:00:00
 
 // TestLook: what a decision rests on, as it stands on the API server.
 func TestLook(t *testing.T) {
-	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{
-		NodeName: "a", FenceNumber: 2, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}}},
-	}}
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 2, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}}}}}
 	seenLease := fence.Lease{Exists: true, Renewed: "2026-05-01T12:00:00.123456Z", Renewal: 2 * time.Second}
 	still := seenLease
 	still.StillSince = noon
@@ -191,7 +189,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
 			f.Status.Power.SwitchedByUs = c.begun
 			fake := newFakeAPI(t)
 			fake.set(ledgerPath, c.ledger)
@@ -210,7 +208,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 
 // TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
 func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}}
 	for _, path := range []string{nodePath, leasesPath + "/a", ledgerPath, policiesPath} {
 		t.Run(path, func(t *testing.T) {
 			api := newFakeAPI(t)

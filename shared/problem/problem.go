@@ -73,7 +73,7 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 		return since
 	}
 	var ended *api.Time
-	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Spec.Decision.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
+	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Status.Decision.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
 		ended = st.PhaseSince
 	} else {
 		for _, p := range slices.Backward(st.Past) {

@@ -15,8 +15,8 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(ago time.Duration) *api.Time { x := metav1.NewMicroTime(now.Add(-ago)); return &x }
 	finished := func(change ...func(*api.NodeFence)) *api.NodeFence {
-		f := &api.NodeFence{Spec: api.NodeFenceSpec{FenceNumber: 3}}
-		f.Status = api.NodeFenceStatus{FenceNumber: 3, Phase: api.Finished, PhaseSince: at(time.Minute), Outcome: api.Healed}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3}}
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: api.Finished, PhaseSince: at(time.Minute), Outcome: api.Healed}
 		for _, c := range change {
 			c(f)
 		}
@@ -40,7 +40,7 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 		"one that cut power":                            {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
 		"one that was aborted":                          {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
 		"one that recovered":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Recovered }), time.Minute},
-		"one that reports asked for":                    {finished(func(f *api.NodeFence) { f.Spec.Decision.Trigger.Request = &api.FenceRequest{} }), time.Minute},
+		"one that reports asked for":                    {finished(func(f *api.NodeFence) { f.Status.Decision.Trigger.Request = &api.FenceRequest{} }), time.Minute},
 		"one that healed, after one that cut power":     {finished(past(api.Recovered, "", 1)), 5 * time.Minute},
 		"two that healed, after one that cut power":     {finished(past(api.Healed, "", 1), past(api.Healed, "", 0)), 5 * time.Minute},
 		"one that healed, after one that was asked for": {finished(past(api.Healed, "", 1), past(api.Healed, "1 /me", 0)), 4 * time.Minute},

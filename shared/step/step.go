@@ -85,6 +85,22 @@ const rounds = 16
 // returns the event that hands it on, if it must be handed on.
 func (l *Loop) Run(ctx context.Context, node string, cause event.Event) (*event.Event, error) {
 	inv := invocation{Loop: l, cause: cause, me: l.Me(), fence: l.Kept.take(node, l.Now())}
+	return inv.run(ctx, node)
+}
+
+// Open works on a fence whose status opens it and is not saved yet; before is the status
+// that the store has. Both are saved in one: what opens the fence, and what its first
+// look makes of it. If that look fails, the fence is opened all the same, so that it can't
+// be forgotten (S19). The store's conflict means that somebody else wrote first, and is
+// returned.
+func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, cause event.Event) (*event.Event, error) {
+	l.Kept.take(f.Spec.NodeName, l.Now())
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), fence: f, sure: true, opens: &before}
+	return inv.run(ctx, f.Spec.NodeName)
+}
+
+func (inv *invocation) run(ctx context.Context, node string) (*event.Event, error) {
+	l := inv.Loop
 	for range rounds {
 		more, err := inv.turn(ctx, node)
 		if err != nil {
@@ -124,6 +140,8 @@ type invocation struct {
 	// other counts only once it is saved.
 	sure    bool
 	started bool
+	// opens is the status before the one that opens the fence, until that is saved.
+	opens *api.NodeFenceStatus
 	// spoke: a device was called and its end is not saved yet
 	spoke bool
 }
@@ -145,6 +163,9 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		return inv.again()
 	} else if !inv.started {
 		inv.started, inv.from = true, f.Status.Phase
+		if inv.opens != nil {
+			inv.from = inv.opens.Phase
+		}
 	}
 	if foreign {
 		inv.Witness.Decided(ctx, Decision{Function: inv.Function, Cause: inv.cause, Before: f.Status, Fence: f, Err: errors.New("the record was written by a newer nodefence: left alone")})
@@ -159,7 +180,12 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
 	if err := inv.World.Look(ctx, f, &seen); err != nil {
-		return false, fmt.Errorf("look at %s: %w", node, err)
+		err = fmt.Errorf("look at %s: %w", node, err)
+		if inv.opens != nil {
+			_, saving := inv.Store.SaveStatus(ctx, f)
+			err = errors.Join(err, saving)
+		}
+		return false, err
 	}
 	return inv.decide(ctx, f, &seen, inv.Now())
 }
@@ -176,6 +202,9 @@ func (inv *invocation) again() (more bool, err error) {
 func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence.Seen, now time.Time) (more bool, err error) {
 	st, act := fence.Decide(f, *seen, now)
 	before := f.Status
+	if inv.opens != nil {
+		before = *inv.opens
+	}
 	same := equality.Semantic.DeepEqual(before, st)
 	if same && !inv.sure {
 		return inv.again()
@@ -183,7 +212,7 @@ func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence
 	if !same && !(act != fence.None && inv.sure && onlyLater(before, st, now)) {
 		f.Status = st
 		saved, err := inv.Store.SaveStatus(ctx, f)
-		if errors.Is(err, inv.Conflict) {
+		if errors.Is(err, inv.Conflict) && inv.opens == nil {
 			return inv.again() // what this invocation saw is kept
 		}
 		if err != nil {
@@ -191,7 +220,7 @@ func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence
 		}
 		f = saved
 	}
-	inv.fence, inv.sure = f, true
+	inv.fence, inv.sure, inv.opens = f, true, nil
 	d := Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
 	if act == fence.None || inv.spoke {
 		inv.Witness.Decided(ctx, d)

@@ -87,15 +87,16 @@ func newWorld(p api.Phase) *world {
 	at := metav1.NewMicroTime(noon)
 	return &world{now: noon.Add(time.Second), power: "On", record: &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "f", ResourceVersion: "1"},
-		Spec: api.NodeFenceSpec{
-			NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
+		Spec:       api.NodeFenceSpec{NodeName: "n"},
+		Status: api.NodeFenceStatus{
+			Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
 				ResolvedPolicy: api.ResolvedPolicy{
 					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Power: (*api.Power)(nil).Settings(), PerNode: (*api.PerNode)(nil).Settings()},
 				},
 			},
+			FenceNumber: 1, MinReaderVersion: api.Schema, Phase: p, PhaseSince: &at, DecidedAt: &at,
 		},
-		Status: api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.Schema, Phase: p, PhaseSince: &at, DecidedAt: &at},
 	}}
 }
 

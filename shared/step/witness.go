@@ -82,7 +82,7 @@ func (p *Public) Decided(ctx context.Context, d Decision) {
 func (p *Public) log(d Decision) {
 	st := d.Fence.Status
 	attrs := []any{
-		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Spec.FenceNumber, "node", d.Fence.Spec.NodeName,
+		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Status.FenceNumber, "node", d.Fence.Spec.NodeName,
 		"phase", string(st.Phase), "event", d.Cause.ID(), "reason", string(st.Reason), "message", st.Message,
 	}
 	if d.Action != fence.None {
@@ -136,7 +136,7 @@ func (p *Public) say(ctx context.Context, d Decision) {
 		p.post(ctx, e)
 	}
 	if warn || begun || ended || news && milestones[after.Reason] {
-		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.NodeName, d.Fence.Spec.Decision.NodeUID
+		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.NodeName, d.Fence.Status.Decision.NodeUID
 		p.post(ctx, e)
 	}
 }

@@ -41,7 +41,7 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	at := now
 	switch next := f.Status.NextLook; {
 	case asked(old, f):
-	case f.Status.FenceNumber != f.Spec.FenceNumber, known && next != nil && !next.After(now):
+	case known && next != nil && !next.After(now):
 		// Whoever wrote this is at work on it, or has answered with the event
 		// that goes on: only if that is lost is it ours to send.
 		at = now.Add(replyGrace)
@@ -58,8 +58,7 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 // replyGrace is how long a function's own reply may take to arrive.
 const replyGrace = time.Second
 
-// asked: a person has just asked for something, which is looked at at once. The
-// rest of the spec is the gate's to write.
+// asked: a person has just asked for something, which is looked at at once.
 func asked(old *due, f *api.NodeFence) bool {
 	if f.DeletionTimestamp != nil {
 		return old == nil || old.fence.DeletionTimestamp == nil

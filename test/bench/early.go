@@ -154,8 +154,8 @@ func (e *early) lose(ctx context.Context, node, pod string) error {
 	if err != nil {
 		return err
 	}
-	if !f.Spec.Decision.Trigger.Suspicion() {
-		return fmt.Errorf("its fence was opened for %s=%s", f.Spec.Decision.Trigger.Condition, f.Spec.Decision.Trigger.Status)
+	if !f.Status.Decision.Trigger.Suspicion() {
+		return fmt.Errorf("its fence was opened for %s=%s", f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status)
 	}
 	e.mu.Lock()
 	e.runs = append(e.runs, ran)
@@ -211,7 +211,7 @@ func (e *early) spared(ctx context.Context, nodes []string) error {
 		if err != nil {
 			return err
 		}
-		if f == nil || !f.Spec.Decision.Trigger.Suspicion() || f.Status.Placed != (api.Placed{}) {
+		if f == nil || !f.Status.Decision.Trigger.Suspicion() || f.Status.Placed != (api.Placed{}) {
 			return fmt.Errorf("%s should be suspected, and not marked: %+v", node, f)
 		}
 		for _, h := range f.Status.History {

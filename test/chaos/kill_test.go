@@ -33,12 +33,12 @@ func TestKilledProcess(t *testing.T) {
 		must(t, err)
 		before := int64(0)
 		if f, err := c.Fences.Fence(ctx, victim); err == nil && f != nil {
-			before = f.Spec.FenceNumber
+			before = f.Status.FenceNumber
 		}
 		must(t, lab.Node(victim, "crash"))
 		must(t, rig.Until(ctx, "the fence to be "+string(phase), func() (bool, error) {
 			f, err := c.Fences.Fence(ctx, victim)
-			return f != nil && f.Spec.FenceNumber > before && reached(f.CurrentPhase(), phase), err
+			return f != nil && f.Status.FenceNumber > before && reached(f.CurrentPhase(), phase), err
 		}))
 		p.Kill()
 		p, err = c.StartProcess(ctx, dir, &log)

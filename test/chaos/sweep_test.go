@@ -250,7 +250,7 @@ func (s *sweep) fence(c *cut) {
 	}
 	after := int64(0)
 	if f, err := s.Fences.Fence(s.ctx, node); err == nil && f != nil {
-		after = f.Spec.FenceNumber
+		after = f.Status.FenceNumber
 	}
 	r := s.newRunner(c)
 	s.mu.Lock()
@@ -289,7 +289,7 @@ func (s *sweep) ended(node, pod string, after int64) {
 	s.t.Helper()
 	err := rig.Until(s.ctx, "the fence of "+node+" to end", func() (bool, error) {
 		f, err := s.Fences.Fence(s.ctx, node)
-		return err == nil && f != nil && f.Spec.FenceNumber > after && f.Status.FenceNumber == f.Spec.FenceNumber && f.Status.Phase == api.Finished, nil
+		return err == nil && f != nil && f.Status.FenceNumber > after && f.Status.Phase == api.Finished, nil
 	})
 	f, _ := s.Fences.Fence(s.ctx, node)
 	if err != nil {

@@ -202,7 +202,6 @@ func (w *world) ask(who, node string, before, wanted *api.Requests) refusal {
 		made, err := w.as("anna").CreateFence(w.ctx, f)
 		must(w.t, err)
 		f = made
-		f.Spec.Decision.BindingError = "of no account here"
 		write = w.as(who).SaveFence
 	}
 	f.Spec.Requests = *wanted
@@ -216,11 +215,9 @@ func (w *world) record(node string) *api.NodeFence {
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
 	policy, _ := fence.ResolvePolicy(policies, node, nil)
-	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{
-		NodeName: node, FenceNumber: 1, Decision: api.Decision{NodeUID: "1", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
-			ResolvedPolicy: policy,
-		},
-	}}
+	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "1", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(time.Now())},
+		ResolvedPolicy: policy,
+	}}}
 }
 
 // refused is what the API server's no says.

@@ -106,7 +106,7 @@ func (w *world) finished(node string, generation int64) *api.NodeFence {
 	w.until("fence of "+node+" to end", func() (bool, error) {
 		var err error
 		f, err = w.Fences.Fence(w.ctx, node)
-		return err == nil && f != nil && f.Spec.FenceNumber == generation && f.Status.FenceNumber == generation && f.Status.Phase == api.Finished, nil
+		return err == nil && f != nil && f.Status.FenceNumber == generation && f.Status.Phase == api.Finished, nil
 	})
 	return f
 }

@@ -35,6 +35,6 @@ func TestDeleteNode(t *testing.T) {
 	w.node(db, "power-on")
 	w.until("it to be there again", func() (bool, error) {
 		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, db, metav1.GetOptions{})
-		return err == nil && n.UID != f.Spec.Decision.NodeUID && len(n.Spec.Taints) == 0 && !n.Spec.Unschedulable, nil
+		return err == nil && n.UID != f.Status.Decision.NodeUID && len(n.Spec.Taints) == 0 && !n.Spec.Unschedulable, nil
 	})
 }

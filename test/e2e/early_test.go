@@ -24,8 +24,8 @@ func TestEarlyPowerLoss(t *testing.T) {
 	w.node(victim, "power-loss")
 	w.moved("db-0", victim)
 	f := w.phase(victim, api.Fenced)
-	if !f.Spec.Decision.Trigger.Suspicion() {
-		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
+	if !f.Status.Decision.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Status.Decision.Trigger)
 	}
 	// Kubernetes had not lost it: it was nodefence that set Ready to Unknown.
 	if c := w.readiness(victim); c.Status != corev1.ConditionUnknown || c.Reason != api.NotReadyReason {
@@ -97,8 +97,8 @@ func TestEarlyButAlive(t *testing.T) {
 	}
 	f, err := w.Fences.Fence(w.ctx, "node-2")
 	must(t, err)
-	if !f.Spec.Decision.Trigger.Suspicion() {
-		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
+	if !f.Status.Decision.Trigger.Suspicion() {
+		t.Errorf("opened for %+v", f.Status.Decision.Trigger)
 	}
 	w.node("node-2", "heal")
 	w.phase("node-2", api.Finished)

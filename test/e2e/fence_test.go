@@ -47,7 +47,7 @@ func checkProof(t *testing.T, f *api.NodeFence) {
 	if apart := p.Reads[1].At.Sub(p.Reads[0].At.Time); apart < fence.Settle {
 		t.Errorf("the two reads are %s apart", apart)
 	}
-	if p.FenceUID != f.UID || p.NodeUID != f.Spec.Decision.NodeUID || p.FenceNumber != f.Spec.FenceNumber {
+	if p.FenceUID != f.UID || p.NodeUID != f.Status.Decision.NodeUID || p.FenceNumber != f.Status.FenceNumber {
 		t.Errorf("the proof is of another fence: %+v", p)
 	}
 }
@@ -132,7 +132,7 @@ func TestReplayedEventsDoNothing(t *testing.T) {
 	w.words(victim, "off on")
 	after, err := w.Fences.Fence(w.ctx, victim)
 	must(t, err)
-	if d := cmp.Diff(before.Status, after.Status); d != "" || after.Spec.FenceNumber != before.Spec.FenceNumber {
+	if d := cmp.Diff(before.Status, after.Status); d != "" || after.Status.FenceNumber != before.Status.FenceNumber {
 		t.Errorf("the record changed:\n%s", d)
 	}
 	if dead, err := p.Broker.DeadLetters(w.ctx); err != nil || len(dead) > 0 {

@@ -160,7 +160,7 @@ func holders(open map[string]*api.NodeFence, reserved []api.Reservation) []strin
 		}
 	}
 	for _, r := range reserved {
-		if f := open[r.NodeName]; f != nil && f.UID == r.FenceUID && f.Spec.FenceNumber == r.FenceNumber && f.CurrentPhase() == api.Pending {
+		if f := open[r.NodeName]; f != nil && f.UID == r.FenceUID && f.Status.FenceNumber == r.FenceNumber && f.CurrentPhase() == api.Pending {
 			all[r.NodeName] = true
 		}
 	}

@@ -40,7 +40,7 @@ func TestFailedMachine(t *testing.T) {
 	f := w.phase(db, api.Finished)
 	w.moved("db-0", db)
 	w.oneWriter()
-	if x := f.Spec.Decision.Trigger; !x.OfMachine() || x.Machine == nil || x.Machine.Owner == "" || !strings.HasPrefix(x.Reason, string(api.MachineFailed)) || f.Status.Outcome != api.Recovered {
+	if x := f.Status.Decision.Trigger; !x.OfMachine() || x.Machine == nil || x.Machine.Owner == "" || !strings.HasPrefix(x.Reason, string(api.MachineFailed)) || f.Status.Outcome != api.Recovered {
 		t.Errorf("trigger %+v, outcome %s", x, f.Status.Outcome)
 	}
 	w.words(db, "off on")

@@ -29,14 +29,14 @@ func TestMissingNode(t *testing.T) {
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, "node-1", metav1.DeleteOptions{}))
 	w.until("the fence to be held", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
-		return f != nil && f.Spec.Decision.Trigger.Missing() && f.Status.Reason == api.ExcludedHold, err
+		return f != nil && f.Status.Decision.Trigger.Missing() && f.Status.Reason == api.ExcludedHold, err
 	})
 	w.words("node-1", "")
 	_, err = enrolments.Patch(w.ctx, kube.EnrolledName("node-1"), types.MergePatchType, []byte(`{"data":{"excluded":null}}`), metav1.PatchOptions{})
 	must(t, err)
 	f := w.phase("node-1", api.Finished)
-	if !f.Spec.Decision.Trigger.Missing() || f.Spec.Decision.NodeUID != "" || f.Status.Release.StartedAt != nil || f.Status.Outcome != api.Recovered {
-		t.Errorf("trigger %+v, node UID %q, release %+v, outcome %s", f.Spec.Decision.Trigger, f.Spec.Decision.NodeUID, f.Status.Release, f.Status.Outcome)
+	if !f.Status.Decision.Trigger.Missing() || f.Status.Decision.NodeUID != "" || f.Status.Release.StartedAt != nil || f.Status.Outcome != api.Recovered {
+		t.Errorf("trigger %+v, node UID %q, release %+v, outcome %s", f.Status.Decision.Trigger, f.Status.Decision.NodeUID, f.Status.Release, f.Status.Outcome)
 	}
 	w.words("node-1", "off on")
 	w.unmarked("node-1")

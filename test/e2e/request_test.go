@@ -81,10 +81,10 @@ func TestRequests(t *testing.T) {
 	a.post("node-1", "/me", "8", secret)
 	a.post("node-2", "/racks/west", "9", "")
 	one, two := w.phase("node-1", api.Finished), w.phase("node-2", api.Finished)
-	if by := one.Spec.Decision.Trigger.Request.By; by != "system:serviceaccount:default:rack-watch" {
+	if by := one.Status.Decision.Trigger.Request.By; by != "system:serviceaccount:default:rack-watch" {
 		t.Errorf("asked for by %q", by)
 	}
-	if r := two.Spec.Decision.Trigger.Request; r.By != "" || r.Source != "/racks/west" {
+	if r := two.Status.Decision.Trigger.Request; r.By != "" || r.Source != "/racks/west" {
 		t.Errorf("asked for by %+v", r)
 	}
 	a.post("node-4", "/smart", "11", "")
@@ -158,7 +158,7 @@ func (a asking) again(p *rig.InProcess, name, node, source, id, token string) {
 	must(a.t, err)
 	reply, err := p.Handlers()["gate"](a.ctx, a.request(node, source, id, token))
 	// A fence that is open and due is handed on, as on any event of its node.
-	if err != nil || reply != nil && !(f.Open() && strings.HasPrefix(reply.ID(), fmt.Sprintf("%s.%d.", f.UID, f.Spec.FenceNumber))) {
+	if err != nil || reply != nil && !(f.Open() && strings.HasPrefix(reply.ID(), fmt.Sprintf("%s.%d.", f.UID, f.Status.FenceNumber))) {
 		a.t.Errorf("%s: %v %v", name, reply, err)
 	}
 	a.said(name, node, id, api.RequestServed)

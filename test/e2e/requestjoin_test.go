@@ -47,8 +47,8 @@ func TestRequestsJoin(t *testing.T) {
 	must(t, w.Lab.Fault("node-1", "none"))
 	f := w.phase("node-1", api.Finished)
 
-	if by := f.Spec.Decision.Trigger.Request.By; f.Spec.Decision.Trigger.Condition != "Ready" || by != "system:serviceaccount:default:rack-watch" {
-		t.Errorf("opened for %+v", f.Spec.Decision.Trigger)
+	if by := f.Status.Decision.Trigger.Request.By; f.Status.Decision.Trigger.Condition != "Ready" || by != "system:serviceaccount:default:rack-watch" {
+		t.Errorf("opened for %+v", f.Status.Decision.Trigger)
 	}
 	told := ""
 	for _, h := range f.Status.History {
@@ -61,7 +61,7 @@ func TestRequestsJoin(t *testing.T) {
 	}
 	a.again(p, "with a token that has joined", "node-1", "/else", "4", first)
 	a.again(p, "with another that has", "node-1", "/else", "5", second)
-	if n := f.Spec.FenceNumber; n != 1 {
+	if n := f.Status.FenceNumber; n != 1 {
 		t.Errorf("there were %d fences", n)
 	}
 	a.nowhere(p, first)

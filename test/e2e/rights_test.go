@@ -84,7 +84,7 @@ func TestRights(t *testing.T) {
 	must(t, o.publish(a.request(first, "/me", "2", a.token(first, "2", 600))))
 	w.until("the first node to be fenced again", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, first)
-		return f != nil && f.Spec.FenceNumber == 2 && f.Status.FenceNumber == 2 && f.Status.Phase == api.Finished, err
+		return f != nil && f.Status.FenceNumber == 2 && f.Status.Phase == api.Finished, err
 	})
 
 	// The machine with the work loses its power, the work is released pod by pod, and the
@@ -181,14 +181,14 @@ func (w *world) left(node string) {
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
 	policy, _ := fence.ResolvePolicy(policies, node, nil)
-	spec, err := json.Marshal(api.NodeFenceSpec{NodeName: node, FenceNumber: 1, Decision: api.Decision{
-		NodeUID: "x", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(long)},
-		ResolvedPolicy: policy,
+	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: {nodeName: "+node+"}\n"))
+	stamp := metav1.NewMicroTime(long)
+	closed, err := json.Marshal(api.NodeFence{Status: api.NodeFenceStatus{
+		MinReaderVersion: 1, FenceNumber: 1, Phase: api.Finished, Outcome: api.Recovered, PhaseSince: &stamp,
+		Decision: api.Decision{NodeUID: "x", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: stamp}, ResolvedPolicy: policy},
 	}})
 	must(w.t, err)
-	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: "+string(spec)+"\n"))
-	closed := `{"status":{"minReaderVersion":1,"fenceNumber":1,"phase":"Finished","outcome":"Recovered","phaseSince":"` + long.Format(microseconds) + `"}}`
-	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body([]byte(closed)).Do(w.ctx).Error())
+	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body(closed).Do(w.ctx).Error())
 }
 
 // right is one thing that an account may do.

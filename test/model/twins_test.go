@@ -167,7 +167,7 @@ func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, roo
 		return t.hold(seen)
 	}
 	l.Status.Reservations = append(l.Status.Reservations, api.Reservation{
-		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Spec.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
+		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
 	})
 	_, err = t.Client.SaveLedger(ctx, l)
 	return err
@@ -205,8 +205,8 @@ func opensAgain(p process, name string) run.Handler {
 		c := p.client()
 		f, err := c.Fence(ctx, e.Subject())
 		if err == nil && f != nil && e.Type() == events.NodeUnhealthy {
-			f.Spec.FenceNumber++
-			_, err = c.SaveFence(ctx, f)
+			f.Status = fence.Opening(f, f.Status.Decision, c.Clock().Now())
+			_, err = c.SaveStatus(ctx, f)
 		}
 		if err != nil {
 			return nil, err

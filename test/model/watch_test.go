@@ -85,7 +85,7 @@ func (c *watch) claims(w *world, r request, was, is *api.NodeFence) {
 		return
 	}
 	until := old.NotAfter.Time
-	if b := was.Spec.Decision.Binding; b != nil && old.Call != api.CallRead {
+	if b := was.Status.Decision.Binding; b != nil && old.Call != api.CallRead {
 		until = until.Add(b.EffectDelay.Duration)
 	}
 	if epoch.Add(w.now).Add(time.Second).Before(until) {
@@ -133,8 +133,8 @@ func (c *watch) ended(w *world) {
 		switch {
 		case m.died && m.offs == 0 && m.dead():
 			c.found(served, "%s is dead and was not fenced", m.node)
-		case m.offs > 1 || f != nil && f.Spec.FenceNumber > 1:
-			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Spec.FenceNumber)
+		case m.offs > 1 || f != nil && f.Status.FenceNumber > 1:
+			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Status.FenceNumber)
 		}
 	}
 }

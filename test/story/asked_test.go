@@ -24,7 +24,7 @@ func (w *world) wanted(id string) {
 
 // patient has the policy wait five minutes for a node that is lost.
 func patient(w *world) {
-	w.record.Spec.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
+	w.record.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
 }
 
 // asked are the stories of requests that come while a fence is open (S7).

@@ -17,10 +17,10 @@ const lost = 38 * time.Second
 // Kubernetes still counts the node as Ready.
 func suspect(w *world) {
 	w.early, w.ready, w.readySince = true, "True", start.Add(-time.Hour)
-	w.record.Spec.Decision.Trigger = api.Trigger{
+	w.record.Status.Decision.Trigger = api.Trigger{
 		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(start.Add(-12 * time.Second)),
 	}
-	w.record.Spec.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
+	w.record.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	at(w, lost, func() {
 		if !w.alive() && w.ready == "True" {
 			w.ready, w.readySince, w.lost = "Unknown", w.now, true

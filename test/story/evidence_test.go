@@ -14,11 +14,11 @@ import (
 func activityChecks(w *world) {
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 	w.still = start.Add(-45 * time.Second)
-	w.record.Spec.Decision.Settings.ActivityChecks = &api.ActivitySettings{
+	w.record.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{
 		Checks: []api.CheckSettings{{Type: api.CheckKubelet}},
 		Rounds: 10, FailedRounds: 8, Interval: s(60), CheckTimeout: s(60), RecheckInterval: s(300), AliveTimeout: s(1200), OnAliveTimeout: api.AliveRequireApproval,
 	}
-	w.record.Spec.Decision.Settings.ApprovalTimeout = s(3600)
+	w.record.Status.Decision.Settings.ApprovalTimeout = s(3600)
 }
 
 // check is the round under way: whether the kubelet's port answers, or the storage.

@@ -75,7 +75,7 @@ func (w *world) save(st api.NodeFenceStatus) {
 func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
 	w.tooEarly(a)
 	ofNode := !a.Device() && a != fence.DropFinalizer
-	if seen.Node.UID != w.record.Spec.Decision.NodeUID && ofNode {
+	if seen.Node.UID != w.record.Status.Decision.NodeUID && ofNode {
 		w.wrong("%s in the name of another node, at +%s", a, w.now.Sub(start)) // S6
 	}
 	if seen.Brakes.Paused && w.offs == 0 && a == fence.Off {

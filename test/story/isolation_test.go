@@ -63,7 +63,7 @@ func (w *world) isolate(must bool, scopes ...api.Scope) {
 		if scope == api.ScopeStorage {
 			b.Covers = &api.Coverage{CSIDrivers: []string{"rbd"}}
 		}
-		w.record.Spec.Decision.Isolation = append(w.record.Spec.Decision.Isolation, b)
+		w.record.Status.Decision.Isolation = append(w.record.Status.Decision.Isolation, b)
 	}
 }
 
@@ -85,12 +85,12 @@ func comesBack(w *world, after time.Duration) {
 
 var isolated = map[string]incident{
 	"a node without a BMC is cut off from its storage, and comes back": {func(w *world) {
-		w.cut, w.record.Spec.Decision.Binding = true, nil
+		w.cut, w.record.Status.Decision.Binding = true, nil
 		w.isolate(true, api.ScopeStorage)
 		comesBack(w, 90*time.Second)
 	}, []api.Phase{api.Finished}, 0},
 	"a node without a BMC is cut off from its storage, and rebooted": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Binding = true, nil
+		w.crashed, w.record.Status.Decision.Binding = true, nil
 		w.isolate(true, api.ScopeStorage)
 		at(w, 100*time.Second, func() {
 			w.crashed, w.boot, w.inUse = false, w.boot+1, nil
@@ -99,7 +99,7 @@ var isolated = map[string]incident{
 		})
 	}, []api.Phase{api.Finished}, 0},
 	"a node without a BMC is cut off from its storage and network": {func(w *world) {
-		w.cut, w.record.Spec.Decision.Binding = true, nil
+		w.cut, w.record.Status.Decision.Binding = true, nil
 		w.isolate(true, api.ScopeNetwork, api.ScopeStorage)
 		comesBack(w, 90*time.Second)
 	}, []api.Phase{api.Finished}, 0},
@@ -153,7 +153,7 @@ func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 // storage was taken from.
 func TestWhoStaysIsNamed(t *testing.T) {
 	w := tell(incident{begin: func(w *world) {
-		w.cut, w.record.Spec.Decision.Binding = true, nil
+		w.cut, w.record.Status.Decision.Binding = true, nil
 		w.isolate(true, api.ScopeStorage)
 	}}, twist{})
 	st := w.record.Status

@@ -29,7 +29,7 @@ func at(w *world, after time.Duration, do func()) {
 
 // twoLevels gives the node a second device.
 func (w *world) twoLevels() {
-	w.record.Spec.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}}}
+	w.record.Status.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}}}
 }
 
 func ask(w *world) *api.Request { return &api.Request{By: "ada", At: metav1.NewTime(w.now)} }
@@ -80,7 +80,7 @@ var incidents = map[string]incident{
 	"the Node object is deleted":                                {func(w *world) { w.crashed = true; at(w, time.Second, func() { w.gone = true }) }, []api.Phase{api.Finished}, 1},
 	"the Node object is deleted, and Kubernetes takes its pods": {func(w *world) { w.crashed = true; removedAt(w, 1500*time.Millisecond) }, []api.Phase{api.Finished}, 1},
 	"the Node object is deleted while its work is released":     {func(w *world) { w.crashed = true; removedAt(w, 12500*time.Millisecond) }, []api.Phase{api.Finished}, 1},
-	"the machine is to stay off":                                {func(w *world) { w.crashed = true; w.record.Spec.Decision.Settings.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
+	"the machine is to stay off":                                {func(w *world) { w.crashed = true; w.record.Status.Decision.Settings.Action = api.ActionOff }, []api.Phase{api.Fenced}, 1},
 	"the BMC is dead, and the PDU is not": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
 		w.twoLevels()
@@ -92,31 +92,31 @@ var incidents = map[string]incident{
 		at(w, 55*time.Second, func() { w.bmc = "" })
 	}, []api.Phase{api.Finished}, 4},
 	"a node is only isolated": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Action, w.record.Spec.Decision.Binding = true, api.ActionIsolate, nil
+		w.crashed, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Binding = true, api.ActionIsolate, nil
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"a node is only isolated, and a person confirms": {func(w *world) {
-		w.on, w.record.Spec.Decision.Settings.Action, w.record.Spec.Decision.Binding = false, api.ActionIsolate, nil
+		w.on, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Binding = false, api.ActionIsolate, nil
 		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 	}, []api.Phase{api.Fenced}, 0},
 	"a machine is only read, and somebody switches it off": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionWaitForOff
+		w.crashed, w.record.Status.Decision.Settings.Action = true, api.ActionWaitForOff
 		at(w, 50*time.Second, func() { w.on = false })
 	}, []api.Phase{api.Fenced}, 0},
 	"a machine is only read, and heals": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Action = true, api.ActionWaitForOff
+		w.crashed, w.record.Status.Decision.Settings.Action = true, api.ActionWaitForOff
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"the last recovery": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.PerNode.CutsPerDay = true, 1
+		w.crashed, w.record.Status.Decision.Settings.PerNode.CutsPerDay = true, 1
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.Retry = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
 	"a person gives the node back": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
+		w.crashed, w.record.Status.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
 		at(w, 10*time.Minute, func() { w.record.Spec.Requests.Uncordon = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 1},
 	"a node that is kept falls ill again": {func(w *world) {
-		w.crashed, w.record.Spec.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
+		w.crashed, w.record.Status.Decision.Settings.Recovery.Uncordon = true, api.UncordonManual
 		at(w, 4*time.Minute, func() { w.crashed, w.ready, w.readySince = true, "Unknown", w.now; w.wake(0, "node.unhealthy") })
 		at(w, 20*time.Minute, func() { w.record.Spec.Requests.Uncordon = ask(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 2},
@@ -138,7 +138,7 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 1},
 	"a node is degraded for too long, and the policy fences it": {func(w *world) {
 		activityChecks(w)
-		w.record.Spec.Decision.Settings.ActivityChecks.OnAliveTimeout = api.AliveFence
+		w.record.Status.Decision.Settings.ActivityChecks.OnAliveTimeout = api.AliveFence
 		w.cut = true
 		at(w, 31*time.Minute, func() { w.cut = false })
 	}, []api.Phase{api.Finished}, 1},
@@ -148,13 +148,13 @@ var incidents = map[string]incident{
 		at(w, 2*time.Minute, func() { w.crashed, w.cut = true, false })
 	}, []api.Phase{api.Finished}, 1},
 	"the storage is down for everyone": {func(w *world) {
-		w.record.Spec.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: time.Minute}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
+		w.record.Status.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: time.Minute}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
 		w.crashed, w.storageDown = true, true
 		at(w, 5*time.Minute, func() { w.storageDown = false })
 	}, []api.Phase{api.Finished}, 1},
 	"a dry run": {func(w *world) {
 		w.crashed = true
-		w.record.Spec.Decision.Settings.Mode = api.DryRun
+		w.record.Status.Decision.Settings.Mode = api.DryRun
 		at(w, 45*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 }

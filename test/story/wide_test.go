@@ -34,7 +34,7 @@ func among(w *world, change ...func(*cluster, *api.ScopedLimits)) *cluster {
 		do(c, &l)
 	}
 	w.cluster = c
-	w.record.Spec.Decision.Limits = []api.ScopedLimits{l}
+	w.record.Status.Decision.Limits = []api.ScopedLimits{l}
 	return c
 }
 
@@ -104,7 +104,7 @@ func (w *world) reserve() *fence.Verdict {
 
 // waits lets a condition count only when it has held for so long.
 func waits(w *world, d time.Duration) {
-	w.record.Spec.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: d}
+	w.record.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: d}
 }
 
 // remove deletes the Node object, and with it all that was on it.
@@ -212,7 +212,7 @@ var wide = map[string]incident{
 	// What she said then is not so now, and nothing can be read: it is not released by it.
 	"the API server is restored to where a person has confirmed": {func(w *world) { // S16
 		w.on, w.bmc, w.goes = false, "dead", true
-		w.record.Spec.Decision.Settings.Release.Timeout = metav1.Duration{Duration: 10 * time.Minute}
+		w.record.Status.Decision.Settings.Release.Timeout = metav1.Duration{Duration: 10 * time.Minute}
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 		restoredAt(w, 60500*time.Millisecond, 5*time.Minute)
 		at(w, 2*time.Minute, func() { w.powerOn(); w.say("           somebody switches it on") })
@@ -244,7 +244,7 @@ var wide = map[string]incident{
 			at(w, spell+10*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
 			at(w, spell+time.Minute, func() {
 				if w.record.Status.Phase == api.Finished {
-					w.record.Spec.FenceNumber++
+					w.record.Status = fence.Opening(&w.record, w.record.Status.Decision, w.now)
 					w.finalizer = true
 				}
 				w.cut, w.ready, w.readySince = true, "Unknown", w.now
@@ -276,7 +276,7 @@ var wide = map[string]incident{
 		among(w, func(c *cluster, _ *api.ScopedLimits) {
 			c.etcd = map[string]bool{"node-7": false, "node-8": true, "node-9": true}
 		})
-		w.record.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
+		w.record.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		w.crashed = true
 	}, []api.Phase{api.Finished}, 1},
 	"a member of etcd dies, and another is down": {func(w *world) { // S13
@@ -284,7 +284,7 @@ var wide = map[string]incident{
 			c.etcd = map[string]bool{"node-7": false, "node-8": false, "node-9": true}
 			c.down[1] = true
 		})
-		w.record.Spec.Decision.Settings.ControlPlane.Fence = api.WithQuorum
+		w.record.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		w.crashed = true
 		at(w, time.Minute, func() {
 			c.etcd["node-8"], c.down[1] = true, false

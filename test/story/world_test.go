@@ -56,7 +56,7 @@ type world struct {
 	uid   types.UID
 	hers  bool
 	going string
-	// fabrics are the devices of spec.decision.isolation; inUse what the kubelet has mounted.
+	// fabrics are the devices of status.decision.isolation; inUse what the kubelet has mounted.
 	fabrics []*fabric
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
@@ -98,8 +98,8 @@ func newWorld(tw twist) *world {
 	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, uid: "node-uid", twist: tw}
 	w.record = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
-		Spec: api.NodeFenceSpec{
-			NodeName: "node-7", FenceNumber: 1, Decision: api.Decision{NodeUID: "node-uid",
+		Spec:       api.NodeFenceSpec{NodeName: "node-7"}, Status: api.NodeFenceStatus{
+			FenceNumber: 1, Decision: api.Decision{NodeUID: "node-uid",
 				Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
 				ResolvedPolicy: api.ResolvedPolicy{
 					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
@@ -250,7 +250,7 @@ func (w *world) look(me string) fence.Seen {
 
 func (w *world) leftover() *fence.Left {
 	l := &fence.Left{Attachments: min(w.left, 1)}
-	if fence.CutOnly(&w.record.Spec) {
+	if fence.CutOnly(&w.record.Status.Decision) {
 		l.Stay, l.Volumes = []string{"default/cache-0"}, []string{volume}
 	}
 	if w.left > 1 {

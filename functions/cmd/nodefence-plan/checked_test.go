@@ -68,7 +68,7 @@ func TestWhatTheFenceTargetSays(t *testing.T) {
 		"a person is the device":          {targetOf(api.ManualOnly, "ask"), "", 0, read + "ManualOnly, read at 2026-11-22T08:00:00Z: ask"},
 		"another address did not":         {another, "", 0, read + "NotCheckedYet: it was not read yet as it is configured now"},
 		"there is none":                   {nil, "", 0, read + "NotCheckedYet: it was not read yet as it is configured now"},
-		"it did not before a fence began": {targetOf(api.DeviceUnreachable, "no"), `{"items": [{"spec": {"nodeName": "a","fenceNumber": 1}, "status": {"fenceNumber": 1, "phase": "Fencing"}}]}`, 0, read + "DeviceUnreachable, read at 2026-11-22T08:00:00Z: no"},
+		"it did not before a fence began": {targetOf(api.DeviceUnreachable, "no"), `{"items": [{"spec": {"nodeName": "a"}, "status": {"fenceNumber": 1, "phase": "Fencing"}}]}`, 0, read + "DeviceUnreachable, read at 2026-11-22T08:00:00Z: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := running(own(bmc)).watched()

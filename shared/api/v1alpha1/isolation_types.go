@@ -27,7 +27,7 @@ func (c *Coverage) Empty() bool {
 	return c == nil || len(c.StorageClasses)+len(c.CSIDrivers) == 0
 }
 
-// IsolationRecord is what was asked of one device of spec.decision.isolation, in the same
+// IsolationRecord is what was asked of one device of status.decision.isolation, in the same
 // place, and what it said.
 type IsolationRecord struct {
 	// Device in words.

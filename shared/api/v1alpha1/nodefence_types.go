@@ -1,13 +1,16 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // NodeFence is the record of a node's fence. It is named like the node, so that
 // the API server keeps it to one; a later fence of the same node reopens it with
-// the next generation.
+// the next fenceNumber. Its spec is people's, its status nodefence's: without a
+// status, as one that was applied from a file, it is no fence and does nothing.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=nodefence
@@ -22,6 +25,8 @@ import (
 // +kubebuilder:printcolumn:name=HOST-HA,type=string,priority=1,JSONPath=`.status.hostHA`
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.nodeName",message="a NodeFence is named like its node (spec.nodeName)"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.fenceNumber) || has(self.status) && has(self.status.fenceNumber) && self.status.fenceNumber >= oldSelf.status.fenceNumber",message="status.fenceNumber never goes back"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.decision) || !has(self.status) || !has(self.status.fenceNumber) || self.status.fenceNumber != oldSelf.status.fenceNumber || has(self.status.decision) && self.status.decision.nodeUID == oldSelf.status.decision.nodeUID",message="status.decision.nodeUID does not change within one fence (status.fenceNumber)"
 type NodeFence struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -32,21 +37,13 @@ type NodeFence struct {
 	Status NodeFenceStatus `json:"status,omitzero"`
 }
 
-// NodeFenceSpec is what was decided when the fence was opened, and what people
-// ask of it since. All but requests is written by whoever has the verb decide on
-// nodefences, by an admission policy: the gate.
+// NodeFenceSpec is people's: which node, and what they ask of its fence.
 type NodeFenceSpec struct {
-	// NodeName is the name of the node to fence.
+	// nodeName is the name of the node. It does not change.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
 	NodeName string `json:"nodeName"`
-	// FenceNumber numbers the fences of this node from 1.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="the fenceNumber of a NodeFence never goes back"
-	FenceNumber int64 `json:"fenceNumber"`
-	// Decision is what the gate decided.
-	Decision Decision `json:"decision"`
-	// Requests are what people ask of this fence. The recorded name is held to
+	// requests are what people ask of this fence. The recorded name is held to
 	// the authenticated one by an admission policy (S20).
 	// +optional
 	Requests Requests `json:"requests,omitzero"`
@@ -88,14 +85,23 @@ type Decision struct {
 	BindingError string `json:"bindingError,omitempty"`
 }
 
-// NodeFenceStatus is the state of the automaton. Only nodefence writes it.
+// NodeFenceStatus is the state of the automaton. Only nodefence writes it; fenceNumber
+// and decision by an admission policy only who has the verb decide on nodefences: the gate.
 type NodeFenceStatus struct {
+	// observedGeneration is the metadata.generation whose requests were looked at.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// MinReaderVersion of this record (S21).
 	// +optional
 	MinReaderVersion int32 `json:"minReaderVersion,omitempty"`
-	// FenceNumber is the spec.fenceNumber that this status is about.
+	// fenceNumber numbers the fences of this node from 1. Without it no fence was ever opened.
+	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
+	// decision is what the gate decided for this fence. Who writes it needs the verb decide
+	// on nodefences.
+	// +optional
+	Decision Decision `json:"decision,omitzero"`
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// Step, Status: the proposal's words for the phase.
@@ -173,7 +179,7 @@ type NodeFenceStatus struct {
 	// Kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
-	// Isolation is what came of each device of spec.decision.isolation.
+	// Isolation is what came of each device of status.decision.isolation.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
@@ -309,19 +315,28 @@ type NodeFenceList struct {
 	Items           []NodeFence `json:"items"`
 }
 
-// Open tells whether the fence is still to be worked on.
+// Open tells whether the fence is still to be worked on. A record without a status is
+// no fence: whoever made it has not opened one, or it came from a file.
 func (f *NodeFence) Open() bool {
-	return f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.Phase != Finished
+	return f.Status.FenceNumber > 0 && f.Status.Phase != Finished || f.leftover()
 }
 
 // HoldsSlot tells whether the fence counts against maxConcurrent (S14). One that waits
 // for its device to answer again does not, and goes on without a slot when it does.
 func (f *NodeFence) HoldsSlot() bool { return f.CurrentPhase().HoldsSlot() && f.Status.Awaited == nil }
 
-// CurrentPhase is the phase of the generation that the spec asks for; a fence
-// that was just (re)opened is Pending whatever the old status says.
+// leftover: it is deleted, and has no open fence, and still our finalizer. A gate put that
+// there, and died before it opened one.
+func (f *NodeFence) leftover() bool {
+	return f.DeletionTimestamp != nil && (f.Status.FenceNumber == 0 || f.Status.Phase == Finished) && slices.Contains(f.Finalizers, Finalizer)
+}
+
+// CurrentPhase is the phase that the record is in: Finished where there is no fence.
 func (f *NodeFence) CurrentPhase() Phase {
-	if f.Status.FenceNumber < f.Spec.FenceNumber || f.Status.Phase == "" {
+	switch {
+	case !f.Open():
+		return Finished
+	case f.Status.Phase == "" || f.Status.Phase == Finished:
 		return Pending
 	}
 	return f.Status.Phase

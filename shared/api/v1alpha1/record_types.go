@@ -8,7 +8,7 @@ type Claim struct {
 	Call     Call   `json:"call"`
 	At       Time   `json:"at"`
 	NotAfter Time   `json:"notAfter"`
-	// Isolation is the place, from 1, of the device of spec.decision.isolation that the call is
+	// Isolation is the place, from 1, of the device of status.decision.isolation that the call is
 	// for; 0 is the machine's own device.
 	// +optional
 	Isolation int32 `json:"isolation,omitempty"`

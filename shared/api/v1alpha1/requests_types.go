@@ -132,11 +132,11 @@ func (f *NodeFence) ServedID(id string) bool {
 }
 
 func (f *NodeFence) served(is func(key string) bool) bool {
-	if was := f.Spec.Decision.Trigger.Request; was != nil && is(was.Key()) {
+	if was := f.Status.Decision.Trigger.Request; was != nil && is(was.Key()) {
 		return true
 	}
 	joined := func(r FenceRequest) bool { return is(r.Key()) }
-	return slices.ContainsFunc(f.Spec.Decision.Trigger.Merged, joined) || slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
+	return slices.ContainsFunc(f.Status.Decision.Trigger.Merged, joined) || slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
 		return is(p.Request) || slices.ContainsFunc(p.Merged, is)
 	})
 }

@@ -22,8 +22,8 @@ func phaseEvent() event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return events.SourceOf("c").Phase(&api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "fence-a"},
-		Spec:       api.NodeFenceSpec{NodeName: "a", Decision: api.Decision{NodeUID: "node-a"}, FenceNumber: 1},
-		Status:     api.NodeFenceStatus{FenceNumber: 1, Phase: api.Fencing},
+		Spec:       api.NodeFenceSpec{NodeName: "a"},
+		Status:     api.NodeFenceStatus{Decision: api.Decision{NodeUID: "node-a"}, FenceNumber: 1, Phase: api.Fencing},
 	}, at, at)
 }
 

@@ -225,9 +225,9 @@ func forgeries(f *api.NodeFence, node string) (all []event.Event) {
 	}
 	for _, unhealthy := range []bool{true, false} {
 		all = append(all, source.Condition(events.ConditionChange{
-			Node: node, NodeUID: string(f.Spec.Decision.NodeUID), Condition: "Ready", Status: "Unknown", Since: now, Unhealthy: unhealthy,
+			Node: node, NodeUID: string(f.Status.Decision.NodeUID), Condition: "Ready", Status: "Unknown", Since: now, Unhealthy: unhealthy,
 		}, now, now))
 	}
-	return append(all, source.Marked(node, string(f.Spec.Decision.NodeUID), string(f.UID), now, now),
+	return append(all, source.Marked(node, string(f.Status.Decision.NodeUID), string(f.UID), now, now),
 		plain("forged-"+node, events.RequestFence, node, `{}`))
 }
