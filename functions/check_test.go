@@ -97,7 +97,7 @@ func healthy(name string) *corev1.Node {
 func (c *checked) turn(left time.Duration) {
 	until := metav1.NewMicroTime(c.client.Clock().Now().Add(left).UTC())
 	c.put(ourKinds+"fenceledgers/cluster", &api.FenceLedger{
-		ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Status: api.FenceLedgerStatus{Checks: map[string]api.Time{"a": until}},
+		ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Status: api.FenceLedgerStatus{Checks: []api.NodeTurn{{NodeName: "a", Until: until}}},
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // be under way; only where it can, one more object is read.
 func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (*fence.Verdict, error) {
 	now := g.Client.Clock().Now()
-	if turn, ok := led.Status.Checks[node]; !ok || !now.Before(turn.Time) {
+	if turn, ok := led.Status.Turn(node); !ok || !now.Before(turn.Time) {
 		return nil, nil
 	}
 	t, err := g.Client.Target(ctx, node)

@@ -78,7 +78,7 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 		return nil, err
 	}
 	now := k.Client.Clock().Now()
-	turn, ok := led.Status.Checks[node]
+	turn, ok := led.Status.Turn(node)
 	if !ok || now.Add(longest).After(turn.Time) { // in less time, a slow device would look like none
 		k.Witness.Ignored(ctx, k.Function, e, "NoTurn")
 		return nil, nil

@@ -201,19 +201,21 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return get[corev1.Secret](ctx, c, "/api/v1/namespaces/"+namespace+"/secrets/"+name)
 }
 
-// PatchLeases replaces the source's picture in the ledger, and puts these nodes'
-// turns to be checked there (nil takes one away), and nothing else: so it needs no
-// turn in the gates' compare-and-swap.
-func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, checks map[string]*api.Time) error {
+// PatchLeases replaces the source's picture in the ledger and nothing else: so it needs
+// no turn in the gates' compare-and-swap. Turns to be checked, where there are any, replace
+// those in the ledger as it was read, with that resourceVersion: ErrConflict says that
+// somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
+func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
 	// Each field by its name: what a merge patch leaves out stays as it was, and
 	// Leases that move again would stand still for ever.
 	status := map[string]any{"leases": map[string]any{
 		"since": p.Since, "observedAt": p.ObservedAt, "renewal": p.Renewal, "total": p.Total, "stillCount": p.StillCount, "still": p.Still,
 	}}
-	if len(checks) > 0 {
-		status["checks"] = checks
+	body := map[string]any{"status": status}
+	if turns != nil {
+		status["checks"], body["metadata"] = turns, map[string]any{"resourceVersion": read}
 	}
-	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, map[string]any{"status": status})
+	_, err := patched[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, body)
 	return err
 }
 

@@ -186,7 +186,7 @@ func TestTheLedgerIsMadeOnce(t *testing.T) {
 func TestPatchesLeaveTheRest(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"2026-05-01T12:00:00.000000Z","still":[{"nodeName":"a","renewed":"x","since":"2026-05-01T12:00:00.000000Z"}],"total":9},"reservations":[{"nodeName":"a","novel":1}]}}`)
-	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil); err != nil {
+	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","stillCount":0,"total":2},"reservations":[{"nodeName":"a","novel":1}]}}`

@@ -77,7 +77,7 @@ func TestARestoreIsToldToAll(t *testing.T) {
 	}
 	f.rv = 50
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"}}`)
-	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil); err != nil {
+	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	seen := read(f.Client)

@@ -2,9 +2,11 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // pictureEvery is how often the Leases are looked over; heartbeat is how old
@@ -38,11 +40,16 @@ func (s *Source) pictures(ctx context.Context) {
 // else, and often enough that the gate can trust its age. While nobody watches
 // it is left to grow old, because its age is all that tells the gate so (S15).
 func (s *Source) draw(ctx context.Context) {
-	p, checks, keep := s.toKeep()
-	if !keep || s.wentBack(ctx) {
+	p, keep := s.toKeep()
+	if !keep {
 		return
 	}
-	if err := s.o.Client.PatchLeases(ctx, p, checks); err != nil {
+	l := s.ledgerToDraw(ctx)
+	if l == nil {
+		return
+	}
+	turns, err := s.patch(ctx, p, l)
+	if err != nil {
 		if ctx.Err() == nil {
 			s.o.Logger.Warn("the picture of the Leases was not kept", "error", err.Error())
 		}
@@ -53,18 +60,43 @@ func (s *Source) draw(ctx context.Context) {
 		s.unhold()
 	}
 	s.drawn = p
-	s.pace.written(checks)
+	s.pace.written(turns)
 	s.mu.Unlock()
 }
 
-func (s *Source) toKeep() (api.LeasePicture, map[string]*api.Time, bool) {
+// patch writes the picture, and the turns that are to stand there besides, if the ledger
+// is as it was read: what another source has written there since would be lost. It tells
+// which turns stand there. The picture waits for nobody: if the gates write faster, the
+// turns are left to the next one.
+func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedger) ([]api.NodeTurn, error) {
+	for range turnTries {
+		turns := s.turnsFor(l)
+		if turns == nil {
+			break
+		}
+		err := s.o.Client.PatchLeases(ctx, p, turns, l.ResourceVersion)
+		if err == nil || !errors.Is(err, kube.ErrConflict) {
+			return turns, err
+		}
+		if l = s.ledgerToDraw(ctx); l == nil {
+			return nil, err
+		}
+	}
+	return l.Status.Checks, s.o.Client.PatchLeases(ctx, p, nil, "")
+}
+
+// turnTries are tries to write turns beside a picture.
+const turnTries = 4
+
+func (s *Source) toKeep() (api.LeasePicture, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
 	first := s.checks && s.pace.at.IsZero() // nobody had a turn yet
 	if !s.picture.paused.IsZero() || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat && !first && !s.hurries(now, p) {
-		return p, nil, false
+		return p, false
 	}
-	return p, s.turns(now, p), true
+	s.turns(now, p)
+	return p, true
 }

@@ -35,8 +35,9 @@ type fakeAPI struct {
 	writes   []string
 	pictures chan api.LeasePicture
 	restores []api.Restored
-	// checks are the turns that stand in the ledger; nil ones were taken away.
-	checks map[string]*api.Time
+	// between, if set, is what somebody else writes into the ledger just before the next
+	// turns are.
+	between func(*api.FenceLedger)
 	// away refuses everything.
 	away bool
 	// forbidden is a collection that the source may not see.
@@ -253,8 +254,9 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	if raw, _ := io.ReadAll(r.Body); len(raw) > 0 {
 		_ = json.Unmarshal(raw, &body)
-		if r.Method == http.MethodPatch {
-			f.patched(raw)
+		if r.Method == http.MethodPatch && !f.patched(raw) {
+			kubetest.Refuse(w, http.StatusConflict, "Conflict")
+			return
 		}
 	}
 	if meta, ok := body["metadata"].(map[string]any); ok && name == "" {
@@ -292,7 +294,8 @@ func wanted(body map[string]any, obj any) bool {
 	return true
 }
 
-func (f *fakeAPI) patched(raw []byte) {
+// patched takes a patch of the ledger, unless it wants the ledger to be as it is not.
+func (f *fakeAPI) patched(raw []byte) bool {
 	var l api.FenceLedger
 	if err := json.Unmarshal(raw, &l); err != nil {
 		f.t.Error(err)
@@ -301,19 +304,31 @@ func (f *fakeAPI) patched(raw []byte) {
 		l.Name = api.LedgerName
 		f.store(ledgerURL, &l)
 		f.restores = append(f.restores, *l.Status.Restored)
-		return
+		return true
 	}
-	var turns struct {
-		Status struct{ Checks map[string]*api.Time }
+	if l.Status.Checks != nil {
+		was := f.ledger()
+		if f.between != nil {
+			f.between(was)
+			f.store(ledgerURL, was)
+			f.between = nil
+		}
+		if was = f.ledger(); was.ResourceVersion != l.ResourceVersion {
+			return false
+		}
+		was.Status.Checks = l.Status.Checks
+		f.store(ledgerURL, was)
 	}
-	if err := json.Unmarshal(raw, &turns); err != nil {
-		f.t.Error(err)
-	}
-	if f.checks == nil {
-		f.checks = map[string]*api.Time{}
-	}
-	maps.Copy(f.checks, turns.Status.Checks)
 	f.pictures <- l.Status.Leases
+	return true
+}
+
+// ledger is as it stands; called with the lock held.
+func (f *fakeAPI) ledger() *api.FenceLedger {
+	raw, _ := json.Marshal(f.objects[ledgerURL][api.LedgerName])
+	var l api.FenceLedger
+	_ = json.Unmarshal(raw, &l)
+	return &l
 }
 
 func (f *fakeAPI) enrolled(name string) map[string]string {

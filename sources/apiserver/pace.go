@@ -2,8 +2,11 @@ package apiserver
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -65,15 +68,12 @@ const (
 	askAgain = 2 * time.Minute
 	// lateness is how long after its time a turn is still asked for.
 	lateness = 15 * time.Second
-	// tidyAfter is how long after its end a turn is taken out of the ledger: another
-	// leader, who does not know yet that it is none, may have given a later one there.
-	tidyAfter = time.Minute
 )
 
-func newPace(every time.Duration, shown map[string]api.Time) *pace {
+func newPace(every time.Duration, shown []api.NodeTurn) *pace {
 	p := &pace{every: every, asked: map[string]time.Time{}, given: map[string]time.Time{}, shown: map[string]time.Time{}}
-	for node, until := range shown {
-		p.shown[node] = until.Time // of a leader before this one
+	for _, t := range shown {
+		p.shown[t.NodeName] = t.Until.Time // of a leader before this one
 	}
 	return p
 }
@@ -160,30 +160,45 @@ func (p *pace) waited(c candidate) time.Time {
 	return c.oldest
 }
 
-// ledger is what to write there: every turn that is not over, so that one which was
-// lost stands there again, and nil for those that have been for long.
-func (p *pace) ledger(now time.Time) map[string]*api.Time {
-	all := map[string]*api.Time{}
-	for node, until := range p.shown {
-		switch {
-		case until.After(now):
-			all[node] = stamp(until)
-		case now.Sub(until) > tidyAfter:
-			all[node] = nil
+// ledger is what is to stand there, where this stands: every turn that is not over, of
+// whoever gave it, and so that one which was lost stands there again. One for which there
+// is no room is not asked for. It is nil where nothing is to change.
+func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
+	over := func(until time.Time) bool { return now.Sub(until) > clocksDiffer }
+	maps.DeleteFunc(p.shown, func(_ string, until time.Time) bool { return over(until) })
+	all := slices.DeleteFunc(slices.Clone(stands), func(t api.NodeTurn) bool { return over(t.Until.Time) })
+	at := map[string]int{}
+	for i, t := range all {
+		at[t.NodeName] = i
+	}
+	for _, node := range slices.SortedFunc(maps.Keys(p.shown), func(a, b string) int {
+		return cmp.Or(p.shown[a].Compare(p.shown[b]), cmp.Compare(a, b))
+	}) {
+		t := api.NodeTurn{NodeName: node, Until: *stamp(p.shown[node])}
+		if i, ok := at[node]; ok {
+			all[i].Until.Time = later(all[i].Until.Time, t.Until.Time)
+		} else if len(all) < api.MaxTurns {
+			all = append(all, t)
 		}
+	}
+	if equality.Semantic.DeepEqual(all, stands) {
+		return nil
+	}
+	if all == nil {
+		all = []api.NodeTurn{}
 	}
 	return all
 }
 
-// written: what ledger gave stands there.
-func (p *pace) written(gave map[string]*api.Time) {
-	for node, until := range gave {
-		if until == nil {
-			delete(p.shown, node)
-		}
+// written: this stands there.
+func (p *pace) written(stands []api.NodeTurn) {
+	until := map[string]time.Time{}
+	for _, t := range stands {
+		until[t.NodeName] = t.Until.Time
 	}
 	for i := range p.waiting {
-		p.waiting[i].known = true
+		t := &p.waiting[i]
+		t.known = t.known || !until[t.node].Before(stamp(t.until).Time)
 	}
 }
 

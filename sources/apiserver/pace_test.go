@@ -13,10 +13,11 @@ import (
 // played gives turns to these nodes for so long, with a picture written each
 // heartbeat, and carries each check out at once.
 func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
+	var stands []api.NodeTurn
 	for now := t0; now.Before(t0.Add(long)); now = now.Add(pictureEvery) {
 		if now.Sub(t0)%heartbeat == 0 {
 			p.give(now, heartbeat, all)
-			p.written(p.ledger(now))
+			stands = p.keptIn(stands, now)
 		}
 		for _, t := range p.due(now) {
 			turns = append(turns, t)
@@ -29,6 +30,15 @@ func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
 		}
 	}
 	return turns
+}
+
+// keptIn writes the turns beside these, and tells which stand there then.
+func (p *pace) keptIn(stands []api.NodeTurn, now time.Time) []api.NodeTurn {
+	if all := p.ledger(now, stands); all != nil {
+		stands = all
+	}
+	p.written(stands)
+	return stands
 }
 
 // fleet are nodes that were looked at a moment ago.
@@ -116,7 +126,7 @@ func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	if got := p.due(t0); got != nil {
 		t.Errorf("asked for before it is known: %v", got)
 	}
-	p.written(p.ledger(t0))
+	p.keptIn(nil, t0)
 	if got := p.due(t0); len(got) != 1 || got[0].node != "n0000" || got[0].until != t0.Add(api.CheckTurn) {
 		t.Errorf("got %v", got)
 	}
@@ -130,26 +140,40 @@ func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	}
 }
 
-// TestTurnsInTheLedger: each stands there until it is over, also one that an earlier
-// leader gave, and is taken away then.
+// TestTurnsInTheLedger: each stands there until it is over by any clock, also one that
+// another source gave, earlier or beside this one; what does not fit is not asked for (S7).
 func TestTurnsInTheLedger(t *testing.T) {
-	p := newPace(time.Minute, map[string]api.Time{"old": *stamp(sec(5)), "over": *stamp(sec(-1)), "long over": *stamp(sec(-61))})
-	p.give(t0, time.Millisecond, []candidate{{node: "a"}})
-	for at, want := range []struct {
-		at   float64
-		want map[string]*api.Time
+	turn := func(node string, until float64) api.NodeTurn {
+		return api.NodeTurn{NodeName: node, Until: *stamp(sec(until))}
+	}
+	var full []api.NodeTurn
+	for i := range api.MaxTurns {
+		full = append(full, turn(fmt.Sprint("x", i), 30))
+	}
+	for name, c := range map[string]struct {
+		at           float64
+		stands, want []api.NodeTurn
 	}{
-		{0, map[string]*api.Time{"a": stamp(sec(40)), "old": stamp(sec(5)), "long over": nil}},
-		{6, map[string]*api.Time{"a": stamp(sec(40))}},
-		{66, map[string]*api.Time{"old": nil, "over": nil}},
-		{101, map[string]*api.Time{"a": nil}},
-		{102, map[string]*api.Time{}},
+		"beside none":                       {0, nil, []api.NodeTurn{turn("old", 5), turn("a", 40)}},
+		"it stands there":                   {0, []api.NodeTurn{turn("a", 40), turn("old", 5)}, nil},
+		"another source's":                  {0, []api.NodeTurn{turn("b", 9)}, []api.NodeTurn{turn("b", 9), turn("old", 5), turn("a", 40)}},
+		"another source's of the same node": {0, []api.NodeTurn{turn("a", 45), turn("old", 5)}, nil},
+		"over, but not by a slow clock":     {6, []api.NodeTurn{turn("a", 40), turn("old", 5)}, nil},
+		"over":                              {8, []api.NodeTurn{turn("old", 5), turn("a", 40)}, []api.NodeTurn{turn("a", 40)}},
+		"over, and the only one":            {50, []api.NodeTurn{turn("a", 40)}, []api.NodeTurn{}},
+		"none":                              {50, nil, nil},
+		"there is no room":                  {0, full, nil},
+		"there is room for one":             {0, full[1:], append(full[1:len(full):len(full)], turn("old", 5))},
 	} {
-		got := p.ledger(sec(want.at))
-		if d := cmp.Diff(want.want, got); d != "" {
-			t.Errorf("%d: %s", at, d)
+		p := newPace(time.Minute, []api.NodeTurn{turn("old", 5), turn("gone", -61)})
+		p.give(t0, time.Millisecond, []candidate{{node: "a"}})
+		got := p.ledger(sec(c.at), c.stands)
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
-		p.written(got)
+		if p.written(got); name == "there is room for one" && p.waiting[0].known {
+			t.Errorf("%s: the turn that has none is asked for", name)
+		}
 	}
 }
 
@@ -200,11 +224,11 @@ func TestChecksUnderWayAreBounded(t *testing.T) {
 	for i := range all {
 		all[i].oldest, all[i].latest = time.Time{}, time.Time{}
 	}
-	asked := map[string]time.Time{}
+	asked, stands := map[string]time.Time{}, []api.NodeTurn(nil)
 	for now := t0; now.Before(sec(130)); now = now.Add(pictureEvery) {
 		if now.Sub(t0)%heartbeat == 0 {
 			p.give(now, heartbeat, all)
-			p.written(p.ledger(now))
+			stands = p.keptIn(stands, now)
 		}
 		for _, turn := range p.due(now) {
 			asked[turn.node] = now

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // rememberEvery is how often each replica, the standby too, reads the ledger, so that
@@ -52,9 +54,12 @@ func (s *Source) tellRestore(ctx context.Context) (told bool) {
 	return true
 }
 
-// wentBack reads the ledger for what is about to be drawn into it: a restore that shows
-// by that is told first, by remember. No answer is no leave to draw either.
-func (s *Source) wentBack(ctx context.Context) bool {
-	_, err := s.o.Client.Ledger(ctx)
-	return err != nil || s.o.Client.WentBack() != nil
+// ledgerToDraw reads the ledger for what is about to be drawn into it: a restore that shows
+// by that is told first, by remember. No answer is no leave to draw either: nil.
+func (s *Source) ledgerToDraw(ctx context.Context) *api.FenceLedger {
+	l, err := s.o.Client.Ledger(ctx)
+	if err != nil || s.o.Client.WentBack() != nil {
+		return nil
+	}
+	return l
 }

@@ -207,7 +207,7 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	// The server's clock is known to half a second at first, and may go back by it.
 	s.watched[leases].broken = s.picture.paused.Add(-time.Second)
 	s.mu.Unlock()
-	if p, _, keep := s.toKeep(); keep {
+	if p, keep := s.toKeep(); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)
 	}
 	if err := s.Ready(); err == nil || err.Error() != "not watched at present: [leases]" {

@@ -118,15 +118,21 @@ func (s *Source) target(name string, now *targetView) {
 	}
 }
 
-// turns gives those that begin before the next picture is written for certain, and
-// says what is to stand in the ledger; called with the lock held.
-func (s *Source) turns(now time.Time, p api.LeasePicture) map[string]*api.Time {
+// turns gives those that begin before the next picture is written for certain; called
+// with the lock held.
+func (s *Source) turns(now time.Time, p api.LeasePicture) {
 	if !s.checks {
-		return s.pace.ledger(now)
+		return
 	}
 	s.pace.forget(func(node string) bool { _, ok := s.nodes[node]; return ok })
 	s.pace.give(now, heartbeat, s.candidates(p))
-	return s.pace.ledger(now)
+}
+
+// turnsFor are those that are to stand in the ledger, which was read as this.
+func (s *Source) turnsFor(l *api.FenceLedger) []api.NodeTurn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pace.ledger(s.now(), l.Status.Checks)
 }
 
 // candidates are the nodes that may be checked now; called with the lock held. A node

@@ -43,9 +43,9 @@ func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 		e := b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
 		got = append(got, e.Subject())
 		f.mu.Lock()
-		turn := f.checks[e.Subject()]
+		_, stands := f.ledger().Status.Turn(e.Subject())
 		f.mu.Unlock()
-		if turn == nil || e.Extensions()[events.ExpiryTime] == nil {
+		if !stands || e.Extensions()[events.ExpiryTime] == nil {
 			t.Errorf("%s is asked for without a turn in the ledger, or for ever", e.ID())
 		}
 	}
@@ -145,5 +145,22 @@ func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 	defer f.mu.Unlock()
 	if n := len(f.objects[targetsURL]); n != 3 {
 		t.Errorf("%d FenceTargets are left, of 3 nodes", n)
+	}
+}
+
+// TestAnotherSourcesTurnStays: two that think they lead give turns at once. What one has
+// written between the other's look and its write stands there afterwards, or a fence would
+// not see that the device may be being read (S7).
+func TestAnotherSourcesTurnStays(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	theirs := api.NodeTurn{NodeName: "b", Until: *stamp(time.Now().Add(time.Hour))}
+	f.between = func(l *api.FenceLedger) { l.Status.Checks = append(l.Status.Checks, theirs) }
+	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
+	b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if until, ok := f.ledger().Status.Turn("b"); !ok || !until.Equal(&theirs.Until) {
+		t.Errorf("%+v", f.ledger().Status.Checks)
 	}
 }

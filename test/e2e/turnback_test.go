@@ -144,7 +144,7 @@ func (b *turns) recovers(step int) bool {
 	now, since := metav1.NewMicroTime(b.Fences.Clock().Now()), metav1.NewMicroTime(b.Fences.Clock().Now().Add(-time.Minute))
 	must(b.t, b.Fences.PatchLeases(b.ctx, api.LeasePicture{
 		ObservedAt: &now, Since: &since, Renewal: metav1.Duration{Duration: 10 * time.Second}, Total: turnNodes,
-	}, nil))
+	}, nil, ""))
 	must(b.t, b.says(b.node, corev1.ConditionUnknown))
 	if step == 0 {
 		b.recover()

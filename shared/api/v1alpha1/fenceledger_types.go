@@ -115,11 +115,37 @@ type FenceLedgerStatus struct {
 	// last. Nothing new starts until spec.restoreConfirmed names its seenAt.
 	// +optional
 	Restored *Restored `json:"restored,omitempty"`
-	// Checks are the nodes whose devices may be read for their FenceTargets now, and
-	// until when. The source gives the turns, each before it asks for the check; a
-	// reservation for a node that has one looks whether its device is being read (S7).
+	// checks are the nodes whose devices may be read for their FenceTargets now, 256 at
+	// most. The source gives the turns, each before it asks for the check; a reservation
+	// for a node that has one looks whether its device is being read (S7).
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=map
+	// +listMapKey=nodeName
 	// +optional
-	Checks map[string]Time `json:"checks,omitempty"`
+	Checks []NodeTurn `json:"checks,omitempty"`
+}
+
+// NodeTurn is a node's turn to have its devices read.
+type NodeTurn struct {
+	// nodeName is the Node's name.
+	// +kubebuilder:validation:MaxLength=253
+	NodeName string `json:"nodeName"`
+	// until is when the turn is over. No read of it begins less than 20s before.
+	Until Time `json:"until"`
+}
+
+// MaxTurns bounds the turns that stand in the ledger. One lasts CheckTurn, and the source
+// gives no more than five in two seconds, so that two leaders at once stay below it.
+const MaxTurns = 256
+
+// Turn is until when it is this node's turn to have its devices read, if it is.
+func (s FenceLedgerStatus) Turn(node string) (until Time, is bool) {
+	for _, t := range s.Checks {
+		if t.NodeName == node {
+			return t.Until, true
+		}
+	}
+	return Time{}, false
 }
 
 // Restored is an answer of the API server that is older than one it gave before.
