@@ -63,17 +63,17 @@ func (p *peer) open() func(string) {
 // anew has its port closed for a while. The exchange goes on for its own time.
 func TestPortUnreachableEndsNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		tries int
-		play  func(p *peer)
+		pace pace
+		play func(p *peer)
 	}{
-		"the answer comes after it": {1, func(p *peer) {
+		"the answer comes after it": {once, func(p *peer) {
 			p.sent = func(n int) {
 				if n == 1 {
 					p.open()("yes")
 				}
 			}
 		}},
-		"it is told in place of sending": {1, func(p *peer) {
+		"it is told in place of sending": {once, func(p *peer) {
 			_, _ = p.UDPConn.Write([]byte("of before")) // bounces
 			answer := p.open()
 			p.sent = func(n int) {
@@ -82,7 +82,7 @@ func TestPortUnreachableEndsNothing(t *testing.T) {
 				}
 			}
 		}},
-		"the port is open for what is sent again": {2, func(p *peer) {
+		"the port is open for what is sent again": {brisk, func(p *peer) {
 			p.sent = func(n int) {
 				if n == 1 {
 					answer := p.open()
@@ -96,7 +96,7 @@ func TestPortUnreachableEndsNothing(t *testing.T) {
 			p := bouncing(t)
 			tc.play(p)
 			var got []byte
-			err := exchange(t.Context(), p, tc.tries, func() []byte { return []byte("ask") }, func(b []byte) error {
+			err := exchange(t.Context(), p, tc.pace, func() []byte { return []byte("ask") }, func(b []byte) error {
 				got = bytes.Clone(b)
 				return nil
 			})
@@ -107,7 +107,7 @@ func TestPortUnreachableEndsNothing(t *testing.T) {
 	}
 	t.Run("nobody comes", func(t *testing.T) {
 		t.Parallel()
-		err := exchange(t.Context(), bouncing(t), 1, func() []byte { return []byte("ask") }, func([]byte) error { return wire.ErrOther })
+		err := exchange(t.Context(), bouncing(t), once, func() []byte { return []byte("ask") }, func([]byte) error { return wire.ErrOther })
 		if !errors.Is(err, ErrSilent) || !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Error(err)
 		}

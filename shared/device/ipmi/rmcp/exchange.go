@@ -26,23 +26,38 @@ const (
 	bounces = 3
 )
 
+// pace is how often a request is sent, and how long each of them waits.
+type pace struct {
+	tries int
+	wait  time.Duration
+}
+
+var (
+	// brisk is for what may be sent again.
+	brisk = pace{1 + resend, packet}
+	// once is for what may not.
+	once = pace{1, packet}
+	// patient is once, and as long as brisk.
+	patient = pace{1, (1 + resend) * packet}
+)
+
 // ErrSilent is that nothing came.
 var ErrSilent = errors.New("no answer")
 
 // exchange sends a request and waits for an answer that is taken. What is not taken is
 // dropped; the first of it is the error if nothing else comes.
-func exchange(ctx context.Context, conn net.Conn, tries int, request func() []byte, take func([]byte) error) error {
+func exchange(ctx context.Context, conn net.Conn, p pace, request func() []byte, take func([]byte) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var dropped, bounce error
-	for range tries {
+	for range p.tries {
 		if err := ctx.Err(); err != nil {
 			return silence(dropped, bounce, err)
 		}
 		if err := send(conn, request(), &bounce); err != nil {
 			return err
 		}
-		done, err := await(ctx, conn, packet, &dropped, &bounce, take)
+		done, err := await(ctx, conn, p.wait, &dropped, &bounce, take)
 		if done || err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package rmcp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -16,23 +17,27 @@ func known(s wire.Suite) wire.Login {
 	}
 }
 
-// The messages of a BMC to that login.
+// The messages of a BMC to that login, or one like it.
 func opened(l wire.Login) []byte {
-	b := []byte{l.Tag, 0, 4, 0, 4, 3, 2, 1, 13, 12, 11, 10}
+	b := binary.LittleEndian.AppendUint32(to(l), l.BMC)
 	for i, a := range []byte{l.Authentication, l.Integrity, l.Confidentiality} {
 		b = append(b, byte(i), 0, 0, 8, a, 0, 0, 0)
 	}
 	return wire.Packet{Type: wire.OpenResponse, Payload: b}.Append(nil)
 }
 
+func to(l wire.Login) []byte {
+	return binary.LittleEndian.AppendUint32([]byte{l.Tag, 0, 0, 0}, l.Console)
+}
+
 func rakp2(l wire.Login) []byte {
-	b := append([]byte{l.Tag, 0, 0, 0, 4, 3, 2, 1}, l.Theirs[:]...)
+	b := append(to(l), l.Theirs[:]...)
 	b = append(append(b, l.GUID[:]...), l.Code2()...)
 	return wire.Packet{Type: wire.RAKP2, Payload: b}.Append(nil)
 }
 
 func rakp4(l wire.Login) []byte {
-	return wire.Packet{Type: wire.RAKP4, Payload: append([]byte{l.Tag, 0, 0, 0, 4, 3, 2, 1}, l.Code4()...)}.Append(nil)
+	return wire.Packet{Type: wire.RAKP4, Payload: append(to(l), l.Code4()...)}.Append(nil)
 }
 
 // asked is the request that is under way, and on its answer.

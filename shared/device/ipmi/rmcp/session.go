@@ -32,50 +32,89 @@ type Session struct {
 	requests byte
 }
 
-// Dial logs in.
+// Dial logs in. A message of a login has a state of its BMC behind it: one that is sent
+// again may begin another session there, or draw another random number, and then what fits
+// the first answer does not fit the BMC any more. Some say so in the words for a wrong
+// password. A login that may have failed by that is begun anew: once, from a socket and
+// with numbers of its own, and with each message sent once, so that its error is what it
+// says. Forged answers can make it two logins, and no more. Where nothing was sent again
+// the error stands at once: a BMC may lock an account for a few wrong passwords.
+//
+// A new tag for what is sent again would not do in its stead: a BMC that always answers
+// later than that could not be logged in to at all.
 func Dial(ctx context.Context, c Config) (*Session, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "udp", c.Address)
-	if err != nil {
-		return nil, err
+	s := &Session{}
+	doubtful, err := s.dial(ctx, c, brisk)
+	if doubtful {
+		_, err = s.dial(ctx, c, patient)
 	}
-	s := &Session{conn: conn}
-	if err := s.login(ctx, c); err != nil {
-		_ = conn.Close() // a socket without a peer has nothing to tell
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// login is Open Session and RAKP 1 to 4.
-func (s *Session) login(ctx context.Context, c Config) error {
+func (s *Session) dial(ctx context.Context, c Config, p pace) (doubtful bool, err error) {
+	var d net.Dialer
+	if s.conn, err = d.DialContext(ctx, "udp", c.Address); err != nil {
+		return false, err
+	}
+	if doubtful, err = s.login(ctx, c, p); err != nil {
+		_ = s.conn.Close() // a socket without a peer has nothing to tell
+	}
+	return doubtful, err
+}
+
+// login is Open Session and RAKP 1 to 4. It is doubtful if it may have failed for a message
+// that was sent again.
+func (s *Session) login(ctx context.Context, c Config, p pace) (doubtful bool, err error) {
 	l := &wire.Login{Suite: c.Suite, User: c.User, Password: c.Password, Privilege: c.Privilege, Console: number()}
 	_, _ = rand.Read(l.Mine[:]) // it never fails
-	step := func(name string, p func() wire.Packet, take func([]byte) error) error {
+	again := false
+	step := func(name string, message func() wire.Packet, take func([]byte) error) error {
 		l.Tag++
-		b := p().Append(nil)
-		if err := exchange(ctx, s.conn, 1+resend, func() []byte { return b }, take); err != nil {
+		b, sent, before := message().Append(nil), 0, again
+		err := exchange(ctx, s.conn, p, func() []byte { sent++; return b }, take)
+		again = again || sent > 1
+		if err != nil {
+			doubtful = doubt(err, before, again)
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	}
 	if err := step("Open Session", l.Open, l.Opened); err != nil {
-		return err
+		return doubtful, err
 	}
 	if err := step("RAKP 1", l.RAKP1, l.RAKP2); err != nil {
-		if errors.Is(err, wire.ErrWrongCode) {
-			_, _ = s.conn.Write(l.GiveUp().Append(nil)) // the BMC forgets the login by itself, later
+		// Some BMCs count it as a wrong password, so it is not said in doubt: they forget the
+		// login by themselves, later.
+		if errors.Is(err, wire.ErrWrongCode) && !doubtful {
+			_, _ = s.conn.Write(l.GiveUp().Append(nil))
 		}
-		return err
+		return doubtful, err
 	}
 	if err := step("RAKP 3", l.RAKP3, func(b []byte) (err error) {
 		s.keys, err = l.RAKP4(b)
 		return err
 	}); err != nil {
-		return err
+		return doubtful, err
 	}
 	s.console, s.bmc = l.Console, l.BMC
-	return nil
+	return false, nil
+}
+
+// doubt: some message of the login was sent again, and the BMC does not know the session,
+// or has other numbers for it. If it was one before this one, the BMC may also drop what
+// does not fit, so that any end without a no is in doubt. Another no is what it says.
+func doubt(err error, before, again bool) bool {
+	var status wire.Status
+	switch {
+	case errors.As(err, &status):
+		return again && (status == wire.BadCode || status == wire.BadSession || status == wire.Inactive)
+	case errors.Is(err, wire.ErrWrongCode):
+		return again
+	}
+	return before
 }
 
 // number is a session's own that nobody guesses.
@@ -87,20 +126,20 @@ func number() uint32 {
 
 // Read sends a request that changes nothing, again if its answer does not come.
 func (s *Session) Read(ctx context.Context, netFn, command byte, data ...byte) (code byte, answer []byte, err error) {
-	return s.do(ctx, 1+resend, netFn, command, data)
+	return s.do(ctx, brisk, netFn, command, data)
 }
 
 // Send sends a request once. Without an answer nobody knows whether it took effect.
 func (s *Session) Send(ctx context.Context, netFn, command byte, data ...byte) (code byte, answer []byte, err error) {
-	return s.do(ctx, 1, netFn, command, data)
+	return s.do(ctx, once, netFn, command, data)
 }
 
-func (s *Session) do(ctx context.Context, tries int, netFn, command byte, data []byte) (code byte, answer []byte, err error) {
+func (s *Session) do(ctx context.Context, p pace, netFn, command byte, data []byte) (code byte, answer []byte, err error) {
 	if s.requests++; s.requests > 63 {
 		return 0, nil, errors.New("too many requests for one session")
 	}
 	m := wire.Message{NetFn: netFn, Command: command, Sequence: s.requests, Data: data}
-	err = exchange(ctx, s.conn, tries, func() []byte { return s.seal(m.Request()) }, func(b []byte) (err error) {
+	err = exchange(ctx, s.conn, p, func() []byte { return s.seal(m.Request()) }, func(b []byte) (err error) {
 		code, answer, err = s.take(b, m)
 		return err
 	})

@@ -38,6 +38,8 @@ func (s Status) Error() string {
 // The statuses that tell what to mend.
 const (
 	Full        Status = 0x01
+	BadSession  Status = 0x02
+	Inactive    Status = 0x08
 	FullAtRole  Status = 0x0b
 	BadRole     Status = 0x09
 	RoleTooHigh Status = 0x0a
@@ -47,9 +49,9 @@ const (
 )
 
 var statuses = map[Status]string{
-	Full: "all sessions are taken", 0x02: "invalid session ID", 0x03: "invalid payload type",
+	Full: "all sessions are taken", BadSession: "invalid session ID", 0x03: "invalid payload type",
 	0x04: "authentication algorithm not supported", 0x05: "integrity algorithm not supported", 0x06: "no matching authentication payload",
-	0x07: "no matching integrity payload", 0x08: "inactive session ID", BadRole: "invalid privilege level",
+	0x07: "no matching integrity payload", Inactive: "inactive session ID", BadRole: "invalid privilege level",
 	RoleTooHigh: "the user may not have this privilege level", FullAtRole: "all sessions at this privilege level are taken",
 	0x0c: "invalid length of the user's name", BadName: "unknown user", 0x0e: "unauthorized GUID",
 	BadCode: "wrong password", 0x10: "confidentiality algorithm not supported",
