@@ -45,6 +45,7 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S19: a picture of the Leases is waited for in steps of five seconds":                 {askPicture, 5 * time.Second},
 		"S25: tries that never end are five minutes apart at most":                            {SlowRetry, 5 * time.Minute},
 		"S25: a machine on its way off is waited for ten minutes before that is a failed try": {StopTakes, 10 * time.Minute},
+		"S14: no rate has a longer period than a day":                                         {longestPeriod, 24 * time.Hour},
 		"S26: a cut counts against the node's limit for a day":                                {cutsCount, 24 * time.Hour},
 		"S24: deletions a minute are counted over a minute":                                   {deletionWindow, time.Minute},
 		"S27: a Machine that replaces a failed one waits ten minutes":                         {machineWait, 10 * time.Minute},
@@ -73,7 +74,8 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((*api.PerNode)(nil).Settings().CutsPerDay), 3},
 		"a device that refuses the account is asked three times before it is left alone": {deniedTries, 3},
 		"S28: the last 64 sentences of the history are kept":                             {maxHistory, 64},
-		"S14: as many fences as any rate allows in a day are counted":                    {maxAdmitted, 2048},
+		"S14: of each policy as many fences are kept as any rate allows":                 {highestCount, 1000},
+		"S14: no more fences of a day are kept than the ledger's schema takes":           {maxAdmitted, 2048},
 	} {
 		if c.is != c.want {
 			t.Errorf("%s: it is %d, and %d was promised", promise, c.is, c.want)

@@ -75,18 +75,8 @@ func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)
 	}
-	l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool { return now.Sub(a.At.Time) >= 24*time.Hour })
-	// Thousands are kept, so only what a rate may ask for, which knows no domains.
-	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return by.TopologyKey != "" || !rated(f, by.Policy) })
-	// A fence that is decided again is the same fence.
-	l.Status.Admitted = put(l.Status.Admitted, r, func(old api.Reservation) bool { return old.FenceUID == r.FenceUID && old.FenceNumber == r.FenceNumber })
-	if n := len(l.Status.Admitted) - maxAdmitted; n > 0 {
-		l.Status.Admitted = l.Status.Admitted[n:]
-	}
+	begins(f, r, l, now)
 }
-
-// maxAdmitted bounds the ledger: no rate allows more in a day.
-const maxAdmitted = 2048
 
 func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bool) []api.Reservation {
 	if i := slices.IndexFunc(all, same); i >= 0 {
@@ -143,7 +133,7 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 				named(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, Resync)}
 		}
 	}
-	return nil
+	return roomToNote(f, l, now)
 }
 
 func (c Cluster) has(node string) bool {

@@ -117,9 +117,10 @@ func TestTheLedgerOfABigStorm(t *testing.T) {
 		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: stampOf(walkStart), Stale: true})
 	}
 	l.Status.Leases.StillCount, l.Status.Leases.Total = 5000, 5000
-	f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 2000}
+	f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 1000, Period: metav1.Duration{Duration: 24 * time.Hour}}
 	for i := range 2000 {
 		g := f.DeepCopy()
+		g.Status.Decision.Limits[0].Policy = []string{"workers", "databases"}[i%2]
 		g.Spec.NodeName, g.UID = name(i), types.UID(fmt.Sprintf("6f1cb2f3-0000-4000-8000-%012d", i))
 		reserve(g, c, l, walkStart)
 		l.Status.Reservations, l.Status.UnderWay = nil, nil

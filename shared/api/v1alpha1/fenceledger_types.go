@@ -106,7 +106,11 @@ type FenceLedgerStatus struct {
 	// +listMapKey=domain
 	// +optional
 	Storms []Storm `json:"storms,omitempty"`
-	// Admitted are the fences of the last 24 hours, for the policies' rates.
+	// admitted are the fences that began in the last 24 hours, for the policies' maxRate:
+	// of each policy the newest 1000 at least, so that no rate forgets what it counts, and
+	// 2048 in all. Where more would be kept, those go first that no maxRate counts as it is
+	// now, and then a fence is held (TooManyInATime); a maxRate that is raised or lengthened
+	// after that counts only what is left.
 	// +kubebuilder:validation:MaxItems=2048
 	// +listType=atomic
 	// +optional
