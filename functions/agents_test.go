@@ -98,6 +98,7 @@ func TestBindAnAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := &api.Binding{
+				Name: "power-1", Role: api.RolePower,
 				Driver: "fence_pdu", Address: "10.0.0.9#7", EffectDelay: metav1.Duration{Duration: 30 * time.Second},
 				Params:  map[string]string{"ip": "10.0.0.9", "plug": "7"},
 				Secrets: map[string]api.SecretRef{"community": {Secret: "pdu", Key: "community"}, "password": {Secret: "pdu", Key: "password"}},

@@ -76,7 +76,7 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error)
 	if err != nil {
 		return nil, err
 	}
-	bound := &gate.Bound{Binding: plan.Binding, Next: plan.NextBindings(), Isolation: plan.Cuts(), Over: cluster.Over}
+	bound := &gate.Bound{Devices: plan.Devices(), Over: cluster.Over}
 	return bound, b.tell(ctx, n, bound)
 }
 
@@ -89,14 +89,11 @@ func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *gate.Bound) e
 	}
 	told := func(d *api.Binding) bool {
 		return slices.ContainsFunc(t.Status.Devices, func(k api.TargetDevice) bool {
-			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope && k.Enrolled == d.Identity
+			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope() && k.Enrolled == d.Identity
 		})
 	}
-	bound.Binding.Tells = told(&bound.Binding)
-	for _, all := range [][]api.Binding{bound.Next, bound.Isolation} {
-		for i := range all {
-			all[i].Tells = told(&all[i])
-		}
+	for i := range bound.Devices {
+		bound.Devices[i].Tells = told(&bound.Devices[i])
 	}
 	return nil
 }

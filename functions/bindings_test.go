@@ -45,7 +45,7 @@ func binding(b *gate.Bound, err error) (*api.Binding, error) {
 	if b == nil {
 		return nil, err
 	}
-	return &b.Binding, err
+	return &b.Devices[0], err
 }
 
 func enrol(node, uid, providerID string) corev1.ConfigMap {
@@ -110,7 +110,7 @@ func TestBindANodeThatIsMissing(t *testing.T) {
 	} {
 		bound, err := stored(t, c.maps, c.all).Bind(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 		var refused *gate.Refused
-		if c.want == "" && (err != nil || bound.Binding.Address != "ec2:eu-west-1/"+instance) ||
+		if c.want == "" && (err != nil || bound.Devices[0].Address != "ec2:eu-west-1/"+instance) ||
 			c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %+v %v, want %q", name, bound, err, c.want)
 		}
@@ -128,6 +128,7 @@ func TestBindOnAWS(t *testing.T) {
 	)
 	bound := func(change ...func(*api.Binding)) *api.Binding {
 		b := &api.Binding{
+			Name: "power-1", Role: api.RolePower,
 			Driver: "ec2", Address: address, Identity: instance, EffectDelay: metav1.Duration{Duration: 30 * time.Second}, Lead: &metav1.Duration{},
 			Params: map[string]string{"instance": instance, "region": "eu-west-1"}, Sources: []string{"fence-enrolled-a@4"},
 		}

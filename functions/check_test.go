@@ -168,7 +168,7 @@ func boundTo(name, enrolled string) api.Binding {
 // cutBy is a device that takes something else than the power.
 func cutBy(name, enrolled string) api.Binding {
 	b := boundTo(name, enrolled)
-	b.Scope = api.Scope(device.ScopeStorage)
+	b.Role = api.RoleStorage
 	return b
 }
 

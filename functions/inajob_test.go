@@ -28,12 +28,14 @@ func TestBindAnAgentInJobs(t *testing.T) {
 		err         string
 	}{
 		"as it is": {method: apc, images: one, want: &api.Binding{
+			Name: "power-1", Role: api.RolePower,
 			Driver: "job", Address: "10.0.0.9#7", EffectDelay: metav1.Duration{Duration: 55 * time.Second},
 			Params:  map[string]string{"agent_name": "fence-apc", "job_image": one[0], "ip": "10.0.0.9", "plug": "7", "username": "fence"},
 			Secrets: map[string]api.SecretRef{"password": {Secret: "pdu", Key: "password"}},
 			Sources: []string{"fence-config-node-a@1"},
 		}},
 		"by its own metadata": {dir: pduDir(t), method: "agent_name=fence_pdu\n" + image + "ip=10.0.0.9\nplug=7\nsecret=pdu\n", images: one, want: &api.Binding{
+			Name: "power-1", Role: api.RolePower,
 			Driver: "job", Address: "10.0.0.9#7", EffectDelay: metav1.Duration{Duration: 55 * time.Second},
 			Params:  map[string]string{"agent_name": "fence_pdu", "job_image": one[0], "ip": "10.0.0.9", "plug": "7"},
 			Secrets: map[string]api.SecretRef{"community": {Secret: "pdu", Key: "community"}, "password": {Secret: "pdu", Key: "password"}},

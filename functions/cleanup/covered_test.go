@@ -79,8 +79,8 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 					Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}}})
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Isolation: []api.Binding{{
-				Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast"}, CSIDrivers: []string{"rbd"}},
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Devices: []api.Binding{{
+				Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast"}, CSIDrivers: []string{"rbd"}},
 			}}}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {

@@ -107,7 +107,7 @@ func TestDetachedFirst(t *testing.T) {
 	}
 	daemon := []metav1.OwnerReference{{Kind: "DaemonSet", Controller: new(bool)}}
 	*daemon[0].Controller = true
-	storage := []api.Binding{{Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{fast}}}}
+	storage := []api.Binding{{Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{fast}}}}
 	host := corev1.Volume{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}}
 	type got struct {
 		Delete, Detach      []string
@@ -174,7 +174,7 @@ func TestDetachedFirst(t *testing.T) {
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
 			c.policy.Strategy = api.ReleaseResourceDeletion
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Release: c.policy}}, Isolation: c.cut}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Release: c.policy}}, Devices: c.cut}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)

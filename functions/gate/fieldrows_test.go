@@ -116,7 +116,7 @@ var policyRows = map[string]row{
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"power.maxLevels": {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) {
-		w.fence.Status.Retries, w.fence.Status.Decision.NextBindings = 2, []api.Binding{{Driver: "x", Address: "y"}}
+		w.fence.Status.Retries = 2
 	})},
 	"power.offTimeout":    {from: `"60s"`, to: `"10s"`, ask: decides(phase(api.Fencing), offSent, reads("On", ""))},
 	"power.attempts":      {from: `3`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"))},

@@ -24,7 +24,7 @@ import (
 func TestARecordOpensWithItsDevice(t *testing.T) {
 	now := time.Now()
 	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
-	bound := &Bound{Binding: api.Binding{Driver: "mem"}, Over: func(p *api.ResolvedPolicy) { p.Policy.Name += ", and the ConfigMaps" }}
+	bound := &Bound{Devices: api.Named(api.Binding{Driver: "mem"}), Over: func(p *api.ResolvedPolicy) { p.Policy.Name += ", and the ConfigMaps" }}
 	for name, c := range map[string]struct {
 		bound  *Bound
 		err    error
@@ -33,7 +33,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		asked  int
 	}{
 		"a device": {bound, nil, `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
-			&api.Decision{Binding: &bound.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}, 7},
+			&api.Decision{Devices: bound.Devices, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}, 7},
 		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
 			&api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}, 7},
 		"a still Lease that no policy asks for": {nil, nil, "", nil, 1},
@@ -68,7 +68,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 			var got *api.Decision
 			if o != nil {
 				dec := o.fence.Status.Decision
-				got = &api.Decision{Binding: dec.Binding, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: dec.Policy.Name}}}
+				got = &api.Decision{Devices: dec.Devices, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: dec.Policy.Name}}}
 			}
 			if d := cmp.Diff(c.want, got); d != "" || asked != c.asked {
 				t.Error(asked, d)

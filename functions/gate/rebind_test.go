@@ -14,44 +14,44 @@ import (
 // TestDevicesAreResolvedAnew each time that a slot is asked for, a retry included: what was
 // mended counts. What was switched off stays with the device that did it (S11, S12).
 func TestDevicesAreResolvedAnew(t *testing.T) {
-	old := api.Binding{Driver: "ipmi", Address: "192.0.2.2:623", Params: map[string]string{"username": "a"}}
+	old := api.Binding{Name: "power-1", Role: api.RolePower, Driver: "ipmi", Address: "192.0.2.2:623", Params: map[string]string{"username": "a"}}
 	mended, again := old, old
 	mended.Address, again.Params = "192.0.2.1:623", map[string]string{"username": "b"}
 	wrong := &Refused{errors.New("ConfigMap x: no address")}
+	one := func(b api.Binding) []api.Binding { return []api.Binding{b} }
 	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	stored := func(f *api.NodeFence) {
 		f.Status.Isolation = []api.IsolationRecord{{SwitchedByUs: true}}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence)
-		bound  api.Binding
+		bound  []api.Binding
 		err    error
-		want   *api.Binding
+		want   []api.Binding
 		says   string
 	}{
-		"its address is mended":                          {nil, mended, nil, &mended, ""},
-		"it is wrong by now":                             {nil, api.Binding{}, wrong, nil, wrong.Error()},
-		"its address is another, and we have cut it":     {cut, mended, nil, &old, ""},
-		"its user is another, and we have cut it":        {cut, again, nil, &again, ""},
-		"it is wrong by now, and we have cut it":         {cut, api.Binding{}, wrong, &old, ""},
-		"its address is another, and its storage is cut": {stored, mended, nil, &old, ""},
-		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Status.Decision.Settings.Action = api.ActionIsolate }, mended, nil, &old, ""},
+		"its address is mended":                          {nil, one(mended), nil, one(mended), ""},
+		"it is wrong by now":                             {nil, nil, wrong, nil, wrong.Error()},
+		"its address is another, and we have cut it":     {cut, one(mended), nil, one(old), ""},
+		"its user is another, and we have cut it":        {cut, one(again), nil, one(again), ""},
+		"it is wrong by now, and we have cut it":         {cut, nil, wrong, one(old), ""},
+		"its address is another, and its storage is cut": {stored, one(mended), nil, one(old), ""},
+		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Status.Decision.Settings.Action = api.ActionIsolate }, one(mended), nil, one(old), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bound := old
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{Binding: &bound, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{Devices: one(old), ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}}}}}
 			f.Status.FenceNumber = 1
 			if c.change != nil {
 				c.change(f)
 			}
 			g := &Gate{Bind: func(context.Context, *corev1.Node) (*Bound, error) {
-				return &Bound{Binding: c.bound, Over: func(*api.ResolvedPolicy) {}}, c.err
+				return &Bound{Devices: c.bound, Over: func(*api.ResolvedPolicy) {}}, c.err
 			}}
 			if err := g.rebind(t.Context(), &corev1.Node{}, f); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, f.Status.Decision.Binding); d != "" || f.Status.Decision.BindingError != c.says {
-				t.Errorf("%q %s", f.Status.Decision.BindingError, d)
+			if d := cmp.Diff(c.want, f.Status.Decision.Devices); d != "" || f.Status.Decision.DevicesError != c.says {
+				t.Errorf("%q %s", f.Status.Decision.DevicesError, d)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -110,67 +111,63 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 	}
 	b, err := g.Bind(ctx, n)
 	var refused *Refused
-	stay, bound := fence.DevicesStay(f), f.Status.Decision.Binding != nil || len(f.Status.Decision.Isolation) > 0
+	stay, bound := fence.DevicesStay(f), len(f.Status.Decision.Devices) > 0
 	switch {
 	case errors.As(err, &refused) && stay && bound:
 		return nil
 	case errors.As(err, &refused):
-		f.Status.Decision.BindingError = refused.Error()
-		(&Bound{}).into(&f.Status.Decision)
+		f.Status.Decision.DevicesError = fits(refused.Error())
+		f.Status.Decision.Devices = nil
 		return nil
 	case err != nil:
 		return err
 	case stay && bound && !b.same(&f.Status.Decision):
 		return nil
 	}
-	f.Status.Decision.BindingError = ""
+	f.Status.Decision.DevicesError = ""
 	if !stay {
 		b.Over(&f.Status.Decision.ResolvedPolicy)
 	}
-	b.into(&f.Status.Decision)
+	f.Status.Decision.Devices = b.Devices
 	return nil
 }
 
-// resolved writes the binding into a record that is about to be opened. Where that
+// longestError is the API's.
+const longestError = 4096
+
+// fits keeps an error short enough for a decision.
+func fits(s string) string {
+	if len(s) > longestError {
+		s = strings.ToValidUTF8(s[:longestError-4], "") + "…"
+	}
+	return s
+}
+
+// resolved writes the devices into a record that is about to be opened. Where that
 // fails, the open record is resolved, and says why it can't be.
 func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) {
 	if g.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
 		return
 	}
 	if b, err := g.Bind(ctx, n); err == nil {
-		b.into(dec)
+		dec.Devices = b.Devices
 		b.Over(&dec.ResolvedPolicy)
 	}
 }
 
 // Bound is what the ConfigMaps come to for one node.
 type Bound struct {
-	Binding api.Binding
-	// Next are the devices of the further levels, in order.
-	Next []api.Binding
-	// Isolation are the devices that cut off storage and network, in order. If they
-	// are all that there is, Binding names no driver.
-	Isolation []api.Binding
+	// Devices are named, in order.
+	Devices []api.Binding
 	// Over lays what ConfigMaps say of the whole cluster over the policy.
 	Over func(*api.ResolvedPolicy)
 }
 
-// into writes the devices into a decision.
-func (b *Bound) into(dec *api.Decision) {
-	dec.Binding, dec.NextBindings, dec.Isolation = nil, b.Next, b.Isolation
-	if b.Binding.Driver != "" {
-		dec.Binding = &b.Binding
-	}
-}
-
 // same tells whether these are the devices that a decision has, however they are spoken with.
 func (b *Bound) same(dec *api.Decision) bool {
-	one := func(x, y api.Binding) bool { return x.Driver == y.Driver && x.Address == y.Address }
-	bound := dec.Binding
-	if bound == nil {
-		bound = &api.Binding{}
-	}
-	return one(b.Binding, *bound) && slices.EqualFunc(b.Next, dec.NextBindings, one) && slices.EqualFunc(b.Isolation, dec.Isolation, one)
+	return slices.EqualFunc(b.Devices, dec.Devices, func(x, y api.Binding) bool {
+		return x.Name == y.Name && x.Driver == y.Driver && x.Address == y.Address
+	})
 }
 
 // Refused is a configuration that names no one machine for certain (S11). Any

@@ -78,7 +78,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 			return err
 		}
 	}
-	if len(f.Status.Decision.Isolation) == 0 && !dump {
+	if len(f.Status.Decision.Isolation()) == 0 && !dump {
 		return nil
 	}
 	return i.Client.LookDump(ctx, f, seen)

@@ -39,11 +39,10 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 			open := func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) {
 				return rack.Kind().Open(b.Params)
 			}
-			bound := func(name string) api.Binding {
-				return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}}
+			bound := func(name string, role api.Role) api.Binding {
+				return api.Binding{Role: role, Driver: "mem", Address: name, Params: map[string]string{"name": name}}
 			}
-			power := bound("power")
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Binding: &power, Isolation: []api.Binding{bound("san"), bound("switch")}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(bound("power", api.RolePower), bound("san", api.RoleStorage), bound("switch", api.RoleNetwork))}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Isolation: c.place}
 			var seen fence.Seen
 			i := &Isolator{Client: client, Open: open, Self: c.self}

@@ -38,9 +38,9 @@ func TestAnotherMachineAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &Power{Client: client, Open: open}
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Binding: &api.Binding{
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(api.Binding{
 				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
-			}}}}
+			})}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
 			var seen fence.Seen
 			if err := p.Act(t.Context(), f, fence.Read, &seen); (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {

@@ -41,7 +41,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 				return ec2.Kind().Open(b.Params)
 			}}
 			f := asked(client.Clock().Now())
-			f.Status.Decision.Binding.Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
+			f.Status.Decision.Power(0).Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease
 			seen := fence.Seen{
 				Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
@@ -66,7 +66,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 func asked(now time.Time) *api.NodeFence {
 	at, long := metav1.NewMicroTime(now.Add(-time.Second)), metav1.NewMicroTime(now.Add(-time.Minute))
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{
-		FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Binding: &api.Binding{Driver: "ec2"},
+		FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Devices: api.Named(api.Binding{Driver: "ec2"}),
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					ActivityChecks: &api.ActivitySettings{

@@ -156,7 +156,7 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 	switch last := asked(st.Devices[i]); {
 	case last != nil && !last.Time.Before(c.began):
 		return nil, c.conclude(ctx, nil) // it had its turn
-	case bound[i].Scope != "":
+	case bound[i].Scope() != "":
 		return c.hand(ctx, i)
 	}
 	return nil, c.read(ctx, i, &bound[i])

@@ -44,8 +44,10 @@ func (p Plan) Cuts() []api.Binding {
 	return all
 }
 
-// Devices are all that this plan speaks with.
-func (p Plan) Devices() []api.Binding { return slices.Concat(p.Bindings(), p.Cuts()) }
+// Devices are all that this plan speaks with, in order, with their names.
+func (p Plan) Devices() []api.Binding {
+	return api.Named(slices.Concat(p.Bindings(), p.Cuts())...)
+}
 
 // cutStep adds a device that cuts off storage or network, or gives it back.
 func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s Step) error {
@@ -63,7 +65,7 @@ func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s S
 	if err != nil {
 		return err
 	}
-	b.Scope, b.Must, b.Covers = api.Scope(k.Scope), s.MustSucceed, covers(m, k)
+	b.Role, b.Must, b.Covers = api.Role(k.Scope), s.MustSucceed, covers(m, k)
 	b.LeaveOff = k.NoOn != ""
 	b.off, b.on = s.Do == Disconnect, s.Do == Connect
 	out.steps = append(out.steps, s)
@@ -119,6 +121,6 @@ func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error
 // for that, for the storage that it says it covers.
 func (p Plan) byCut(power []Step, devices []*bound) bool {
 	return !has(power, Off) && len(devices) == 0 && slices.ContainsFunc(p.Cut, func(c Cut) bool {
-		return c.Binding.Must && c.Binding.Scope == api.ScopeStorage && !c.Binding.Covers.Empty()
+		return c.Binding.Must && c.Binding.Role == api.RoleStorage && !c.Binding.Covers.Empty()
 	})
 }

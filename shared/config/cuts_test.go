@@ -55,12 +55,12 @@ const sanMethod = "agent_name=san\nport=7\nmust_success=yes\nstorage_classes=fas
 func TestCuts(t *testing.T) {
 	san := api.Binding{
 		Driver: "san", Address: "san#7", Params: map[string]string{"port": "7"}, Identity: "uuid-7", EffectDelay: metav1.Duration{Duration: 2 * time.Second},
-		Scope: api.ScopeStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast", "slow"}, CSIDrivers: []string{"d.example"}},
+		Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast", "slow"}, CSIDrivers: []string{"d.example"}},
 		Sources: []string{"fence-config-node-7@1"},
 	}
 	net := api.Binding{
 		Driver: "switch", Address: "switch#3", Params: map[string]string{"port": "3"}, Identity: "uuid-7", EffectDelay: san.EffectDelay,
-		Scope: api.ScopeNetwork, Sources: san.Sources,
+		Role: api.RoleNetwork, Sources: san.Sources,
 	}
 	disks := san
 	disks.Driver, disks.Address, disks.LeaveOff, disks.Covers = "disks", "disks#7", true, nil

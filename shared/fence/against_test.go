@@ -267,7 +267,7 @@ func TestWhatWasReadOfAnotherDevice(t *testing.T) {
 	policies := []api.FencePolicy{livePolicy()}
 	f := underPolicy(policies, false)
 	f.Status.Phase = api.Pending
-	f.Status.Decision.Binding.Address = "mended"
+	f.Status.Decision.Power(0).Address = "mended"
 	c, l := cluster(f)
 	st, _ := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
 	if st.Phase != api.Isolating || st.Power.LastRead != nil {

@@ -11,7 +11,7 @@ import (
 
 func bareSpec() given {
 	s := walkSpec()
-	s.Decision.NodeUID, s.Decision.Binding, s.Decision.Settings.Power.Attempts = "", nil, 2
+	s.Decision.NodeUID, s.Decision.Devices, s.Decision.Settings.Power.Attempts = "", nil, 2
 	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}}
 	return s
 }

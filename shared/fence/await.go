@@ -20,12 +20,12 @@ const awaitedCondition = "WaitingForDevice"
 func (d *decision) mustAwait() bool {
 	r, p := d.st.Release, d.st.Phase
 	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending)
-	return (d.st.Power.SwitchedByUs || began) && d.dec.Binding != nil && d.dec.Settings.Action.Reads()
+	return (d.st.Power.SwitchedByUs || began) && d.dec.Power(0) != nil && d.dec.Settings.Action.Reads()
 }
 
 // lostBinding: we cut the power, and its device can't be resolved any more.
 func (d *decision) lostBinding() bool {
-	return d.st.Power.SwitchedByUs && d.dec.Binding == nil && !d.confirmAsked()
+	return d.st.Power.SwitchedByUs && d.dec.Power(0) == nil && !d.confirmAsked()
 }
 
 // awaitBinding resolves it again and again, as slowly as a device is read.
@@ -33,7 +33,7 @@ func (d *decision) awaitBinding() Action {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
 	}
-	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.dec.BindingError, "no device is bound any more")))
+	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
 	return d.until(d.now.Add(d.slower()))
 }
 

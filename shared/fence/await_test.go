@@ -72,7 +72,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, None},
 		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.ReadOn, true, true}, None},
@@ -82,11 +82,11 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		}, goesOn, None},
 		"its binding fails": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
-			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "ConfigMap x: wrong", true
+			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x: wrong", true
 		}, end{api.Pending, api.DeviceAwaited, false, true}, None},
 		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.DeviceAwaited
-			f.Status.Decision.Binding = nil
+			f.Status.Decision.Devices = nil
 		}, end{api.Pending, api.DeviceAwaited, false, true}, Resolve},
 		"the node is healthy": {func(_ *api.NodeFence, s *Seen) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"

@@ -22,7 +22,7 @@ func (sh *shadow) awaits(s *state, after *api.NodeFenceStatus) {
 // readsOn: a fence goes back to the gate, or is given up, after the machine read on.
 func (sh *shadow) readsOn(s *state, after *api.NodeFenceStatus) bool {
 	n := len(sh.reads)
-	return len(s.spec.Decision.Isolation) == 0 && (after.Phase == api.Pending || after.Phase == api.Failed) && n > 0 && sh.reads[n-1].Power == "On" && !sh.wrong
+	return len(s.spec.Decision.Isolation()) == 0 && (after.Phase == api.Pending || after.Phase == api.Failed) && n > 0 && sh.reads[n-1].Power == "On" && !sh.wrong
 }
 
 // awaitedKey is what tells apart two fences that wait for their device.
@@ -40,7 +40,7 @@ func (s *state) awaitedKey() []any {
 // pastAwaited: a fence that waits for its device is like any other that does, whatever
 // it came from; plain ones are walked.
 func (s *state) pastAwaited() bool {
-	plain := len(s.spec.Decision.NextBindings)+len(s.spec.Decision.Isolation) == 0 && !s.isEarly() && !s.isGentle() && !s.checked() && !s.goes() && !s.isHeld() && !s.isManual()
+	plain := len(s.spec.Decision.PowerLevels()) < 2 && len(s.spec.Decision.Isolation()) == 0 && !s.isEarly() && !s.isGentle() && !s.checked() && !s.goes() && !s.isHeld() && !s.isManual()
 	return s.st.Awaited != nil && !plain
 }
 
@@ -48,13 +48,13 @@ func checkAwaited(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus
 	after := api.NodeFence{Spec: f.Spec, Status: *a}
 	say(act != Off || sh.decided != nil || s.isRestored(), "S25: no further Off once the tries are used up, unless the gate says yes again")
 	say(a.Awaited == nil || !after.HoldsSlot(), "S14: a fence that waits for its device holds no slot")
-	say(a.Phase != api.Failed || !a.Power.SwitchedByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Status.Decision.Binding == nil, "S25: a machine that we cut is not given up")
+	say(a.Phase != api.Failed || !a.Power.SwitchedByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Status.Decision.Power(0) == nil, "S25: a machine that we cut is not given up")
 }
 
 // answersAgain follows a machine that we cut into worlds in which its device answers,
 // whether our Off has done anything or not.
 func (w *walker) answersAgain(s *state) {
-	if s.isHeld() || len(s.spec.Decision.Isolation) > 0 && !s.st.Power.SwitchedByUs {
+	if s.isHeld() || len(s.spec.Decision.Isolation()) > 0 && !s.st.Power.SwitchedByUs {
 		return // what holds it is lifted elsewhere; what is cut is not the power
 	}
 	for _, on := range []bool{false, true} {

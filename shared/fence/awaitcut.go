@@ -19,7 +19,7 @@ import (
 // said. Where the device refuses the account, the next try comes long after, and the slot
 // is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
-	b, r := d.dec.Isolation[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
 	}

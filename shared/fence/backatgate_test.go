@@ -53,7 +53,7 @@ func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "switch gone"})
 	f.Status.Power.LastRead = &api.Read{Power: "On", At: at}
 	st, act := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
-	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Status.Decision.Isolation) {
+	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Status.Decision.Isolation()) {
 		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))
 	}
 }

@@ -44,7 +44,7 @@ func (d *decision) pending() Action {
 		return None
 	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.dec.Binding == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
+	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()
 	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
 		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
@@ -75,9 +75,9 @@ func (d *decision) unbound() Action {
 		return d.do(Resolve)
 	}
 	if d.onlyLease() {
-		return d.hold(api.BindingInvalid, d.dec.BindingError, Resync) // the ordinary time runs
+		return d.hold(api.BindingInvalid, d.dec.DevicesError, Resync) // the ordinary time runs
 	}
-	why := cmp.Or(d.dec.BindingError, "no device switches this machine's power")
+	why := cmp.Or(d.dec.DevicesError, "no device switches this machine's power")
 	if d.begun() || d.st.RequestServed {
 		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
 		// it is resolved again and again (S25, S27).

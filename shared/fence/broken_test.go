@@ -3,6 +3,7 @@ package fence
 import (
 	"flag"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,10 +211,9 @@ func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Ac
 
 // noLead has a device read off only when the machine is off.
 func noLead(f *api.NodeFence) {
-	if f.Status.Decision.Binding != nil {
-		b := *f.Status.Decision.Binding
-		b.Lead = &metav1.Duration{}
-		f.Status.Decision.Binding = &b
+	if f.Status.Decision.Power(0) != nil {
+		f.Status.Decision.Devices = slices.Clone(f.Status.Decision.Devices)
+		f.Status.Decision.Power(0).Lead = &metav1.Duration{}
 	}
 }
 
@@ -347,7 +347,7 @@ func TestNeverBegins(t *testing.T) {
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
 		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.Settings.Action, f.Status.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
+			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
 		}, api.ConfirmationHold},
 		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
 		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
@@ -356,7 +356,7 @@ func TestNeverBegins(t *testing.T) {
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
 		}, api.NodeLimitHold},
 		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
+			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
 		}, api.BindingInvalid},
 	} {
 		s := &state{now: at, spec: walkSpec(), sh: shadow{renewed: "r0"}}
@@ -393,7 +393,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Action, f.Status.Decision.Binding, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true
@@ -416,7 +416,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
 	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
-	f.Status.Decision.Settings.Action, f.Status.Decision.Binding = api.ActionWaitForOff, nil
+	f.Status.Decision.Settings.Action, f.Status.Decision.Devices = api.ActionWaitForOff, nil
 	decided := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
 	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)

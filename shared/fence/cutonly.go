@@ -12,12 +12,12 @@ import (
 // storage device whose cut must be seen. Then exactly the pods all of whose writable
 // volumes it covers are released, pod by pod (S1, S24).
 func CutOnly(dec *api.Decision) bool {
-	return dec.Binding == nil && dec.Settings.Action.Device() && !dec.Trigger.Missing() && slices.ContainsFunc(dec.Isolation, proves)
+	return dec.Power(0) == nil && dec.Settings.Action.Device() && !dec.Trigger.Missing() && slices.ContainsFunc(dec.Isolation(), proves)
 }
 
 // proves: that this device cuts is worth something beyond caution.
 func proves(b api.Binding) bool {
-	return b.Must && b.Scope == api.ScopeStorage && !b.Covers.Empty()
+	return b.Must && b.Role == api.RoleStorage && !b.Covers.Empty()
 }
 
 // ReleaseOf is how the work of this node is released. What only a cut has proven is
@@ -37,7 +37,7 @@ func Covered(f *api.NodeFence) *api.Coverage {
 		return nil
 	}
 	var all api.Coverage
-	for _, b := range f.Status.Decision.Isolation {
+	for _, b := range f.Status.Decision.Isolation() {
 		if proves(b) {
 			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
 			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
@@ -79,7 +79,7 @@ func (d *decision) rebootedWithin() bool {
 // givenBackByOthers: what somebody else had cut, and on which the release rested,
 // reads as there again. It was not ours to cut, and is not now (S12).
 func (d *decision) givenBackByOthers() bool {
-	for i, b := range d.dec.Isolation {
+	for i, b := range d.dec.Isolation() {
 		r := d.isolationRecords()[i]
 		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.Power == "On" {
 			return true
@@ -92,7 +92,7 @@ func (d *decision) givenBackByOthers() bool {
 func (d *decision) provenByCut() Action {
 	p := d.proof(api.ProofStorageCut)
 	var devices []string
-	for i, b := range d.dec.Isolation {
+	for i, b := range d.dec.Isolation() {
 		if !proves(b) {
 			continue
 		}
@@ -112,7 +112,7 @@ func (d *decision) provenByCut() Action {
 // proof, and about which boot.
 func (d *decision) noteRelease(act Action) {
 	r, left, p := &d.st.Release, d.seen.Left, d.st.Proof
-	if len(d.dec.Isolation) == 0 || left == nil || d.st.Phase != api.Releasing {
+	if len(d.dec.Isolation()) == 0 || left == nil || d.st.Phase != api.Releasing {
 		return
 	}
 	if d.cutOnly() {

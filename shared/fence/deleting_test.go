@@ -37,7 +37,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _, _ := admitWorld(walkStart)
-			f.Status.Decision.NodeUID, f.Status.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+			f.Status.Decision.NodeUID, f.Status.Decision.Devices = "uid-1", api.Named(api.Binding{Driver: "mem"})
 			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.Enforce
 			f.Status.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
 			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}

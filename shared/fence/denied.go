@@ -79,8 +79,8 @@ func (d *decision) holdRefused() bool {
 	if !d.dec.Settings.Action.Device() {
 		return false
 	}
-	for i := range d.dec.Isolation {
-		b := &d.dec.Isolation[i]
+	for i := range d.dec.Isolation() {
+		b := &d.dec.Isolation()[i]
 		if until, ok := d.lockedOut(b); ok && b.Must && !(i < len(d.st.Isolation) && d.cutDone(i)) {
 			d.holdLocked(taken(*b)+": ", until, d.isolationRecords()[i].LastError)
 			return true
@@ -101,7 +101,7 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 // passOver leaves a device of the isolation alone that refuses the account: the fence
 // waits for it where it must be cut, and goes on without it where not.
 func (d *decision) passOver(i int) bool {
-	b, r := d.dec.Isolation[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
 	if _, locked := d.lockedOut(&b); !locked || b.Must {
 		return false
 	}

@@ -86,7 +86,7 @@ func TestARetryEndsTheWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-				b := f.Status.Decision.Binding
+				b := f.Status.Decision.Power(0)
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
 					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
@@ -108,7 +108,7 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 			aloneSpec().to(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
-			if b := f.Status.Decision.Binding; refused {
+			if b := f.Status.Decision.Power(0); refused {
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
 			}
 		})
@@ -139,9 +139,9 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		want   seen
 	}{
 		"it must be cut":     {func(*api.NodeFence) {}, seen{9, api.Failed, true}},
-		"it need not be cut": {func(f *api.NodeFence) { f.Status.Decision.Isolation[0].Must = false }, seen{3, api.Fencing, false}},
+		"it need not be cut": {func(f *api.NodeFence) { f.Status.Decision.Isolation()[0].Must = false }, seen{3, api.Fencing, false}},
 		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
-			f.Status.Decision.Isolation[0].Must = false
+			f.Status.Decision.Isolation()[0].Must = false
 			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
@@ -157,7 +157,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
 			f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
 			tc.change(f)
-			if !f.Status.Decision.Isolation[0].Must {
+			if !f.Status.Decision.Isolation()[0].Must {
 				f.Status.Decision.Settings.Power.Attempts = 30
 			}
 			asked, held := refusing(f, now, 61*time.Minute)
@@ -217,11 +217,11 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.Isolation, f.Status.Decision.Settings.Action = fabricSpec().Decision.Isolation, tc.action
+			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = fabricSpec().Decision.Devices, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
-				tc.refuses = f.Status.Decision.Binding.Driver + " " + f.Status.Decision.Binding.Address
+				tc.refuses = f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address
 			}
 			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: deniedTries, At: stampOf(now)}}
 		})

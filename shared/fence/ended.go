@@ -60,7 +60,7 @@ func (d *decision) staysOff() string {
 	switch {
 	case d.dec.Settings.Action != api.ActionReboot:
 		return "the policy's action is " + string(d.dec.Settings.Action)
-	case d.dec.Binding != nil && d.dec.Binding.LeaveOff:
+	case d.dec.Power(0) != nil && d.dec.Power(0).LeaveOff:
 		return "its configuration has no method that switches it on"
 	case d.lastCut():
 		return fmt.Sprintf("its power was cut %d times in 24 hours, and limits.perNode.cutsPerDay is %d: it stays off until a person switches it on, or asks for it (spec.requests.retry)",

@@ -63,11 +63,11 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		}, end{api.Fencing, 0, true, api.StormHold}},
 		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.StoppedHold}},
 		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.DeviceAwaited}},
 		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.NextBindings = levelsSpec().Decision.NextBindings
+			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.PausedHold}},

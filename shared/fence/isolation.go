@@ -18,25 +18,25 @@ import (
 // the machine's own.
 func Claimed(f *api.NodeFence) *api.Binding {
 	c := f.Status.Claim
-	if c == nil || c.Isolation < 1 || int(c.Isolation) > len(f.Status.Decision.Isolation) {
+	if c == nil || c.Isolation < 1 || int(c.Isolation) > len(f.Status.Decision.Isolation()) {
 		return nil
 	}
-	return &f.Status.Decision.Isolation[c.Isolation-1]
+	return &f.Status.Decision.Isolation()[c.Isolation-1]
 }
 
 // isolationRecords has one record for each device. From here a nodefence that knows
 // of none leaves the fence alone: it would lose what is to be given back (S21).
 func (d *decision) isolationRecords() []api.IsolationRecord {
 	for i, r := range d.st.Isolation {
-		if i < len(d.dec.Isolation) && !r.SwitchedByUs && r.Device != d.dec.Isolation[i].Driver+" "+d.dec.Isolation[i].Address {
-			d.st.Isolation[i] = api.IsolationRecord{Device: d.dec.Isolation[i].Driver + " " + d.dec.Isolation[i].Address} // of another device
+		if i < len(d.dec.Isolation()) && !r.SwitchedByUs && r.Device != d.dec.Isolation()[i].Driver+" "+d.dec.Isolation()[i].Address {
+			d.st.Isolation[i] = api.IsolationRecord{Device: d.dec.Isolation()[i].Driver + " " + d.dec.Isolation()[i].Address} // of another device
 		}
 	}
-	for n := len(d.st.Isolation); n > len(d.dec.Isolation) && !d.st.Isolation[n-1].SwitchedByUs; n-- {
+	for n := len(d.st.Isolation); n > len(d.dec.Isolation()) && !d.st.Isolation[n-1].SwitchedByUs; n-- {
 		d.st.Isolation = d.st.Isolation[:n-1] // its device was taken out of the configuration
 	}
-	for i := len(d.st.Isolation); i < len(d.dec.Isolation); i++ {
-		b := d.dec.Isolation[i]
+	for i := len(d.st.Isolation); i < len(d.dec.Isolation()); i++ {
+		b := d.dec.Isolation()[i]
 		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
 		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaIsolation)
 	}
@@ -55,8 +55,8 @@ func (d *decision) noteIsolation(claim *api.Claim, c *CallResult) {
 		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
 	}
 	r.LastError = c.Err
-	if i < len(d.dec.Isolation) {
-		d.noteDenied(&d.dec.Isolation[i], c)
+	if i < len(d.dec.Isolation()) {
+		d.noteDenied(&d.dec.Isolation()[i], c)
 	}
 	if c.Call != api.CallRead {
 		r.EffectUntil = d.at(d.late(claim, c))
@@ -120,8 +120,8 @@ func (d *decision) cutOff(msg string) Action {
 func (d *decision) notCut() string {
 	var names []string
 	for i, r := range d.st.Isolation {
-		if r.GaveUp && i < len(d.dec.Isolation) {
-			names = append(names, taken(d.dec.Isolation[i])+" is not cut off: "+r.LastError)
+		if r.GaveUp && i < len(d.dec.Isolation()) {
+			names = append(names, taken(d.dec.Isolation()[i])+" is not cut off: "+r.LastError)
 		}
 	}
 	if len(names) == 0 {
@@ -137,7 +137,7 @@ func (d *decision) uncut() bool {
 		return false
 	}
 	d.isolationRecords()
-	for i := range d.dec.Isolation {
+	for i := range d.dec.Isolation() {
 		if !d.cutDone(i) {
 			return true
 		}
@@ -151,7 +151,7 @@ func (d *decision) nextCut() (act Action, holds bool) {
 	if i := int(d.heard) - 1; i >= 0 && d.judgeCut(i) {
 		return None, true
 	}
-	for i := range d.dec.Isolation {
+	for i := range d.dec.Isolation() {
 		if !d.cutDone(i) && !d.passOver(i) {
 			return d.sayCut(i), true
 		}
@@ -166,7 +166,7 @@ func (d *decision) cutDone(i int) bool {
 	switch {
 	case r.GaveUp:
 		return true
-	case !d.cutOnly() || !proves(d.dec.Isolation[i]):
+	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
 		return r.SeenCutAt != nil
 	}
 	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.Power == "Off" &&
@@ -178,7 +178,7 @@ func (d *decision) judgeCut(i int) bool {
 	r, c := &d.st.Isolation[i], d.seen.Call
 	switch {
 	case c.Wrong:
-		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation[i].Identity)
+		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
 	case c.Call != api.CallRead:
 		return false // it is read next
 	case r.LastRead.Power == "Off":
@@ -194,7 +194,7 @@ func (d *decision) judgeCut(i int) bool {
 }
 
 func (d *decision) seenCut(i int) bool {
-	b, r := d.dec.Isolation[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
 	if r.FirstCut == nil {
 		r.FirstCut = r.LastRead.DeepCopy()
 	}
@@ -219,7 +219,7 @@ func (d *decision) seenCut(i int) bool {
 
 // stillThere: the machine has access. Off it, or wait for the cut to take effect.
 func (d *decision) stillThere(i int) bool {
-	b, r := d.dec.Isolation[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
 	r.SeenCutAt = nil
 	switch {
 	case r.OffAt == nil:
@@ -248,14 +248,14 @@ func (d *decision) sayCut(i int) Action {
 		}
 		return None
 	}
-	if until, locked := d.lockedOut(&d.dec.Isolation[i]); locked {
+	if until, locked := d.lockedOut(&d.dec.Isolation()[i]); locked {
 		return d.until(until) // a retry may end it sooner
 	}
 	if !d.reads(r.LastRead, "On") || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	if d.st.Awaited != nil {
-		return d.anew(api.ReadOn, taken(d.dec.Isolation[i])+" reads as there: what may be cut now is for the gate to say")
+		return d.anew(api.ReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
 	}
 	if d.seen.Self {
 		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut it off", Handover) // S13
@@ -277,7 +277,7 @@ func (d *decision) sayCut(i int) Action {
 		d.st.Power.CutAt = d.at(0)
 	}
 	r.OffAt, r.SwitchedByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)
-	d.tell(api.CutSent, "cutting off "+taken(d.dec.Isolation[i]))
+	d.tell(api.CutSent, "cutting off "+taken(d.dec.Isolation()[i]))
 	return d.sayTo(i, api.CallOff)
 }
 
@@ -296,5 +296,5 @@ func (d *decision) sayTo(i int, c api.Call) Action {
 
 // taken is what a device takes from the machine, in words.
 func taken(b api.Binding) string {
-	return strings.ToLower(string(b.Scope)) + " (" + b.Driver + " " + b.Address + ")"
+	return strings.ToLower(string(b.Role)) + " (" + b.Driver + " " + b.Address + ")"
 }

@@ -20,7 +20,7 @@ func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 	}
-	for _, b := range spec.Decision.Isolation {
+	for _, b := range spec.Decision.Isolation() {
 		f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
 	}
 	return f, now
@@ -81,7 +81,7 @@ func TestCut(t *testing.T) {
 			}},
 		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
-				f.Status.Decision.Isolation[0].Must = false
+				f.Status.Decision.Isolation()[0].Must = false
 			}},
 		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},
 		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
@@ -148,7 +148,7 @@ func TestCut(t *testing.T) {
 			if st.Isolation[0].SwitchedByUs != c.ours {
 				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -171,28 +171,30 @@ func TestWithheld(t *testing.T) {
 	hidden.RebootOnly = true
 	for name, c := range map[string]struct {
 		release api.ReleaseRecord
-		scope   api.Scope
+		role    api.Role
 		look    look
 		gives   bool
 	}{
-		"nothing was released":                        {api.ReleaseRecord{}, api.ScopeStorage, look{boot: "a", ready: "Unknown"}, true},
-		"seen off, and not heard of":                  {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "a", ready: "Unknown"}, true},
-		"seen off, and its Lease moves":               {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "a", ready: "Unknown", moved: true}, false},
-		"seen off, and rebooted":                      {by(api.ProofSeenOff), api.ScopeStorage, look{boot: "b", ready: "True", moved: true}, true},
-		"a person's word, and its Lease moves":        {by(api.ProofConfirmed), api.ScopeNetwork, look{boot: "a", ready: "True", moved: true}, false},
-		"storage cut, and not heard of":               {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "Unknown"}, false},
-		"storage cut, and rebooted":                   {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "b", ready: "Unknown"}, true},
-		"storage cut, Ready, and still mounted":       {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"v"}}, false},
-		"storage cut, Ready, and nothing mounted":     {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true}, true},
-		"storage cut, Ready, and another's mounted":   {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"w"}}, true},
-		"storage cut, Ready by yesterday's word":      {by(api.ProofStorageCut), api.ScopeStorage, look{boot: "a", ready: "True"}, false},
-		"storage cut that volumesInUse does not show": {hidden, api.ScopeStorage, look{boot: "a", ready: "True", moved: true}, false},
-		"storage cut, and no Node":                    {by(api.ProofStorageCut), api.ScopeStorage, look{gone: true}, false},
-		"network, while storage stays cut":            {by(api.ProofStorageCut), api.ScopeNetwork, look{boot: "a", ready: "Unknown"}, true},
+		"nothing was released":                        {api.ReleaseRecord{}, api.RoleStorage, look{boot: "a", ready: "Unknown"}, true},
+		"seen off, and not heard of":                  {by(api.ProofSeenOff), api.RoleStorage, look{boot: "a", ready: "Unknown"}, true},
+		"seen off, and its Lease moves":               {by(api.ProofSeenOff), api.RoleStorage, look{boot: "a", ready: "Unknown", moved: true}, false},
+		"seen off, and rebooted":                      {by(api.ProofSeenOff), api.RoleStorage, look{boot: "b", ready: "True", moved: true}, true},
+		"a person's word, and its Lease moves":        {by(api.ProofConfirmed), api.RoleNetwork, look{boot: "a", ready: "True", moved: true}, false},
+		"storage cut, and not heard of":               {by(api.ProofStorageCut), api.RoleStorage, look{boot: "a", ready: "Unknown"}, false},
+		"storage cut, and rebooted":                   {by(api.ProofStorageCut), api.RoleStorage, look{boot: "b", ready: "Unknown"}, true},
+		"storage cut, Ready, and still mounted":       {by(api.ProofStorageCut), api.RoleStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"v"}}, false},
+		"storage cut, Ready, and nothing mounted":     {by(api.ProofStorageCut), api.RoleStorage, look{boot: "a", ready: "True", moved: true}, true},
+		"storage cut, Ready, and another's mounted":   {by(api.ProofStorageCut), api.RoleStorage, look{boot: "a", ready: "True", moved: true, inUse: []string{"w"}}, true},
+		"storage cut, Ready by yesterday's word":      {by(api.ProofStorageCut), api.RoleStorage, look{boot: "a", ready: "True"}, false},
+		"storage cut that volumesInUse does not show": {hidden, api.RoleStorage, look{boot: "a", ready: "True", moved: true}, false},
+		"storage cut, and no Node":                    {by(api.ProofStorageCut), api.RoleStorage, look{gone: true}, false},
+		"network, while storage stays cut":            {by(api.ProofStorageCut), api.RoleNetwork, look{boot: "a", ready: "Unknown"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := cutSpec()
-			spec.Decision.Isolation[0].Scope = c.scope
+			cut := spec.Decision.Isolation()[0]
+			cut.Role = c.role
+			cutting(&spec.Decision, cut)
 			f, now := isolatedFence(spec, api.Restoring)
 			at := stampOf(now.Add(-30 * time.Second))
 			f.Status.Release = c.release
@@ -217,7 +219,7 @@ func TestWithheld(t *testing.T) {
 // does not keep the others, and is tried again.
 func TestGivenBackInReverse(t *testing.T) {
 	spec := fabricSpec()
-	spec.Decision.Isolation = append(spec.Decision.Isolation, api.Binding{Driver: "switch", Address: "8", Scope: api.ScopeNetwork})
+	cutting(&spec.Decision, append(spec.Decision.Isolation(), api.Binding{Driver: "switch", Address: "8", Role: api.RoleNetwork})...)
 	f, now := isolatedFence(spec, api.Restoring)
 	for i := range f.Status.Isolation {
 		f.Status.Isolation[i].SwitchedByUs = true

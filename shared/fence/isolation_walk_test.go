@@ -18,18 +18,18 @@ import (
 // fabricSpec is of a node that is cut off from its network before its power is.
 func fabricSpec() given {
 	s := walkSpec()
-	s.Decision.Isolation = []api.Binding{{Driver: "switch", Address: "7", Scope: api.ScopeNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}}}
+	cutting(&s.Decision, api.Binding{Driver: "switch", Address: "7", Role: api.RoleNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}})
 	return s
 }
 
 // cutSpec is of a node whose machine nothing switches.
 func cutSpec() given {
 	s := walkSpec()
-	s.Decision.Binding = nil
-	s.Decision.Isolation = []api.Binding{{
-		Driver: "san", Address: "7", Scope: api.ScopeStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
+	s.Decision.Devices = nil
+	cutting(&s.Decision, api.Binding{
+		Driver: "san", Address: "7", Role: api.RoleStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
 		Covers: &api.Coverage{CSIDrivers: []string{"d"}},
-	}}
+	})
 	return s
 }
 
@@ -38,7 +38,7 @@ func cutSpec() given {
 func restoringAfter(specs []given) []state {
 	var all []state
 	for _, spec := range specs {
-		if len(spec.Decision.Isolation) == 0 || spec.Decision.Binding == nil {
+		if len(spec.Decision.Isolation()) == 0 || spec.Decision.Power(0) == nil {
 			continue
 		}
 		at := stampOf(walkStart)
@@ -61,7 +61,7 @@ func (s *state) cutOnly() bool { return CutOnly(&s.spec.Decision) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s *state) pastCut() bool {
-	if len(s.spec.Decision.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation()) == 0 {
 		return false
 	}
 	rebooted := s.st.BootIDBefore == "b" && s.st.Release.By == "" // the same over again, under another name
@@ -79,21 +79,21 @@ func (s *state) readOn() bool {
 
 // delayAt is how long a call of this level may take effect late.
 func delayAt(spec *given, level int32) time.Duration {
-	if len(spec.Decision.Isolation) > 0 {
-		return spec.Decision.Isolation[0].EffectDelay.Duration
+	if len(spec.Decision.Isolation()) > 0 {
+		return spec.Decision.Isolation()[0].EffectDelay.Duration
 	}
-	return boundAt(&spec.Decision, level).EffectDelay.Duration
+	return spec.Decision.Power(level).EffectDelay.Duration
 }
 
 // freedBy keeps what was really released.
 func (sh *shadow) freedBy(s *state, after *api.NodeFenceStatus, act Action) {
-	if len(s.spec.Decision.Isolation) > 0 && act == Release && sh.freed == "" {
+	if len(s.spec.Decision.Isolation()) > 0 && act == Release && sh.freed == "" {
 		sh.freed, sh.boot = after.Proof.Type, after.Proof.BootIDBefore
 	}
 }
 
 func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
-	if len(s.spec.Decision.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation()) == 0 {
 		return ""
 	}
 	r, rel := api.IsolationRecord{}, s.st.Release
@@ -124,7 +124,7 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 
 // cutLooks: what the kubelet says that it uses.
 func cutLooks(s *state, with func(func(*Seen))) {
-	if len(s.spec.Decision.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation()) == 0 {
 		return
 	}
 	if s.st.Phase == api.Restoring {
@@ -134,7 +134,7 @@ func cutLooks(s *state, with func(func(*Seen))) {
 
 // checkCut holds what is promised of such devices.
 func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
-	if len(s.spec.Decision.Isolation) == 0 {
+	if len(s.spec.Decision.Isolation()) == 0 {
 		return
 	}
 	b := &s.st

@@ -51,7 +51,7 @@ func lateCalls() map[string]lateCall {
 // effectAfter is for how long after its Off came back a decider waits with an On.
 func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
 	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
-	s.spec.Decision.Binding.EffectDelay.Duration = 55 * time.Second
+	s.spec.Decision.Power(0).EffectDelay.Duration = 55 * time.Second
 	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
 	at, decided := stampOf(walkStart), stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
@@ -73,7 +73,7 @@ func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 // What was sent to the power says nothing of it: that is the other way round here.
 func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
 	spec := fabricSpec()
-	spec.Decision.Isolation[0].EffectDelay.Duration = 55 * time.Second
+	spec.Decision.Isolation()[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
 	s := &state{now: now, spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
 	f.Status.Isolation[0].LastRead = &api.Read{Power: "On", At: stampOf(now)}

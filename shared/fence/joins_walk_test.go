@@ -104,7 +104,7 @@ func (s *state) joinedKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isJoined() {
 		return nil
 	}
-	k := []any{joinedName, len(s.spec.Decision.Isolation), s.sh.afterCut, len(s.sh.requests), s.sh.told, s.sh.worked, s.st.RequestServed}
+	k := []any{joinedName, len(s.spec.Decision.Isolation()), s.sh.afterCut, len(s.sh.requests), s.sh.told, s.sh.worked, s.st.RequestServed}
 	if s.sh.worked && s.st.RequestServed {
 		return k
 	}

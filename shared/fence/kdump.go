@@ -36,7 +36,7 @@ func kdumpRule(dec *api.Decision) *api.KdumpSettings {
 		return nil // no power is cut
 	case dec.Settings.Kdump != nil:
 		return dec.Settings.Kdump
-	case dec.Binding != nil && dec.Binding.Kdump:
+	case dec.Power(0) != nil && dec.Power(0).Kdump:
 		return kdumpSettings(&api.KdumpRule{}) // the defaults
 	}
 	return nil

@@ -42,7 +42,7 @@ func byDump(st *api.NodeFenceStatus) bool {
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
 	r, m, k, n := kdumpRule(d.dec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
 	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {

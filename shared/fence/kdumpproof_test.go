@@ -96,7 +96,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nobody saw what is left":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left = nil }, None, api.Releasing, ""},
 		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
 		"storage is cut off too": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Status.Decision.Isolation = cutSpec().Decision.Isolation
+			cutting(&f.Status.Decision, api.Binding{Driver: "san", Role: api.RoleStorage})
 		}, None, api.Pending, ""},
 		"pods are left to the taint": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
 			f.Status.Decision.Settings.Release.Strategy = api.ReleaseOutOfServiceTaint

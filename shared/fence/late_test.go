@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,9 +35,9 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 	short := always(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		b := *f.Status.Decision.Binding
-		b.EffectDelay = f.Status.Decision.NextBindings[0].EffectDelay
-		f.Status.Decision.Binding = &b
+		all := slices.Clone(f.Status.Decision.Devices)
+		all[0].EffectDelay = all[1].EffectDelay
+		f.Status.Decision.Devices = all
 	})
 	for name, c := range map[string]struct {
 		decide decider
@@ -70,7 +71,7 @@ func TestALateEndCountsForNothing(t *testing.T) {
 		} {
 			decide := func(end CallResult) string {
 				f := claimed(phase, api.CallRead, walkStart)
-				f.Status.Decision.Isolation = []api.Binding{{Driver: "mem", Address: "san", Scope: api.ScopeStorage}}
+				cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
 				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", SwitchedByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)

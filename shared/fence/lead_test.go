@@ -36,7 +36,7 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 				at := now.Add(c.want - short)
 				f, seen := under(at, func(f *api.NodeFence, seen *Seen) {
 					cut := stampOf(now.Add(-time.Second))
-					f.Status.Decision.Binding.Lead = c.lead
+					f.Status.Decision.Power(0).Lead = c.lead
 					f.Status.Power = api.PowerRecord{SwitchedByUs: c.cut, OffAt: &cut, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{Power: "Off", At: stampOf(now)}}
 					if c.begun {
 						f.Status.Release = begunAt(now, false)

@@ -10,21 +10,14 @@ import (
 
 // Bound is the device that a fence speaks to now; nil if none is bound.
 func Bound(f *api.NodeFence) *api.Binding {
-	return boundAt(&f.Status.Decision, f.Status.Power.Level)
+	return f.Status.Decision.Power(f.Status.Power.Level)
 }
 
-func boundAt(dec *api.Decision, level int32) *api.Binding {
-	if level == 0 || int(level) > len(dec.NextBindings) {
-		return dec.Binding
-	}
-	return &dec.NextBindings[level-1]
-}
-
-func (d *decision) binding() *api.Binding { return boundAt(d.dec, d.st.Power.Level) }
+func (d *decision) binding() *api.Binding { return d.dec.Power(d.st.Power.Level) }
 
 // levels is how many the policy allows and the node has.
 func (d *decision) levels() int {
-	return min(max(1, int(d.dec.Settings.Power.MaxLevels)), 1+len(d.dec.NextBindings))
+	return min(max(1, int(d.dec.Settings.Power.MaxLevels)), max(1, len(d.dec.PowerLevels())))
 }
 
 // anotherLevel: there is one that was not tried in this pass. The word of a
@@ -42,7 +35,7 @@ func (d *decision) nextLevel(why api.Reason, msg string) Action {
 	p.LastRead, p.FirstOff, p.OffAt, p.NotBefore = nil, nil, nil, nil
 	d.st.Retries = 0
 	b := d.binding()
-	d.tell(api.NextLevel, fmt.Sprintf("level %d of %d: %s %s", p.Level+1, d.levels(), b.Driver, b.Address))
+	d.tell(api.NextLevel, fmt.Sprintf("level %d of %d: %s", p.Level+1, d.levels(), b.Words()))
 	d.next(0)
 	return None
 }
@@ -81,10 +74,7 @@ func (d *decision) undoNextLevel() bool {
 // take effect (S8).
 func (d *decision) effectDelay() time.Duration {
 	var longest time.Duration
-	if d.dec.Binding != nil {
-		longest = d.dec.Binding.EffectDelay.Duration
-	}
-	for _, b := range slices.Concat(d.dec.NextBindings, d.dec.Isolation) {
+	for _, b := range d.dec.Devices {
 		longest = max(longest, b.EffectDelay.Duration)
 	}
 	return longest

@@ -163,7 +163,7 @@ func vary(s *state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
 	case api.Isolating:
 		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
-		if len(s.spec.Decision.Isolation) == 0 {
+		if len(s.spec.Decision.Isolation()) == 0 {
 			with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
 		}
 	case api.Releasing:

@@ -119,7 +119,7 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		"the fence failed, the node did not": {api.Failed, was, false, nil, false, "Recovering RequestFailed, "},
 	} {
 		f, _, _ := admitWorld(walkStart)
-		f.Status.Decision.NodeUID, f.Status.Decision.Binding, f.Status.Decision.Trigger = "uid-1", &api.Binding{Driver: "mem"}, machineSpec().Decision.Trigger
+		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), machineSpec().Decision.Trigger
 		before := stampOf(walkStart.Add(-time.Second))
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, RequestServed: c.served}

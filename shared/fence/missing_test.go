@@ -225,8 +225,8 @@ func (n *lostNode) act(act Action, seen *Seen) {
 	seen.Call = nil
 	switch act {
 	case Resolve:
-		if n.f.Status.Decision.BindingError = n.bindingError; n.bindingError == "" {
-			n.f.Status.Decision.Binding = &api.Binding{Driver: "mem", Address: "a"}
+		if n.f.Status.Decision.DevicesError = n.bindingError; n.bindingError == "" {
+			n.f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem", Address: "a"})
 		}
 		seen.Resolved = true
 	case Reserve:

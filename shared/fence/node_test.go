@@ -26,7 +26,7 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 			f.Status.Proof.Type, f.Status.Proof.At = api.ProofConfirmed, *ago(50 * time.Second)
 		}, "Releasing NodeDeletionSent, DeleteNode within 10s, until +50s"},
 		"that its configuration leaves off": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Action, f.Status.Decision.Binding.LeaveOff = api.ActionReboot, true
+			f.Status.Decision.Settings.Action, f.Status.Decision.Power(0).LeaveOff = api.ActionReboot, true
 		}, "Fenced StaysOff, "},
 		"the try is saved, and whoever saved it died": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Release.DeleteNodeUntil, f.Status.Release.NotAfter = ago(-20*time.Second), ago(5*time.Second)

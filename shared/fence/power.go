@@ -36,7 +36,7 @@ func (d *decision) fencing() Action {
 		d.another()
 		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
-	if !d.dec.Settings.Action.Reads() || d.dec.Binding == nil {
+	if !d.dec.Settings.Action.Reads() || d.dec.Power(0) == nil {
 		// The person's word was not believed, or is not there any more.
 		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
 	}

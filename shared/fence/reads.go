@@ -19,7 +19,7 @@ func (d *decision) onlyReads() bool {
 
 // readable: there is a device that tells whether the machine is off.
 func (d *decision) readable() bool {
-	return d.dec.Binding != nil && !d.dec.Trigger.Missing()
+	return d.dec.Power(0) != nil && !d.dec.Trigger.Missing()
 }
 
 // untouched: for this fence no machine may be switched off now.
@@ -28,11 +28,11 @@ func (d *decision) untouched() bool { return d.onlyLease() || d.onlyReads() }
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
 func (d *decision) awaitPerson() Action {
-	if d.dec.Binding == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
+	if d.dec.Power(0) == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
 		return d.do(Resolve)
 	}
 	msg := "no device is touched under policy " + d.dec.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
-	if e := d.dec.BindingError; e != "" {
+	if e := d.dec.DevicesError; e != "" {
 		msg += "; its device can't be read either: " + e
 	}
 	return d.hold(api.ConfirmationHold, msg, Resync)

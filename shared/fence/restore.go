@@ -45,7 +45,7 @@ func (d *decision) restoring() Action {
 	}
 	var due time.Time
 	held := ""
-	for i := min(len(d.st.Isolation), len(d.dec.Isolation)) - 1; i >= 0; i-- {
+	for i := min(len(d.st.Isolation), len(d.dec.Isolation())) - 1; i >= 0; i-- {
 		if !owed(d.st.Isolation[i]) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (d *decision) withheld(i int) string {
 		return ""
 	case r.By != "" && r.By != api.ProofStorageCut && !(mine && d.leaseMovedSince(*r.StartedAt)):
 		return "" // seen off, or said to be, and nothing speaks against that
-	case r.By == api.ProofStorageCut && d.dec.Isolation[i].Scope == api.ScopeNetwork:
+	case r.By == api.ProofStorageCut && d.dec.Isolation()[i].Role == api.RoleNetwork:
 		return "" // its storage stays cut, and without network nobody hears that it rebooted
 	case r.By == api.ProofStorageCut && mine && d.unused():
 		return ""
@@ -137,7 +137,7 @@ func (d *decision) backAt(i int) (at time.Time) {
 	if u := r.EffectUntil; u != nil && r.OnAt == nil && u.After(at) {
 		at = u.Time
 	}
-	if u, locked := d.lockedOut(&d.dec.Isolation[i]); locked && u.After(at) {
+	if u, locked := d.lockedOut(&d.dec.Isolation()[i]); locked && u.After(at) {
 		at = u
 	}
 	return at
@@ -146,21 +146,21 @@ func (d *decision) backAt(i int) (at time.Time) {
 // sayBack chooses the next word with a device that is to give access back.
 func (d *decision) sayBack(i int) Action {
 	r := &d.st.Isolation[i]
-	if d.dec.Isolation[i].LeaveOff {
+	if d.dec.Isolation()[i].LeaveOff {
 		return d.sayTo(i, api.CallRead) // who gives it back is not we
 	}
 	if !d.reads(r.LastRead, "Off") || r.OnAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	r.OnAt = d.at(0)
-	d.tell(api.BackSent, "giving back "+taken(d.dec.Isolation[i]))
+	d.tell(api.BackSent, "giving back "+taken(d.dec.Isolation()[i]))
 	return d.sayTo(i, api.CallOn)
 }
 
 // judgeBack takes what the device has just said.
 func (d *decision) judgeBack(i int) {
 	r, c := &d.st.Isolation[i], d.seen.Call
-	b := d.dec.Isolation[i]
+	b := d.dec.Isolation()[i]
 	switch {
 	case c.Wrong:
 		d.backFailed(i, r.Device+" answers for another machine: it is not given access")
@@ -189,7 +189,7 @@ func (d *decision) backFailed(i int, msg string) {
 	r := &d.st.Isolation[i]
 	wait := d.pause(r.Tries)
 	r.Tries++
-	_, locked := d.lockedOut(&d.dec.Isolation[i])
+	_, locked := d.lockedOut(&d.dec.Isolation()[i])
 	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
 		d.abandon(i, msg)
 		return
@@ -205,7 +205,7 @@ func (d *decision) abandon(i int, why string) {
 	if d.st.Outcome == "" {
 		d.st.Outcome = api.AbortedByPerson
 	}
-	d.tell(api.LeftCut, taken(d.dec.Isolation[i])+" stays cut off, give it back by hand: ended by a person; "+why)
+	d.tell(api.LeftCut, taken(d.dec.Isolation()[i])+" stays cut off, give it back by hand: ended by a person; "+why)
 }
 
 // restored goes on where the fence was going.

@@ -20,7 +20,7 @@ func (d *decision) allDead() bool {
 // owesBackNow: something that we cut is still cut, and its device may be asked again.
 func (d *decision) owesBackNow() bool {
 	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.dec.Isolation) && !d.now.Before(d.backAt(i)) {
+		if owed(r) && i < len(d.dec.Isolation()) && !d.now.Before(d.backAt(i)) {
 			return true
 		}
 	}
@@ -31,8 +31,8 @@ func (d *decision) owesBackNow() bool {
 func (d *decision) stillCut() string {
 	var names []string
 	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.dec.Isolation) {
-			names = append(names, taken(d.dec.Isolation[i]))
+		if owed(r) && i < len(d.dec.Isolation()) {
+			names = append(names, taken(d.dec.Isolation()[i]))
 		}
 	}
 	if len(names) == 0 {

@@ -11,19 +11,19 @@ import (
 func TestLeaveOff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		action  api.FenceAction
-		binding *api.Binding
+		binding []api.Binding
 		cut     bool
 		want    bool
 	}{
-		"both want it":                {api.ActionReboot, &api.Binding{}, true, true},
+		"both want it":                {api.ActionReboot, []api.Binding{{}}, true, true},
 		"no binding says otherwise":   {api.ActionReboot, nil, true, true},
-		"it was not us":               {api.ActionReboot, &api.Binding{}, false, false},
-		"the policy leaves it off":    {api.ActionOff, &api.Binding{}, true, false},
-		"the ConfigMap leaves it off": {api.ActionReboot, &api.Binding{LeaveOff: true}, true, false},
+		"it was not us":               {api.ActionReboot, []api.Binding{{}}, false, false},
+		"the policy leaves it off":    {api.ActionOff, []api.Binding{{}}, true, false},
+		"the ConfigMap leaves it off": {api.ActionReboot, []api.Binding{{LeaveOff: true}}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decision{
-				dec: &api.Decision{Binding: tc.binding, ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
+				dec: &api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
 				st:  api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}},
 			}
 			if got := d.owesPowerOn(); got != tc.want {

@@ -37,7 +37,7 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 		"gone":                                     {Node{}, api.NodeGone, None},
 	} {
 		f, _, _ := admitWorld(walkStart)
-		f.Status.Decision.NodeUID, f.Status.Decision.Binding = "uid-1", &api.Binding{Driver: "mem"}
+		f.Status.Decision.NodeUID, f.Status.Decision.Devices = "uid-1", api.Named(api.Binding{Driver: "mem"})
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{}
 		f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 		f.Status.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}

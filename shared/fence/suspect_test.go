@@ -143,7 +143,7 @@ func TestSuspectNeverBegins(t *testing.T) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 		}, api.ApprovalHold},
 		"no device is no failure": {func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "none", true
+			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "none", true
 		}, api.BindingInvalid},
 		"its time is not over": {func(_ *api.NodeFence, s *Seen) {
 			s.Lease.StillSince = walkStart.Add(-walkStill + time.Second)

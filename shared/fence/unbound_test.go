@@ -29,7 +29,7 @@ func TestAFenceWhoseConfigurationIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Phase, f.Status.DecidedAt, s.Reserved = api.Pending, nil, nil
-				f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = nil, "ConfigMap x: no address", true
+				f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x: no address", true
 				c.change(f, s)
 			})
 			st, act := Decide(f, s, now)
@@ -43,7 +43,7 @@ func TestAFenceWhoseConfigurationIsRefused(t *testing.T) {
 			if _, act := Decide(f, s, now.Add(Resync)); act != Resolve {
 				t.Errorf("half a minute later: %q, and not Resolve", act)
 			}
-			f.Status.Decision.Binding, f.Status.Decision.BindingError, s.Resolved = walkSpec().Decision.Binding, "", true
+			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = walkSpec().Decision.Devices, "", true
 			st, act = Decide(f, s, now.Add(Resync))
 			if st.Phase == api.Failed || act != c.mended {
 				t.Errorf("with the mended one: %q, %s (%s)", act, st.Phase, st.Message)

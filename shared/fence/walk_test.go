@@ -111,7 +111,7 @@ func walkSpec() given {
 				Limits: []api.ScopedLimits{{Policy: "p"}},
 			},
 			DeviceCallTimeout: d(5),
-			Binding:           &api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}},
+			Devices:           api.Named(api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}}),
 		},
 	}
 }
@@ -133,7 +133,7 @@ func isolateSpec() given {
 // levelsSpec is of a node that can be switched in two ways.
 func levelsSpec() given {
 	s := walkSpec()
-	s.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}}}
+	powered(&s.Decision, *s.Decision.Power(0), api.Binding{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}})
 	return s
 }
 
@@ -219,9 +219,9 @@ func (w *walker) walk() {
 			w.push(&two)
 		}
 		var two *state
-		if w.levels && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Trigger.Request == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
+		if w.levels && s.spec.Decision.Power(0) != nil && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Trigger.Request == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
 			levelled := *s
-			levelled.spec.Decision.NextBindings = levels.Decision.NextBindings
+			powered(&levelled.spec.Decision, *s.spec.Decision.Power(0), levels.Decision.PowerLevels()[1])
 			two = &levelled
 		}
 		all := looks(s)

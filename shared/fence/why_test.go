@@ -99,19 +99,19 @@ var noes = []struct {
 		f.Status.Decision.Settings.Mode = api.DryRun
 	}},
 	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Status.Decision.Settings.Action, f.Status.Decision.Binding, s.Resolved = api.ActionWaitForOff, nil, true
+		f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
 	}},
 	{"its binding is wrong", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Status.Decision.Binding, s.Resolved = nil, true
-		f.Status.Decision.BindingError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
+		f.Status.Decision.Devices, s.Resolved = nil, true
+		f.Status.Decision.DevicesError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
 	}},
 	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Status.Power.LastError = "mend its user, its password or what it may do: Secret bmc-n0, key password: device denied access: wrong password"
-		f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Binding.Driver + " " + f.Status.Decision.Binding.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
+		f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
 	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Scope: api.ScopeNetwork, Must: true}
-		f.Status.Decision.Isolation = []api.Binding{b}
+		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Role: api.RoleNetwork, Must: true}
+		cutting(&f.Status.Decision, b)
 		f.Status.Isolation = []api.IsolationRecord{{Device: b.Driver + " " + b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},

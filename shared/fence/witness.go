@@ -46,7 +46,7 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 			return
 		}
 	}
-	if d.dec.Binding == nil {
+	if d.dec.Power(0) == nil {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: nothing is bound that could tell the machine's power"
 		return
 	}

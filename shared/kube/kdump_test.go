@@ -89,8 +89,8 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 		want   bool
 	}{
 		"by the policy":             {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, want: true},
-		"by the node's ConfigMap":   {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Binding: &api.Binding{Kdump: true}}, want: true},
-		"nobody asked":              {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Binding: &api.Binding{}}},
+		"by the node's ConfigMap":   {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Devices: api.Named(api.Binding{Kdump: true})}, want: true},
+		"nobody asked":              {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Devices: api.Named(api.Binding{})}},
 		"no power is cut":           {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionIsolate, Kdump: rule}}}},
 		"the power is cut":          {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: true}}},
 		"no right to look: not set": {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, answer: http.StatusForbidden},

@@ -89,7 +89,7 @@ func newWorld(p api.Phase) *world {
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "f", ResourceVersion: "1"},
 		Spec:       api.NodeFenceSpec{NodeName: "n"},
 		Status: api.NodeFenceStatus{
-			Decision: api.Decision{NodeUID: "node", Binding: &api.Binding{Driver: "mem"},
+			Decision: api.Decision{NodeUID: "node", Devices: api.Named(api.Binding{Driver: "mem"}),
 				ResolvedPolicy: api.ResolvedPolicy{
 					Settings: api.Settings{Action: api.ActionReboot, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Power: (*api.Power)(nil).Settings(), PerNode: (*api.PerNode)(nil).Settings()},

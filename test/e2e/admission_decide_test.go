@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,14 +55,14 @@ const (
 // decided are what people try to write of what only the gate decides: who could
 // would have credentials sent to an address of his own, or a proof forged.
 var decided = map[string]func(*api.NodeFenceStatus){
-	"a binding":           func(s *api.NodeFenceStatus) { s.Decision.Binding = bound("10.6.6.6") },
-	"the binding's end":   func(s *api.NodeFenceStatus) { s.Decision.Binding = nil },
-	"a further level":     func(s *api.NodeFenceStatus) { s.Decision.NextBindings = []api.Binding{*bound("10.6.6.6")} },
-	"a cut":               func(s *api.NodeFenceStatus) { s.Decision.Isolation = []api.Binding{*bound("10.6.6.6")} },
+	"a device":            func(s *api.NodeFenceStatus) { s.Decision.Devices = api.Named(bound("10.6.6.6")) },
+	"the device's end":    func(s *api.NodeFenceStatus) { s.Decision.Devices = nil },
+	"a further level":     func(s *api.NodeFenceStatus) { s.Decision.Devices = more(s, api.RolePower) },
+	"a cut":               func(s *api.NodeFenceStatus) { s.Decision.Devices = more(s, api.RoleStorage) },
 	"the next generation": func(s *api.NodeFenceStatus) { s.FenceNumber++ },
 	"a trigger":           func(s *api.NodeFenceStatus) { s.Decision.Trigger.Since = metav1.NewMicroTime(time.Now()) },
 	"a policy":            func(s *api.NodeFenceStatus) { s.Decision.Limits = []api.ScopedLimits{} },
-	"a binding's error":   func(s *api.NodeFenceStatus) { s.Decision.BindingError = "gone" },
+	"a device's error":    func(s *api.NodeFenceStatus) { s.Decision.DevicesError = "gone" },
 }
 
 // people gives the roles of nodefence, and its functions', to those who have them.
@@ -130,8 +131,15 @@ func TestOnlyTheGateDecides(t *testing.T) {
 	}
 }
 
-func bound(ip string) *api.Binding {
-	return &api.Binding{
+// more has a device besides those that are there.
+func more(s *api.NodeFenceStatus, role api.Role) []api.Binding {
+	b := bound("10.6.6.6")
+	b.Role = role
+	return api.Named(append(slices.Clone(s.Decision.Devices), b)...)
+}
+
+func bound(ip string) api.Binding {
+	return api.Binding{
 		Driver: "ipmi", Address: ip + ":623", Params: map[string]string{"ip": ip},
 		Secrets: map[string]api.SecretRef{"password": {Secret: "bmc-node-1", Key: "password"}},
 	}
@@ -148,7 +156,7 @@ func (w *world) open(who, node string) refusal {
 		must(w.t, err)
 	}
 	made.Status = f.Status
-	made.Status.Decision.Binding = bound("10.0.0.7")
+	made.Status.Decision.Devices = api.Named(bound("10.0.0.7"))
 	_, err = w.as(who).SaveStatus(w.ctx, made)
 	return w.refused(err)
 }

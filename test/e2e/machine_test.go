@@ -140,7 +140,7 @@ func TestDeleteMachine(t *testing.T) {
 		return apierrors.IsNotFound(err) && lerr == nil && len(all.Items) == 2, lerr
 	})
 	f := w.phase(db, api.Fenced, api.Recovering)
-	if b := f.Status.Decision.Binding; b == nil || b.Driver != "machine" || !b.LeaveOff || f.Status.Power.OffAt == nil {
+	if b := f.Status.Decision.Power(0); b == nil || b.Driver != "machine" || !b.LeaveOff || f.Status.Power.OffAt == nil {
 		t.Errorf("binding %+v, power %+v", b, f.Status.Power)
 	}
 	// As a Machine controller does at its end.

@@ -133,7 +133,7 @@ func (silent) Ignored(context.Context, string, event.Event, string) {}
 // bind gives each node the device of its own name.
 func bind(_ context.Context, n *corev1.Node) (*gate.Bound, error) {
 	return &gate.Bound{
-		Binding: api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}, Over: func(*api.ResolvedPolicy) {},
+		Devices: api.Named(api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}), Over: func(*api.ResolvedPolicy) {},
 	}, nil
 }
 

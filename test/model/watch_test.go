@@ -85,7 +85,7 @@ func (c *watch) claims(w *world, r request, was, is *api.NodeFence) {
 		return
 	}
 	until := old.NotAfter.Time
-	if b := was.Status.Decision.Binding; b != nil && old.Call != api.CallRead {
+	if b := was.Status.Decision.Power(0); b != nil && old.Call != api.CallRead {
 		until = until.Add(b.EffectDelay.Duration)
 	}
 	if epoch.Add(w.now).Add(time.Second).Before(until) {

@@ -15,7 +15,7 @@ import (
 // fabric is a device that cuts a machine off, honest or not.
 type fabric struct {
 	name  string
-	scope api.Scope
+	scope api.Role
 	off   bool
 	// theirs: somebody else has cut it.
 	theirs bool
@@ -27,7 +27,7 @@ type fabric struct {
 const volume = "kubernetes.io/csi/rbd^1"
 
 // isCut tells whether the machine has no such access.
-func (w *world) isCut(scope api.Scope) bool {
+func (w *world) isCut(scope api.Role) bool {
 	return slices.ContainsFunc(w.fabrics, func(x *fabric) bool { return x.scope == scope && x.off })
 }
 
@@ -47,23 +47,23 @@ func (x *fabric) say(w *world, a fence.Action, r *fence.CallResult) {
 		x.off = true
 	case a == fence.On:
 		w.say("           %s: given back", x.name)
-		if x.off = false; x.scope == api.ScopeStorage && w.left < 2 && len(w.inUse) > 0 && w.writes() {
+		if x.off = false; x.scope == api.RoleStorage && w.left < 2 && len(w.inUse) > 0 && w.writes() {
 			w.wrong("storage given back to a machine that writes, at +%s", w.now.Sub(start))
 		}
 	}
 }
 
 // isolate gives the node a storage and a network device.
-func (w *world) isolate(must bool, scopes ...api.Scope) {
+func (w *world) isolate(must bool, scopes ...api.Role) {
 	w.inUse = []string{volume}
 	for _, scope := range scopes {
-		x := &fabric{name: map[api.Scope]string{api.ScopeStorage: "SAN", api.ScopeNetwork: "switch"}[scope], scope: scope}
+		x := &fabric{name: map[api.Role]string{api.RoleStorage: "SAN", api.RoleNetwork: "switch"}[scope], scope: scope}
 		w.fabrics = append(w.fabrics, x)
-		b := api.Binding{Driver: strings.ToLower(x.name), Address: "port/7", Scope: scope, Must: must, EffectDelay: metav1.Duration{Duration: time.Second}}
-		if scope == api.ScopeStorage {
+		b := api.Binding{Driver: strings.ToLower(x.name), Address: "port/7", Role: scope, Must: must, EffectDelay: metav1.Duration{Duration: time.Second}}
+		if scope == api.RoleStorage {
 			b.Covers = &api.Coverage{CSIDrivers: []string{"rbd"}}
 		}
-		w.record.Status.Decision.Isolation = append(w.record.Status.Decision.Isolation, b)
+		w.record.Status.Decision.Devices = api.Named(append(w.record.Status.Decision.Devices, b)...)
 	}
 }
 
@@ -85,13 +85,13 @@ func comesBack(w *world, after time.Duration) {
 
 var isolated = map[string]incident{
 	"a node without a BMC is cut off from its storage, and comes back": {func(w *world) {
-		w.cut, w.record.Status.Decision.Binding = true, nil
-		w.isolate(true, api.ScopeStorage)
+		w.cut, w.record.Status.Decision.Devices = true, nil
+		w.isolate(true, api.RoleStorage)
 		comesBack(w, 90*time.Second)
 	}, []api.Phase{api.Finished}, 0},
 	"a node without a BMC is cut off from its storage, and rebooted": {func(w *world) {
-		w.crashed, w.record.Status.Decision.Binding = true, nil
-		w.isolate(true, api.ScopeStorage)
+		w.crashed, w.record.Status.Decision.Devices = true, nil
+		w.isolate(true, api.RoleStorage)
 		at(w, 100*time.Second, func() {
 			w.crashed, w.boot, w.inUse = false, w.boot+1, nil
 			w.say("           somebody has reset it")
@@ -99,40 +99,40 @@ var isolated = map[string]incident{
 		})
 	}, []api.Phase{api.Finished}, 0},
 	"a node without a BMC is cut off from its storage and network": {func(w *world) {
-		w.cut, w.record.Status.Decision.Binding = true, nil
-		w.isolate(true, api.ScopeNetwork, api.ScopeStorage)
+		w.cut, w.record.Status.Decision.Devices = true, nil
+		w.isolate(true, api.RoleNetwork, api.RoleStorage)
 		comesBack(w, 90*time.Second)
 	}, []api.Phase{api.Finished}, 0},
 	"storage and network are cut off, then the power, and all is given back in reverse": {func(w *world) {
 		w.cut = true
-		w.isolate(true, api.ScopeStorage, api.ScopeNetwork)
+		w.isolate(true, api.RoleStorage, api.RoleNetwork)
 		at(w, 40*time.Second, func() { w.cut = false })
 	}, []api.Phase{api.Finished}, 1},
 	"storage can't be given back for a while": {func(w *world) {
 		w.crashed = true
-		w.isolate(false, api.ScopeStorage)
+		w.isolate(false, api.RoleStorage)
 		w.fabrics[0].stuck = true
 		at(w, 3*time.Minute, func() { w.fabrics[0].stuck = false })
 	}, []api.Phase{api.Finished}, 1},
 	"a node heals between the cut and the power": {func(w *world) {
 		w.cut, w.bmc = true, "dead"
-		w.isolate(false, api.ScopeStorage)
+		w.isolate(false, api.RoleStorage)
 		at(w, 8*time.Second, func() { w.cut = false; w.say("           the network is back"); w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"a switch that need not be cut is dead": {func(w *world) {
 		w.crashed = true
-		w.isolate(false, api.ScopeNetwork)
+		w.isolate(false, api.RoleNetwork)
 		w.fabrics[0].dead = true
 	}, []api.Phase{api.Finished}, 1},
 	"a switch that must be cut is dead, then answers": {func(w *world) {
 		w.crashed = true
-		w.isolate(true, api.ScopeNetwork)
+		w.isolate(true, api.RoleNetwork)
 		w.fabrics[0].dead = true
 		at(w, 10*time.Second, func() { w.fabrics[0].dead = false })
 	}, []api.Phase{api.Finished}, 1},
 	"storage that somebody else has cut stays cut": {func(w *world) {
 		w.crashed = true
-		w.isolate(true, api.ScopeStorage)
+		w.isolate(true, api.RoleStorage)
 		w.fabrics[0].off, w.fabrics[0].theirs = true, true
 	}, []api.Phase{api.Finished}, 1},
 }
@@ -141,7 +141,7 @@ var isolated = map[string]incident{
 func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 	w := tell(incident{begin: func(w *world) {
 		w.crashed = true
-		w.isolate(true, api.ScopeNetwork)
+		w.isolate(true, api.RoleNetwork)
 		w.fabrics[0].dead = true
 	}}, twist{})
 	if st := w.record.Status; st.Phase != api.Failed || st.Reason != api.CutFailed || w.offs > 0 {
@@ -153,8 +153,8 @@ func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 // storage was taken from.
 func TestWhoStaysIsNamed(t *testing.T) {
 	w := tell(incident{begin: func(w *world) {
-		w.cut, w.record.Status.Decision.Binding = true, nil
-		w.isolate(true, api.ScopeStorage)
+		w.cut, w.record.Status.Decision.Devices = true, nil
+		w.isolate(true, api.RoleStorage)
 	}}, twist{})
 	st := w.record.Status
 	if st.Phase != api.Restoring || st.Reason != api.BackWithheld || !strings.Contains(st.Release.KeptPods, "default/cache-0") || !w.fabrics[0].off {

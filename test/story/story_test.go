@@ -29,7 +29,7 @@ func at(w *world, after time.Duration, do func()) {
 
 // twoLevels gives the node a second device.
 func (w *world) twoLevels() {
-	w.record.Status.Decision.NextBindings = []api.Binding{{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}}}
+	w.record.Status.Decision.Devices = api.Named(append(w.record.Status.Decision.Devices, api.Binding{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}})...)
 }
 
 func ask(w *world) *api.Request { return &api.Request{By: "ada", At: metav1.NewTime(w.now)} }
@@ -92,11 +92,11 @@ var incidents = map[string]incident{
 		at(w, 55*time.Second, func() { w.bmc = "" })
 	}, []api.Phase{api.Finished}, 4},
 	"a node is only isolated": {func(w *world) {
-		w.crashed, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Binding = true, api.ActionIsolate, nil
+		w.crashed, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Devices = true, api.ActionIsolate, nil
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 	"a node is only isolated, and a person confirms": {func(w *world) {
-		w.on, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Binding = false, api.ActionIsolate, nil
+		w.on, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Devices = false, api.ActionIsolate, nil
 		at(w, 50*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
 	}, []api.Phase{api.Fenced}, 0},
 	"a machine is only read, and somebody switches it off": {func(w *world) {

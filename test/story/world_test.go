@@ -109,7 +109,7 @@ func newWorld(tw twist) *world {
 						Recovery:            api.RecoverySettings{BootTimeout: s(120), ReadyDuration: s(5), Uncordon: api.UncordonAutomatic},
 						PerNode:             (*api.PerNode)(nil).Settings()},
 				},
-				Binding: &api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)},
+				Devices: api.Named(api.Binding{Driver: "mem", Address: "node-7", EffectDelay: s(3)}),
 			},
 		},
 	}
@@ -133,10 +133,10 @@ func (w *world) wake(after time.Duration, why string) {
 }
 
 // alive: the kubelet runs and reaches the API server.
-func (w *world) alive() bool { return w.on && !w.crashed && !w.cut && !w.isCut(api.ScopeNetwork) }
+func (w *world) alive() bool { return w.on && !w.crashed && !w.cut && !w.isCut(api.RoleNetwork) }
 
 // writes: the pods of this machine still write.
-func (w *world) writes() bool { return w.on && !w.crashed && !w.isCut(api.ScopeStorage) }
+func (w *world) writes() bool { return w.on && !w.crashed && !w.isCut(api.RoleStorage) }
 
 // run takes the incident to its end.
 func (w *world) run() {

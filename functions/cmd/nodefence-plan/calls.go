@@ -71,7 +71,7 @@ func cutOff(cuts []api.Binding) []string {
 			fails = "fails"
 		}
 		device := "device " + b.Driver + " " + b.Address + ": "
-		out = append(out, device+"State", device+"Off, if the machine has "+strings.ToLower(string(b.Scope)),
+		out = append(out, device+"State", device+"Off, if the machine has "+strings.ToLower(string(b.Role)),
 			device+"State, until it reads cut off; if it never does, the fence "+fails)
 	}
 	return out

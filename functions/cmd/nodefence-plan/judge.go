@@ -113,10 +113,7 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.No
 		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
 		t, _ = fence.TriggerOf(p, seen.Node)
 	}
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: t, ResolvedPolicy: p, Isolation: plan.Cuts()}}}
-	if plan.Binding.Driver != "" {
-		f.Status.Decision.Binding = &plan.Binding
-	}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: t, ResolvedPolicy: p, Devices: plan.Devices()}}}
 	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
 	return f, seen
 }

@@ -172,7 +172,7 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 	}
 	for _, c := range p.Cut {
 		d := deviceOf(c.Binding, c.Origins)
-		d.Scope, d.Must, d.Covers = c.Binding.Scope, c.Binding.Must, c.Binding.Covers
+		d.Scope, d.Must, d.Covers = c.Binding.Scope(), c.Binding.Must, c.Binding.Covers
 		r.Cuts = append(r.Cuts, *d)
 	}
 	for _, l := range p.Next {

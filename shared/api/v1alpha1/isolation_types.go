@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Scope is what a device of a node's isolation takes from the machine.
+// Scope is what a device takes from the machine, as a FenceTarget has it.
 // +kubebuilder:validation:Enum=Storage;Network
 type Scope string
 
@@ -27,8 +27,8 @@ func (c *Coverage) Empty() bool {
 	return c == nil || len(c.StorageClasses)+len(c.CSIDrivers) == 0
 }
 
-// IsolationRecord is what was asked of one device of status.decision.isolation, in the same
-// place, and what it said.
+// IsolationRecord is what was asked of one device of status.decision.devices that
+// cuts the machine off, and what it said.
 type IsolationRecord struct {
 	// Device in words.
 	Device string `json:"device"`

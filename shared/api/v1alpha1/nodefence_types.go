@@ -64,25 +64,21 @@ type Decision struct {
 	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT).
 	// +optional
 	DeviceCallTimeout metav1.Duration `json:"deviceCallTimeout,omitempty"`
-	// Binding is the device configuration as resolved, without secrets. It is resolved
-	// anew each time that a slot is asked for, a retry included, until something was
-	// switched off by it: that is switched on by the same device.
+	// devices are those by which this machine is fenced, as its configuration has them,
+	// without secrets, at most 8: what switches its power, in order of level, and then what
+	// cuts it off from storage or network, in the order in which that is done; access is
+	// given back in reverse. They are resolved anew each time that a slot is asked for, a
+	// retry included, until something was switched off by one of them: that is switched on
+	// by the same device.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
 	// +optional
-	Binding *Binding `json:"binding,omitempty"`
-	// NextBindings are the further levels, tried in order.
-	// +kubebuilder:validation:MaxItems=3
-	// +listType=atomic
+	Devices []Binding `json:"devices,omitempty"`
+	// devicesError says why there are none, with ConfigMap and key.
+	// +kubebuilder:validation:MaxLength=4096
 	// +optional
-	NextBindings []Binding `json:"nextBindings,omitempty"`
-	// Isolation are the devices that cut the machine off from storage or network, in
-	// the order in which they do; access is given back in reverse.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=atomic
-	// +optional
-	Isolation []Binding `json:"isolation,omitempty"`
-	// BindingError says why there is no binding, with ConfigMap and key.
-	// +optional
-	BindingError string `json:"bindingError,omitempty"`
+	DevicesError string `json:"devicesError,omitempty"`
 }
 
 // NodeFenceStatus is the state of the automaton. Only nodefence writes it; fenceNumber

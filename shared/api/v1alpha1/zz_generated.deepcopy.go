@@ -473,20 +473,8 @@ func (in *Decision) DeepCopyInto(out *Decision) {
 	in.Trigger.DeepCopyInto(&out.Trigger)
 	in.ResolvedPolicy.DeepCopyInto(&out.ResolvedPolicy)
 	out.DeviceCallTimeout = in.DeviceCallTimeout
-	if in.Binding != nil {
-		in, out := &in.Binding, &out.Binding
-		*out = new(Binding)
-		(*in).DeepCopyInto(*out)
-	}
-	if in.NextBindings != nil {
-		in, out := &in.NextBindings, &out.NextBindings
-		*out = make([]Binding, len(*in))
-		for i := range *in {
-			(*in)[i].DeepCopyInto(&(*out)[i])
-		}
-	}
-	if in.Isolation != nil {
-		in, out := &in.Isolation, &out.Isolation
+	if in.Devices != nil {
+		in, out := &in.Devices, &out.Devices
 		*out = make([]Binding, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])

@@ -1,0 +1,17 @@
+package fence
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// powered are these levels in place of a decision's own.
+func powered(d *api.Decision, levels ...api.Binding) {
+	d.Devices = api.Named(slices.Concat(levels, d.Isolation())...)
+}
+
+// cutting are these devices of the isolation in place of a decision's own.
+func cutting(d *api.Decision, cuts ...api.Binding) {
+	d.Devices = api.Named(slices.Concat(d.PowerLevels(), cuts)...)
+}
