@@ -2,25 +2,39 @@ package waker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// calm begins and ends the cool-down of storms that no fence asks for any more. The
-// ledger is read first, and everything else after it, so that a storm that begins
-// meanwhile has its writer win the compare-and-swap (S14, S15).
+// calm begins and ends the cool-down of storms that no fence asks for any more, and says
+// whether the ledger accepts fences. The ledger is read first, and everything else after
+// it, so that a storm that begins meanwhile has its writer win the compare-and-swap (S14,
+// S15). A write that loses is left to the next round.
 func (r *round) calm(ctx context.Context) error {
 	ledger, err := r.Objects.Ledger(ctx)
 	if err != nil {
 		return fmt.Errorf("look for storms: %w", err)
 	}
-	if len(ledger.Status.Storms) == 0 {
-		return nil
+	before := ledger.DeepCopy()
+	var failed error
+	if len(ledger.Status.Storms) > 0 {
+		failed = r.calmDown(ctx, ledger)
 	}
+	ledger.Status.Conditions = fence.LedgerConditions(ledger, r.Now())
+	if equality.Semantic.DeepEqual(before.Status, ledger.Status) {
+		return failed
+	}
+	_, err = r.Objects.SaveLedger(ctx, ledger)
+	return errors.Join(failed, unlessLost(err))
+}
+
+func (r *round) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	nodes, err := r.Objects.Nodes(ctx)
 	if err != nil {
 		return fmt.Errorf("count under a storm: %w", err)
@@ -33,11 +47,6 @@ func (r *round) calm(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count under a storm: %w", err)
 	}
-	before := ledger.DeepCopy()
 	fence.CalmDown(policies, fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences}, ledger, r.Now())
-	if equality.Semantic.DeepEqual(before.Status, ledger.Status) {
-		return nil
-	}
-	_, err = r.Objects.SaveLedger(ctx, ledger)
-	return unlessLost(err)
+	return nil
 }

@@ -2,6 +2,7 @@ package waker
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -88,5 +89,42 @@ func TestAStormThatBeginsMeanwhile(t *testing.T) {
 	}
 	if d := cmp.Diff([]api.Storm{{Policy: "p", Message: "new"}}, s.ledger.Status.Storms); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestTheLedgerSaysWhetherItAccepts: at the next tick, and no tick writes what stands there:
+// each write has the gates reserve again (S14).
+func TestTheLedgerSaysWhetherItAccepts(t *testing.T) {
+	s, at := &shown{}, now
+	s.ledger = api.FenceLedger{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Generation: 1}}
+	w := &Waker{Objects: s, Fences: records{}, Source: events.SourceOf("c"), Sender: &broker{}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	watched := func() {
+		since, observed := metav1.NewMicroTime(now.Add(-time.Hour)), metav1.NewMicroTime(at)
+		s.ledger.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &observed, Total: 1}
+	}
+	for _, c := range []struct {
+		name          string
+		change        func()
+		version, want string
+	}{
+		{"it is new", watched, "1'", "True NothingHoldsAll 1"},
+		{"nothing changes", watched, "1'", "True NothingHoldsAll 1"},
+		{"a person stops all", func() { watched(); s.ledger.Spec.Stop, s.ledger.Generation = true, 2 }, "1''", "False Stopped 2"},
+		{"it stays so", watched, "1''", "False Stopped 2"},
+		{"the stop is over, and the source dies", func() { s.ledger.Spec.Stop, s.ledger.Generation = false, 3 }, "1'''", "False LeasePictureOld 3"},
+		{"it stays dead", func() {}, "1'''", "False LeasePictureOld 3"},
+	} {
+		at = at.Add(time.Minute)
+		c.change()
+		if err := w.Wake(t.Context()); err != nil {
+			t.Fatal(c.name, err)
+		}
+		got := ""
+		for _, x := range s.ledger.Status.Conditions {
+			got += fmt.Sprint(x.Status, " ", x.Reason, " ", x.ObservedGeneration)
+		}
+		if got != c.want || s.ledger.ResourceVersion != c.version {
+			t.Errorf("%s: %s, written %s", c.name, got, s.ledger.ResourceVersion)
+		}
 	}
 }

@@ -2,7 +2,7 @@
 // source's, it calls the owner of what is overdue, past the broker (S19).
 //
 // At every third tick it tells the gate of nodes that are not Ready and have no fence,
-// writes down how policies and budgets stand, for people, and begins and ends the
+// writes down how policies, budgets and the ledger stand, for people, and begins and ends the
 // cool-down of storms that no fence asks about, because all have healed or were called
 // off (S15).
 //

@@ -74,13 +74,7 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 	rebuild(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
-	if why, message := Stopped(l); why != "" {
-		return &Verdict{why, message, Resync}
-	}
-	if v := pictureUsable(l.Status.Leases, now); v != nil {
-		return v
-	}
-	if v := usCutOff(l.Status.Leases); v != nil {
+	if v := closedTo(l, now); v != nil {
 		return v
 	}
 	for _, lim := range f.Status.Decision.Limits {

@@ -14,8 +14,7 @@ import (
 // before everything else, and writes it by compare-and-swap: a storm that began
 // meanwhile is not ended by what was seen before it.
 func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) {
-	p := l.Status.Leases
-	if why, _ := Stopped(l); why != "" || pictureUsable(p, now) != nil || usCutOff(p) != nil {
+	if closedTo(l, now) != nil {
 		return
 	}
 	c = WithMissing(c, policies)

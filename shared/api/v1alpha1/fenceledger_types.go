@@ -14,6 +14,8 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
+// +kubebuilder:printcolumn:name=ACCEPTING,type=string,JSONPath=`.status.conditions[?(@.type=="AcceptingFences")].status`
+// +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="AcceptingFences")].reason`
 // +kubebuilder:printcolumn:name=RESTORED,type=date,JSONPath=`.status.restored.seenAt`
 // +kubebuilder:printcolumn:name=CONFIRMED-BY,type=string,JSONPath=`.spec.restoreConfirmed.by`
 // +kubebuilder:printcolumn:name=STORM-SINCE,type=date,JSONPath=`.status.storms[0].since`
@@ -127,6 +129,14 @@ type FenceLedgerStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Checks []NodeTurn `json:"checks,omitempty"`
+	// conditions, 16 at most, say how the ledger stands: AcceptingFences is False, with the
+	// reason and its numbers, while no fence at all may begin. It is brought up to date each
+	// half minute, and nobody decides by it: STOPPED is spec.stop as it is now.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // NodeTurn is a node's turn to have its devices read.

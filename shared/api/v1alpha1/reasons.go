@@ -125,8 +125,9 @@ const (
 	NoSuchNode      Reason = "NoSuchNode"
 	ConditionClear  Reason = "Healthy"
 
-	// How a FencePolicy or a FenceBudget stands.
+	// How a FencePolicy, a FenceBudget or the FenceLedger stands.
 	Understood      Reason = "Understood"
+	NothingHolds    Reason = "NothingHoldsAll"
 	AllPresent      Reason = "AllPresent"
 	WithinLimits    Reason = "WithinLimits"
 	SufficientNodes Reason = "SufficientNodes"
