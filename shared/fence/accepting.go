@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,12 +25,35 @@ func closedTo(l *api.FenceLedger, now time.Time) *Verdict {
 	return usCutOff(l.Status.Leases)
 }
 
+// heldForAll is closedTo, and that the ledger can note no other storm: one that began
+// unnoted would not hold its domain, nor cool down (S15).
+func heldForAll(l *api.FenceLedger, now time.Time) *Verdict {
+	if v := closedTo(l, now); v != nil {
+		return v
+	}
+	if words := storms(l); words != "" {
+		return &Verdict{api.StormHold, words, askStorm}
+	}
+	return nil
+}
+
+// maxStorms bounds the list, as its schema does.
+const maxStorms = 256
+
+// storms says that there are as many as can be noted; empty if there are fewer.
+func storms(l *api.FenceLedger) string {
+	if n := len(l.Status.Storms); n >= maxStorms {
+		return fmt.Sprintf("%d storms are under way or cool down, and no other can be noted", n)
+	}
+	return ""
+}
+
 // LedgerConditions are what the ledger says of itself: whether it accepts fences is the
 // very question that Admit asks first. Nobody decides by it. They change with what holds
 // and its numbers, and not with the time, as each write has the gates look again.
 func LedgerConditions(l *api.FenceLedger, now time.Time) []metav1.Condition {
 	all := slices.Clone(l.Status.Conditions)
-	if v := closedTo(l, now); v != nil {
+	if v := heldForAll(l, now); v != nil {
 		tell(&all, l.Generation, now, acceptingFences, false, v.Reason, v.Message)
 	} else {
 		tell(&all, l.Generation, now, acceptingFences, true, api.NothingHolds, "no fence is held by the ledger itself; a policy, a budget or a node may hold one")

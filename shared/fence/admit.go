@@ -74,7 +74,7 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 	rebuild(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
-	if v := closedTo(l, now); v != nil {
+	if v := heldForAll(l, now); v != nil {
 		return v
 	}
 	for _, lim := range f.Status.Decision.Limits {
@@ -196,6 +196,7 @@ func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 func calmIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 	unhealthy, total := count(sc, domain, c, l)
 	may, numbers := mayBegin(sc, unhealthy, total)
+	numbers = clipped(numbers)
 	where := named(sc.Policy, sc.Generation) + in(sc, domain)
 	s := storm(l, sc, domain)
 	if !may {
@@ -242,6 +243,9 @@ func storm(l *api.FenceLedger, sc scope, domain string) *api.Storm {
 // Storming is the storm under way over any policy of this fence, in words;
 // empty if there is none. A storm in another domain is not this node's.
 func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
+	if words := storms(l); words != "" {
+		return words
+	}
 	for _, lim := range f.Status.Decision.Limits {
 		for _, sc := range scopes(lim) {
 			domain := ""

@@ -74,6 +74,10 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((*api.PerNode)(nil).Settings().CutsPerDay), 3},
 		"a device that refuses the account is asked three times before it is left alone": {deniedTries, 3},
 		"S28: the last 64 sentences of the history are kept":                             {maxHistory, 64},
+		"S14: with so many slots in use no other is given, whatever the policies allow":  {maxSlots, 1024},
+		"S14: with so many fences between begin and end no other begins":                 {maxUnderWay, 2048},
+		"S15: with so many storms nothing begins anywhere":                               {maxStorms, 256},
+		"S14: with more budgets than these a fence counts in all":                        {maxBudgets, 64},
 		"S14: of each policy as many fences are kept as any rate allows":                 {highestCount, 1000},
 		"S14: no more fences of a day are kept than the ledger's schema takes":           {maxAdmitted, 2048},
 	} {

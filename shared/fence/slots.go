@@ -88,12 +88,34 @@ func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bo
 
 // room: no policy may have more slots in use than it allows, in all and in a domain.
 func room(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdict {
+	if v := fits(f, l); v != nil {
+		return v
+	}
 	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
 			if v := roomFor(f, s, c, l); v != nil {
 				return v
 			}
 		}
+	}
+	return nil
+}
+
+// The ledger's lists of slots and of fences under way take twice as many as these, so that
+// what is put back into them after they were lost always fits: a list that the API server
+// refuses would hold what has begun, too.
+const (
+	maxSlots    = 1024
+	maxUnderWay = 2048
+)
+
+// fits: the ledger can keep this fence beside the others.
+func fits(f *api.NodeFence, l *api.FenceLedger) *Verdict {
+	if _, has := reservationOf(l.Status.Reservations, f); !has && len(l.Status.Reservations) >= maxSlots {
+		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent}
+	}
+	if underWayOf(l.Status.UnderWay, f) == nil && len(l.Status.UnderWay) >= maxUnderWay {
+		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent}
 	}
 	return nil
 }

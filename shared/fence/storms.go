@@ -67,7 +67,7 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Cluster, l *api.FenceLedg
 			}
 			unhealthy, total := count(sc, s.Domain, c, l)
 			if may, numbers := mayBegin(sc, unhealthy, total); !may {
-				s.Message, s.CoolDownUntil = numbers, nil
+				s.Message, s.CoolDownUntil = clipped(numbers), nil
 				return false
 			}
 			longest, found = max(longest, lim.StormCoolDown.Duration), true

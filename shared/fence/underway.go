@@ -52,8 +52,18 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 			u.Budgets = append(u.Budgets, name)
 		}
 	}
+	if len(u.Budgets) > maxBudgets || was != nil && slices.Contains(was.Budgets, allBudgets) {
+		u.Budgets = []string{allBudgets}
+	}
 	l.Status.UnderWay = append(l.Status.UnderWay, u)
 }
+
+const (
+	// maxBudgets bounds the names kept of one fence, as the schema does; allBudgets stands
+	// for more, and is the name of none.
+	maxBudgets = 64
+	allBudgets = "*"
+)
 
 // nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
 // was opened because there is none never had any labels.
@@ -78,7 +88,7 @@ func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 // ledger was lost or is an older version's, counts in each.
 func chose(b *api.FenceBudget, f *api.NodeFence, c Cluster, l *api.FenceLedger) bool {
 	if was := underWayOf(l.Status.UnderWay, f); was != nil {
-		return slices.Contains(was.Budgets, b.Name)
+		return slices.Contains(was.Budgets, b.Name) || slices.Contains(was.Budgets, allBudgets)
 	}
 	_, known := c.nodeOf(f)
 	return !known

@@ -33,8 +33,8 @@ type FenceLedger struct {
 
 // FenceLedgerSpec is what a person sets.
 type FenceLedgerSpec struct {
-	// Stop is the cluster-wide switch: nothing new begins and no further Off is
-	// sent. What was begun is proven, released and recovered.
+	// stop is the cluster-wide switch: nothing new begins and no further Off is
+	// sent. What was begun is proven, released and recovered. Off unless set.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
 	// stopReason says why, for whoever reads it later: at most 256 letters. It stops
@@ -42,11 +42,11 @@ type FenceLedgerSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	StopReason string `json:"stopReason,omitempty"`
-	// RestoreConfirmed is a person's word that nodefence may go on after the
+	// restoreConfirmed is a person's word that nodefence may go on after the
 	// restore that status.restored tells of (S16).
 	// +optional
 	RestoreConfirmed *RestoreConfirmed `json:"restoreConfirmed,omitempty"`
-	// CoolDownEnded is a person's word that the cool-downs under way after storms need
+	// coolDownEnded is a person's word that the cool-downs under way after storms need
 	// not be waited for. A storm that is not over holds all the same.
 	// +optional
 	CoolDownEnded *CoolDownEnded `json:"coolDownEnded,omitempty"`
@@ -55,15 +55,15 @@ type FenceLedgerSpec struct {
 // CoolDownEnded is said of the cool-downs that end at a time or before it, and of no
 // later one.
 type CoolDownEnded struct {
-	// By is the authenticated user.
+	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	By string `json:"by"`
-	// Reason is why, for the history of the fences that go on by it.
+	// reason is why, for the history of the fences that go on by it, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason"`
-	// Until is status.storms[].coolDownUntil of the last of those that are meant.
+	// until is status.storms[].coolDownUntil of the last of those that are meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -72,11 +72,11 @@ type CoolDownEnded struct {
 
 // RestoreConfirmed is said of one restore, and of no later one.
 type RestoreConfirmed struct {
-	// By is the authenticated user.
+	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	By string `json:"by"`
-	// SeenAt is status.restored.seenAt of the restore that is meant.
+	// seenAt is status.restored.seenAt of the restore that is meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -85,23 +85,29 @@ type RestoreConfirmed struct {
 
 // FenceLedgerStatus is what nodefence keeps.
 type FenceLedgerStatus struct {
-	// Reservations are slots in use. One whose fence is gone, closed or
-	// released counts for nothing and is dropped by whoever writes next.
+	// reservations are slots in use. One whose fence is gone, closed or released counts for
+	// nothing and is dropped by whoever writes next. With 1024 of them every other fence is
+	// held (TooManyConcurrent), so that there are never as many as this list takes, 2048.
+	// +kubebuilder:validation:MaxItems=2048
 	// +listType=map
 	// +listMapKey=nodeName
 	// +optional
 	Reservations []Reservation `json:"reservations,omitempty"`
-	// UnderWay are the fences between their reservation and their end, with what their
+	// underWay are the fences between their reservation and their end, with what their
 	// nodes counted for since: so they count also once a Node object is gone, or has
-	// other labels.
+	// other labels. With 2048 of them no other begins (TooManyConcurrent), so that there
+	// are never as many as this list takes, 4096.
+	// +kubebuilder:validation:MaxItems=4096
 	// +listType=atomic
 	// +optional
 	UnderWay []UnderWay `json:"underWay,omitempty"`
-	// Leases is the source's picture of Leases that stand still.
+	// leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`
-	// Storms are the policies under which more nodes are unhealthy than they
-	// allow, or were until a cool-down ago.
+	// storms are the policies under which more nodes are unhealthy than they allow, or were
+	// until a cool-down ago: 256 at most, over all policies and their domains. With so many
+	// nothing begins anywhere, and no release either (TooManyUnhealthy).
+	// +kubebuilder:validation:MaxItems=256
 	// +listType=map
 	// +listMapKey=policy
 	// +listMapKey=topologyKey
@@ -117,7 +123,7 @@ type FenceLedgerStatus struct {
 	// +listType=atomic
 	// +optional
 	Admitted []Reservation `json:"admitted,omitempty"`
-	// Restored says that the API server's state was seen to have gone back in time,
+	// restored says that the API server's state was seen to have gone back in time,
 	// last. Nothing new starts until spec.restoreConfirmed names its seenAt.
 	// +optional
 	Restored *Restored `json:"restored,omitempty"`
@@ -164,24 +170,33 @@ func (s FenceLedgerStatus) Turn(node string) (until Time, is bool) {
 
 // Restored is an answer of the API server that is older than one it gave before.
 type Restored struct {
-	// SeenAt tells one restore from the next.
+	// seenAt tells one restore from the next.
 	SeenAt Time `json:"seenAt"`
-	// From is the highest resourceVersion of the FenceLedger that was read before,
-	// To the lower one that was read then.
+	// from is the highest resourceVersion of the FenceLedger that was read before.
+	// +kubebuilder:validation:MaxLength=64
 	From string `json:"from"`
-	To   string `json:"to"`
+	// to is the lower one that was read then.
+	// +kubebuilder:validation:MaxLength=64
+	To string `json:"to"`
 }
 
 // Reservation is one slot, bound to one fence.
 type Reservation struct {
+	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
-	NodeName string    `json:"nodeName"`
+	NodeName string `json:"nodeName"`
+	// fenceUID is that of the NodeFence.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	FenceUID types.UID `json:"fenceUID"`
-	// FenceNumber is which fence of the node it is.
+	// fenceNumber is which fence of the node it is.
 	FenceNumber int64 `json:"fenceNumber"`
-	At          Time  `json:"at"`
-	// CountedBy are the limits that held for the node when it was reserved: they count
-	// it also once its Node object is gone, or has other labels.
+	// at is when it was reserved.
+	At Time `json:"at"`
+	// countedBy are the limits that held for the node when it was reserved: they count
+	// it also once its Node object is gone, or has other labels. There are two at most of
+	// each of the 64 policies that a fence may have.
+	// +kubebuilder:validation:MaxItems=128
 	// +listType=atomic
 	// +optional
 	CountedBy []CountedBy `json:"countedBy,omitempty"`
@@ -190,11 +205,14 @@ type Reservation struct {
 // CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with
 // a topologyKey in a domain.
 type CountedBy struct {
+	// policy is its name.
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
+	// topologyKey is that of the policy's perDomain; empty where it counts over all nodes.
 	// +kubebuilder:validation:MaxLength=316
 	// +optional
 	TopologyKey string `json:"topologyKey,omitempty"`
+	// domain is the node's value of that label.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Domain string `json:"domain,omitempty"`
@@ -202,15 +220,22 @@ type CountedBy struct {
 
 // UnderWay is one fence between its reservation and its end.
 type UnderWay struct {
+	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
-	NodeName string    `json:"nodeName"`
+	NodeName string `json:"nodeName"`
+	// fenceUID is that of the NodeFence.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	FenceUID types.UID `json:"fenceUID"`
-	// FenceNumber is which fence of the node it is.
+	// fenceNumber is which fence of the node it is.
 	FenceNumber int64 `json:"fenceNumber"`
-	// ControlPlane: the node was of the control plane, or of etcd, at some time since.
+	// controlPlane: the node was of the control plane, or of etcd, at some time since.
 	// +optional
 	ControlPlane bool `json:"controlPlane,omitempty"`
-	// Budgets are the FenceBudgets that chose the node at some time since.
+	// budgets are the FenceBudgets that chose the node at some time since, 64 at most. Where
+	// there were more it is "*", and the fence counts in every FenceBudget.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
 	Budgets []string `json:"budgets,omitempty"`
@@ -218,25 +243,27 @@ type UnderWay struct {
 
 // LeasePicture is what the source saw of the nodes' Leases.
 type LeasePicture struct {
-	// Since is when this source began to watch: a picture that is younger than
+	// since is when this source began to watch: a picture that is younger than
 	// one renewal has not seen a failure yet.
 	// +optional
 	Since *Time `json:"since,omitempty"`
+	// observedAt is when the source looked last. By a picture that is older than 30s
+	// nothing begins.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
-	// Renewal is the longest time between two renewals of any Lease watched, 25
+	// renewal is the longest time between two renewals of any Lease watched, 25
 	// seconds at most, whatever a node writes into its own.
 	// +optional
 	Renewal metav1.Duration `json:"renewal,omitempty"`
-	// Total Leases watched.
+	// total is how many Leases are watched.
 	// +optional
 	Total int32 `json:"total,omitempty"`
-	// StillCount is how many Leases missed a renewal. Still names them, but no more than
+	// stillCount is how many Leases missed a renewal. still names them, but no more than
 	// 512: with more, nothing begins, as nobody knows of a node that is not named whether
 	// it lives.
 	// +optional
 	StillCount int32 `json:"stillCount,omitempty"`
-	// Still are the Leases that missed a renewal, the first of them by their nodes' names.
+	// still are the Leases that missed a renewal, the first 512 of them by their nodes' names.
 	// +kubebuilder:validation:MaxItems=512
 	// +listType=map
 	// +listMapKey=nodeName
@@ -252,33 +279,41 @@ func (p LeasePicture) Cut() bool { return int(p.StillCount) > len(p.Still) }
 
 // StillLease is a Lease that missed a renewal.
 type StillLease struct {
+	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
 	NodeName string `json:"nodeName"`
-	// Renewed is the renewTime at which it stands.
+	// renewed is the renewTime at which it stands.
 	// +kubebuilder:validation:MaxLength=64
 	Renewed string `json:"renewed"`
-	// Since is when it was last seen to move, by the API server's clock.
+	// since is when it was last seen to move, by the API server's clock.
 	Since Time `json:"since"`
-	// Stale: two renewals missed. Otherwise suspect: one.
+	// stale: two renewals missed. Otherwise suspect: one.
 	// +optional
 	Stale bool `json:"stale,omitempty"`
 }
 
 // Storm is more unhealthy nodes than a policy allows.
 type Storm struct {
-	Since  Time   `json:"since"`
+	// since is when it began.
+	Since Time `json:"since"`
+	// policy is its name.
+	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
-	// TopologyKey is that of the policy's perDomain, where the storm is over one domain;
+	// topologyKey is that of the policy's perDomain, where the storm is over one domain;
 	// empty where it is over all nodes of the policy.
 	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=316
 	// +optional
 	TopologyKey string `json:"topologyKey"`
-	// Domain is the value of the topologyKey that the storm is over.
+	// domain is the value of the topologyKey that the storm is over.
 	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Domain  string `json:"domain"`
+	Domain string `json:"domain"`
+	// message has its numbers.
+	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
-	// CoolDownUntil is set once it has ended.
+	// coolDownUntil is set once it has ended: nothing begins before that.
 	// +optional
 	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
 }
