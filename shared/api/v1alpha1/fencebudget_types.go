@@ -13,6 +13,9 @@ import (
 // and three dead nodes they are fenced one at a time, as a PodDisruptionBudget's AlwaysAllow
 // has it. A healthy node, whose fence somebody asks for, must find room beside the dead ones.
 //
+// A budget with a field that a program does not know or can't read holds the nodes that it
+// selects (PolicyNotUnderstood), and every node where that is the selector.
+//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=nodefence
 // +kubebuilder:subresource:status
@@ -30,6 +33,8 @@ type FenceBudget struct {
 	Spec FenceBudgetSpec `json:"spec"`
 	// +optional
 	Status FenceBudgetStatus `json:"status,omitzero"`
+
+	NotUnderstood NotUnderstood `json:"-"`
 }
 
 // FenceBudgetSpec is what a person decides.

@@ -29,6 +29,8 @@ type FenceLedger struct {
 	Spec FenceLedgerSpec `json:"spec,omitzero"`
 	// +optional
 	Status FenceLedgerStatus `json:"status,omitzero"`
+
+	NotUnderstood NotUnderstood `json:"-"`
 }
 
 // FenceLedgerSpec is what a person sets.

@@ -6,6 +6,12 @@ import (
 
 // FencePolicy says which nodes are fenced, when, and how far.
 //
+// A program that meets a field or a value that it does not know, or can't read, or that
+// misses selector, mode or action, begins no fence of the nodes that the policy selects, as
+// if it were paused (PolicyNotUnderstood): it may be a brake of a newer one. Where that is
+// selector, controlPlane, missingNodes or machines, which may be about any node, it begins
+// none at all.
+//
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=nodefence
 // +kubebuilder:subresource:status
@@ -26,6 +32,8 @@ type FencePolicy struct {
 	Spec FencePolicySpec `json:"spec"`
 	// +optional
 	Status FencePolicyStatus `json:"status,omitzero"`
+
+	NotUnderstood NotUnderstood `json:"-"`
 }
 
 // FencePolicySpec is what a person decides.

@@ -1,0 +1,26 @@
+package v1alpha1
+
+import "reflect"
+
+// known are the values of those fields of policies that have one of a few. The schema has
+// the same, and refuses others; a policy may have come past it (see NotUnderstood).
+var known = map[reflect.Type][]string{
+	reflect.TypeFor[Mode]():             words(Enforce, RequireApproval, DryRun),
+	reflect.TypeFor[FenceAction]():      words(ActionOff, ActionReboot, ActionIsolate, ActionWaitForOff),
+	reflect.TypeFor[UncordonRule]():     words(UncordonAutomatic, UncordonManual),
+	reflect.TypeFor[ReleaseStrategy]():  words(ReleaseTaintAndDelete, ReleaseOutOfServiceTaint, ReleaseResourceDeletion, ReleaseNone),
+	reflect.TypeFor[OnLast]():           words(OnLastLeaveOff, OnLastHold),
+	reflect.TypeFor[ControlPlaneRule](): words(Never, WithQuorum),
+	reflect.TypeFor[WithoutNode]():      words(ReportMachine, DeleteMachine),
+	reflect.TypeFor[CheckType]():        words(CheckKubelet, CheckNeighbors, CheckJob, CheckDevice),
+	reflect.TypeFor[StorageCheckType](): words(StorageTCP, StorageJob),
+	reflect.TypeFor[AfterAlive]():       words(AliveFence, AliveRequireApproval),
+	reflect.TypeFor[Weekday]():          {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"},
+}
+
+func words[T ~string](all ...T) (text []string) {
+	for _, one := range all {
+		text = append(text, string(one))
+	}
+	return text
+}
