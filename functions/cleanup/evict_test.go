@@ -108,7 +108,7 @@ func TestEvictions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec := `{"mode":"Enforce"}`
+			spec := `{"selector":{},"mode":"Enforce","action":"Reboot"}`
 			rules := `{"name":"attach","kubernetesEvent":{"about":"Pod","reason":"FailedAttachVolume"},"action":"Evict","evict":{"what":"Pod","maxPods":2}}`
 			answers := map[string]string{
 				nodePath:                                 `{"metadata":{"name":"a","uid":"1","labels":{}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,

@@ -48,7 +48,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 			}
 			answers := cluster(now)
 			answers["/api/v1/namespaces/default/events"] = string(list)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
 			answers[problemsPath] = rulesOf(`{"kubernetesEvent":{"reason":"TaskHung"},"threshold":{"count":3},"action":"` + string(c.action) + `"}`)
 			if c.fence != "" {
 				answers[fencesPath+"/a"] = c.fence

@@ -31,7 +31,7 @@ func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
 			if c.machine != "" {
 				answers["/apis/machine.openshift.io/v1beta1/namespaces/m/machines/x"] = c.machine
 			}
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"1h"}]}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"1h"}]}}]}`
 			client, _ := apiOf(t, answers)
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "1", ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Limits: []api.ScopedLimits{{Policy: "p"}}, Settings: api.Settings{Action: api.ActionReboot,
 				UnhealthyConditions: read[[]api.ConditionSetting](t, []byte(`[{"type":"Ready","status":"Unknown","duration":"1h"}]`))}}}}}

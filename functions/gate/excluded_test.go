@@ -39,7 +39,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			if !c.there {
 				delete(answers, "/api/v1/nodes/a")
 			}
-			p := `{"metadata":{"name":"p"},"spec":{` + c.policy + `"missingNodes":{"nodeNames":["a"]}}}`
+			p := `{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot",` + c.policy + `"missingNodes":{"nodeNames":["a"]}}}`
 			answers[policyPath+"/p"], answers[policyPath] = p, `{"items":[`+p+`]}`
 			answers["/api/v1/namespaces/own/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_name":"a"%s}}]}`, c.enrolled)
 			client, _ := apiOf(t, answers)

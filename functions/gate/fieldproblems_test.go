@@ -47,7 +47,7 @@ var problemRows = map[string]row{
 
 // rulesOf is a NodeProblemPolicy of these rules for every node.
 func rulesOf(rules ...string) string {
-	return `{"items":[{"metadata":{"name":"q"},"spec":{"selector":{},"rules":[` + strings.Join(rules, ",") + `]}}]}`
+	return `{"items":[{"metadata":{"name":"q"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","selector":{},"rules":[` + strings.Join(rules, ",") + `]}}]}`
 }
 
 // TestANodeThatNoFencePolicySelectsIsOnlyToldOf: detection asks, and decides nothing.
@@ -88,7 +88,7 @@ func TestANodeThatNoFencePolicySelectsIsOnlyToldOf(t *testing.T) {
 			answers["/api/v1/namespaces/default/events"] = string(list)
 			answers[policyPath] = `{"items":[]}`
 			if c.selected {
-				answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+				answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
 			}
 			answers[problemsPath] = rulesOf(c.rules...)
 			g, written := server(t, answers)
@@ -131,7 +131,7 @@ func opens(path string, about func(now time.Time) event.Event, said func(now tim
 		for _, c := range change {
 			c(answers)
 		}
-		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
 		answers[path] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
 		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
 		answers["/api/v1/namespaces/own/configmaps"] = `{"items":[]}`
@@ -227,8 +227,8 @@ func moves() question {
 			t.Fatal(err)
 		}
 		answers := cluster(now)
-		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"mode":"Enforce"}}]}`
-		answers[policyPath+"/p"] = `{"metadata":{"name":"p"},"spec":{"mode":"Enforce"}}`
+		answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
+		answers[policyPath+"/p"] = `{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}`
 		answers[problemsPath] = `{"items":[{"metadata":{"name":"q"},"spec":` + string(spec) + `}]}`
 		answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
 		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = `{"items":[]}`, string(list)

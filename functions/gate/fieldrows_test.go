@@ -10,7 +10,7 @@ import (
 )
 
 // basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
-const basePolicy = `{"precedence":10,"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"0s"}],"action":"Reboot","mode":"Enforce","controlPlane":{"fence":"Never"},
+const basePolicy = `{"selector":{},"precedence":10,"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"0s"}],"action":"Reboot","mode":"Enforce","controlPlane":{"fence":"Never"},
 	"approvalTimeout":"1h","limits":{"maxUnhealthy":3,"maxConcurrent":1,"stormCoolDown":"1m"}}`
 
 const (

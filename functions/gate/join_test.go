@@ -73,7 +73,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
 			answers[fencePath], answers["/api/v1/namespaces/default/events"] = c.fence, string(reports)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Fence"}`)
 			g, written := server(t, answers)
 			if _, _, _, err := g.open(t.Context(), "a", c.event); err != nil {

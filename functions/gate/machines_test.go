@@ -49,7 +49,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			policy := `{"metadata":{"name":%q},"spec":{"precedence":%d,"machines":{"selector":{},"startupTimeout":"10m"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[%s]}}`
+			policy := `{"metadata":{"name":%q},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":%d,"machines":{"selector":{},"startupTimeout":"10m"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[%s]}}`
 			answers[policyPath] = `{"items":[` + fmt.Sprintf(policy, "p", 1, c.failed) + `,` + fmt.Sprintf(policy, "q", 2, c.other) + `]}`
 			client, written := apiOf(t, answers)
 			w := &told{}
@@ -117,7 +117,7 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"action":"Reboot","machines":{"selector":{},"startupTimeout":"10m","withoutNode":"` + cmp.Or(c.expected, "Delete") +
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","machines":{"selector":{},"startupTimeout":"10m","withoutNode":"` + cmp.Or(c.expected, "Delete") +
 				`"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[` + c.failed + `]}}]}`
 			written, w := openedBy(t, answers, "Machine", "NoNode", now)
 			if d := gocmp.Diff(c.want, written); d != "" {

@@ -75,7 +75,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
+			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
 				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"missing":[%s]}}]}`, c.missing)
 			written, w := openedBy(t, answers, "Node", "Missing", now)
 			if d := cmp.Diff(c.want, written); d != "" {

@@ -41,7 +41,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			answers := cluster(now)
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.policy + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot",` + c.policy + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			table := kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
 				var f api.NodeFence
 				_ = json.NewDecoder(r.Body).Decode(&f)

@@ -45,7 +45,7 @@ func TestReportsOfPods(t *testing.T) {
 	}
 	enough := []corev1.Event{told("web-0", 3), told("web-1", 2)}
 	other := func(phase, more string) string {
-		return `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b"},"status":{"fenceNumber":1,"phase":"` + phase + `"` + more + `}}]}`
+		return `{"items":[{"metadata":{"name":"b"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","nodeName":"b"},"status":{"fenceNumber":1,"phase":"` + phase + `"` + more + `}}]}`
 	}
 	waits := func(node, more string) string {
 		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"nodeName":"` + node + `"},"status":{"fenceNumber":1,"phase":"Pending"` + more + `}}]}`
@@ -77,7 +77,7 @@ func TestReportsOfPods(t *testing.T) {
 		"while a fence of a node that runs on waits":                     {enough, "", waits("well", ""), fence},
 		"while a fence of a node that is back since just now waits":      {enough, "", waits("back", ""), nil},
 		"while a fence of a node that runs on waits anew, after a cut":   {enough, "", waits("well", `,"power":{"switchedByUs":true}`), nil},
-		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b"},"status":{"fenceNumber":2}}]}`, nil},
+		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","nodeName":"b"},"status":{"fenceNumber":2}}]}`, nil},
 		"when it was released just now":                                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
 		"when it was released before":                                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
 		"when another node's fence is long over":                         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
@@ -97,7 +97,7 @@ func TestReportsOfPods(t *testing.T) {
 				answers["/api/v1/nodes/"+node] = `{"metadata":{"name":"` + node + `","uid":"2"},"status":{"conditions":[{"type":"Ready","status":` + ready + `}]}}`
 			}
 			answers[podsPath] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
 			answers[problemsPath] = rulesOf(fmt.Sprintf(`{"kubernetesEvent":{"about":"Pod",%s"reason":"FailedMount"},"threshold":{"count":5,"pods":2},"action":"Fence"}`, c.problem))
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}

@@ -53,7 +53,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 			if c.timeout != "" {
 				timeout = fmt.Sprintf(`"nodeStartupTimeout":%q,`, c.timeout)
 			}
-			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},` + timeout + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","earlyProbe":{"leaseStillDuration":"12s"},` + timeout + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			answers["/api/v1/namespaces/ns/configmaps"] = `{"items":[]}`
 			if c.uid != "" {
 				answers["/api/v1/namespaces/ns/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_uid":%q}}]}`, c.uid)

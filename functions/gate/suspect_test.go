@@ -61,7 +61,7 @@ func cluster(now time.Time) map[string]string {
 	ts := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	return map[string]string{
 		"/api/v1/nodes/a": `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
-		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"earlyProbe":{"leaseStillDuration":"12s"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
+		policyPath:        `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","earlyProbe":{"leaseStillDuration":"12s"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
 		problemsPath:      `{"items":[]}`,
 		leasePath:         `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-01-02T03:04:05.000000Z"}}`,
 		ledgerPath: `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"` + ts(time.Hour) + `","observedAt":"` + ts(0) +
@@ -96,7 +96,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 	}{
 		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 Lease=Still"}},
 		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyProbe":{"leaseStillDuration":"12s"},`, "")}, nil},
-		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"spec":{`, `"spec":{"mode":"DryRun",`)}, nil},
+		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}, nil},
 		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
 		"a Lease that is gone":                         {suspect, []func(map[string]string){func(m map[string]string) { delete(m, leasePath) }}, nil},
 		"one that the source does not see stand":       {suspect, []func(map[string]string){with(ledgerPath, `"nodeName":"a"`, `"nodeName":"b"`)}, nil},

@@ -17,7 +17,7 @@ func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
 		"/api/v1/nodes/a": `{"metadata":{"name":"a","annotations":{"machine.openshift.io/machine":"m/x"}}}`,
 		machine:           `{"metadata":{"name":"x","deletionTimestamp":"2026-05-01T12:00:00Z"},"status":{"nodeRef":{"name":"a"}}}`,
 		"/apis/nodefence.io/v1alpha1/fenceledgers/cluster": `{"metadata":{"name":"cluster"}}`,
-		"/apis/nodefence.io/v1alpha1/fencepolicies":        `{"items":[{"metadata":{"name":"p"}}]}`,
+		"/apis/nodefence.io/v1alpha1/fencepolicies":        `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`,
 	}
 	for name, c := range map[string]struct {
 		phase api.Phase

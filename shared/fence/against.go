@@ -167,7 +167,9 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 	} else {
 		b.against(f, is, n)
 	}
-	b.limited(limitsNow(f, is), policies)
+	limits := limitsNow(f, is)
+	b.understood(policies, n, is, limits)
+	b.limited(limits, policies)
 	b.counted(underLive(f, is), n, led)
 	if v := pictureUsable(led.Status.Leases, now); v != nil {
 		b.Unwatched = v.Message

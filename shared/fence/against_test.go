@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,7 @@ func cluster(f *api.NodeFence) (Cluster, *api.FenceLedger) {
 // is held goes back to the gate: its machine reads on, and its slot is others' (S14).
 func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
 	rows := tightened()
+	maps.Copy(rows, notUnderstoodRows())
 	rows["nothing has changed"] = tighter{func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {}, api.Fencing, api.PowerOffSent}
 	rows["the limits are raised"] = tighter{spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(9) }), api.Fencing, api.PowerOffSent}
 	for name, c := range rows {

@@ -22,6 +22,9 @@ func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verd
 		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector.Kubernetes(), labels) {
 			continue
 		}
+		if b.NotUnderstood.Any() {
+			return &Verdict{api.NotUnderstoodHold, budgetWords(b), askStorm}
+		}
 		s := stateOf(b, f.Spec.NodeName, c, l)
 		if s.fencing >= s.most {
 			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent}
@@ -119,9 +122,16 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	say := func(typ string, ok bool, why api.Reason, msg string) {
 		tell(&st.Conditions, b.Generation, now, typ, ok, why, msg)
 	}
-	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector.Kubernetes()); err != nil {
+	_, err := metav1.LabelSelectorAsSelector(b.Spec.Selector.Kubernetes())
+	switch strange := budgetWords(b); {
+	case strange != "":
+		st.DisruptionsAllowed = 0
+		say(accepted, false, api.NotUnderstoodHold, strange)
+		say(disruptionAllowed, false, api.NotUnderstoodHold, strange)
+		return st
+	case err != nil:
 		say(accepted, false, api.SelectorInvalid, fmt.Sprintf("spec.selector: %s; it counts as selecting every node until that is corrected", err))
-	} else {
+	default:
 		say(accepted, true, api.Understood, "every field was understood")
 	}
 	words := fmt.Sprintf("%d of %d nodes are unavailable, %s", s.unavailable, s.nodes, s.words)

@@ -65,12 +65,18 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	}
 	allowed, why, words := true, api.WithinLimits, r.words
 	wrong := unclear(p)
+	strange := p
+	if !p.NotUnderstood.Any() {
+		strange = everywhere(all)
+	}
 	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		allowed, why, words = false, stop, message
 	case len(p.Spec.PauseRequests) > 0:
 		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+	case strange != nil:
+		allowed, why, words = false, api.NotUnderstoodHold, policyWords(strange)
 	case wrong != "":
 		allowed, why, words = false, api.SelectorInvalid, wrong
 	case shut != nil:
@@ -89,6 +95,8 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	}
 	conflict, with := conflicting(p, all, c)
 	switch {
+	case p.NotUnderstood.Any():
+		set(accepted, false, api.NotUnderstoodHold, policyWords(p))
 	case wrong != "":
 		set(accepted, false, api.SelectorInvalid, wrong)
 	case shut != nil && shut.why == api.WindowInvalidHold:
@@ -129,10 +137,12 @@ func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *
 	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}
-	f := c.fence(n.Name)
+	f, strange := c.fence(n.Name), notUnderstood(all, n.Labels, nil)
 	switch {
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
+	case strange != nil:
+		h.Reason, h.Message = api.NotUnderstoodHold, policyWords(strange)
 	case r.Settings.Conflict != "":
 		h.Reason, h.Message = api.PolicyConflictHold, conflict(r)
 	case n.ControlPlane && r.Settings.ControlPlane.Fence != api.WithQuorum:

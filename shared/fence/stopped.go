@@ -16,6 +16,9 @@ func Stopped(l *api.FenceLedger) (api.Reason, string) {
 	}
 	r := l.Status.Restored
 	if r == nil || confirmed(l.Spec.RestoreConfirmed, r) {
+		if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
+			return api.NotUnderstoodHold, strange
+		}
 		return "", ""
 	}
 	return api.WentBackHold, fmt.Sprintf("the API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s; a person must confirm (spec.restoreConfirmed of FenceLedger %s)",

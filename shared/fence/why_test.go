@@ -74,6 +74,10 @@ var noes = []struct {
 		f.Status.Decision.Settings.Excluded = unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 			Selector: &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
 	}},
+	{"a policy has a field that this nodefence does not know", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers"}, NotUnderstood: api.NotUnderstood{Unknown: []string{"spec.drainFirst"}}}
+		s.Brakes = Against(f, []api.FencePolicy{p}, s.Node, &api.FenceLedger{}, walkStart)
+	}},
 	{"the node is in maintenance", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Node.Excluded = "the node is in maintenance (taint medik8s.io/drain)"
 	}},

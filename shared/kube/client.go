@@ -116,18 +116,26 @@ func read[T any](ctx context.Context, c *Client, path string) (*T, error) {
 
 // list reads a collection, whole.
 func list[T any](ctx context.Context, c *Client, path string, query ...string) (*T, error) {
+	r, err := collection(ctx, c, path, query...)
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](r, path)
+}
+
+func collection(ctx context.Context, c *Client, path string, query ...string) (r rest.Result, err error) {
 	req := c.rest.Get().AbsPath(path)
 	for i := 0; i+1 < len(query); i += 2 {
 		req = req.Param(query[i], query[i+1])
 	}
-	r := req.Do(ctx)
+	r = req.Do(ctx)
 	switch err := r.Error(); {
 	case apierrors.IsNotFound(err) && strings.HasPrefix(path, group):
-		return nil, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply -k infra/crd): %w", path, err)
+		return r, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply -k infra/crd): %w", path, err)
 	case err != nil:
-		return nil, fmt.Errorf("list %s: %w", path, err)
+		return r, fmt.Errorf("list %s: %w", path, err)
 	}
-	return decode[T](r, path)
+	return r, nil
 }
 
 // put writes an object with its resourceVersion: compare-and-swap.

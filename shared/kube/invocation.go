@@ -97,16 +97,6 @@ func glimpsed(path string) bool {
 	return false
 }
 
-// rememberObject is remember for one item of a list.
-func (c *Client) rememberObject(ctx context.Context, path string, obj any, at time.Duration) {
-	if running(ctx) == nil {
-		return
-	}
-	if raw, err := json.Marshal(obj); err == nil {
-		c.remember(ctx, path, raw, at)
-	}
-}
-
 // forget drops one object: it is not what it was.
 func (c *Client) forget(path string) {
 	c.glances.mu.Lock()

@@ -130,13 +130,13 @@ func TestLook(t *testing.T) {
 				Message: "the API server's state went back in time: the ledger's resourceVersion was 9, and was 7 at 2026-05-01T12:00:00Z; a person must confirm (spec.restoreConfirmed of FenceLedger cluster)"}}},
 		"a restore that was confirmed": {lease, `{"spec":{"restoreConfirmed":{"by":"anna","seenAt":"2026-05-01T12:00:00.123456Z"}},"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
-		"a policy that is paused now": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["anna"]}}`,
+		"a policy that is paused now": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by anna"}}},
-		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseRequests":["upgrade","anna"]}}`,
+		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
-		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
+		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindow{{Start: "22:00", Duration: "8h"}}}}}}},
-		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{}}`,
+		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestLook(t *testing.T) {
 				api.set(leasesPath+"/a", c.lease)
 			}
 			api.set(ledgerPath, c.ledger)
-			policies := `{"metadata":{"name":"third"},"spec":{"pauseRequests":["anna"]}}`
+			policies := `{"metadata":{"name":"third"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["anna"]}}`
 			if c.policy != "" {
 				policies += "," + c.policy
 			}
@@ -172,7 +172,7 @@ const unwatched = "nobody has watched the Leases yet"
 // it: what was not begun ends, and what was sends no further Off (S17, S25).
 func TestNoPolicySelectsTheNode(t *testing.T) {
 	const words = "no FencePolicy selects this node any more; it was fenced under policy mine"
-	const mine, other = `{"metadata":{"name":"mine"},"spec":{"precedence":1}}`, `{"metadata":{"name":"other"},"spec":{"precedence":2}}`
+	const mine, other = `{"metadata":{"name":"mine"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":1}}`, `{"metadata":{"name":"other"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":2}}`
 	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyGoneHold, Message: words}
 	other2 := fence.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
 	for name, c := range map[string]struct {
@@ -186,10 +186,10 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, fence.Brakes{Looked: true, Stopped: true, Why: api.StoppedHold, Message: "the ledger's stop switch is on"}},
 		"another one decides":             {other, `{}`, false, other2},
 		"another's limits are gone":       {mine, `{}`, false, fence.Brakes{Looked: true, Changed: true}},
-		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
+		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"mode":"Enforce","action":"Reboot","selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Settings: api.Settings{Mode: api.Enforce, Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
 			f.Status.Power.SwitchedByUs = c.begun
 			fake := newFakeAPI(t)
 			fake.set(ledgerPath, c.ledger)

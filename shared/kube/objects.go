@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -85,14 +86,19 @@ func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, err
 // Policies reads all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	at := c.clock.elapsed()
-	l, err := list[api.FencePolicyList](ctx, c, policiesPath)
+	r, err := collection(ctx, c, policiesPath)
 	if err != nil {
 		return nil, err
 	}
-	for i := range l.Items {
-		c.rememberObject(ctx, policiesPath+"/"+l.Items[i].Name, &l.Items[i], at)
+	l, err := decode[api.FencePolicyList](r, policiesPath)
+	if err != nil {
+		return nil, err
 	}
-	c.rememberObject(ctx, policiesPath, l, at)
+	// As the API server gave it: what this program does not understand of a policy is not
+	// in what it would write of it.
+	if raw, err := r.Raw(); err == nil {
+		c.remember(ctx, policiesPath, raw, at)
+	}
 	return l.Items, nil
 }
 
@@ -169,8 +175,12 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 }
 
 // SaveLedger writes the ledger's status by compare-and-swap: whoever wrote its spec
-// meanwhile, to stop everything, wins. Its spec is people's.
+// meanwhile, to stop everything, wins. Its spec is people's. One that this program does not
+// understand is left as it is: what a newer one keeps there would be lost (S21).
 func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error) {
+	if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
+		return nil, fmt.Errorf("put %s: %s: %w", ledgerStatus, strange, ErrConflict)
+	}
 	l.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"}
 	return put(ctx, c, ledgerStatus, l)
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -209,13 +210,13 @@ func TestPatchesLeaveTheRest(t *testing.T) {
 // TestTheOneThatCannotBeReadIsNamed: one is enough that none of its kind is read.
 func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 	f := newFakeAPI(t)
-	f.set(policiesPath, `{"items":[{"metadata":{"name":"well"}},{"metadata":{"name":"bad"},"spec":{"precedence":"high"}},{"metadata":{"name":"worse"},"spec":1}]}`)
-	f.set(policiesPath+"/bad", `{"metadata":{"name":"bad"},"spec":{"precedence":"high"}}`)
-	const want = `decode /apis/nodefence.io/v1alpha1/fencepolicies/bad: json: cannot unmarshal string into Go struct field `
-	if _, err := f.Policies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+	f.set(problemsPath, `{"items":[{"metadata":{"name":"well"}},{"metadata":{"name":"bad"},"spec":{"rules":"all"}},{"metadata":{"name":"worse"},"spec":1}]}`)
+	f.set(targetsPath+"/bad", `{"metadata":{"name":"bad"},"status":{"conditions":"all"}}`)
+	const want = `decode /apis/nodefence.io/v1alpha1/%s/bad: json: cannot unmarshal string into Go struct field `
+	if _, err := f.NodeProblemPolicies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want, "nodeproblempolicies")) {
 		t.Errorf("in a list: %v", err)
 	}
-	if _, err := f.Policy(t.Context(), "bad"); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := f.Target(t.Context(), "bad"); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want, "fencetargets")) {
 		t.Errorf("alone: %v", err)
 	}
 }

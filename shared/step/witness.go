@@ -157,6 +157,7 @@ var warnings = map[api.Reason]bool{
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
 	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
 	api.DeviceAwaited: true, api.CutFailed: true, api.BackFailed: true, api.LeftCut: true, api.WentBackHold: true,
+	api.NotUnderstoodHold: true,
 }
 
 // Refusal is an event that asked for a fence and opens none, because it gets none or

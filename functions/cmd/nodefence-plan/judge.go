@@ -16,7 +16,7 @@ import (
 )
 
 // holds are what no time and nobody else's healing changes.
-var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold}
+var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold, api.NotUnderstoodHold}
 
 // judge lets the automaton and the ledger's own rule say what they would say if
 // the node had failed long enough ago.

@@ -72,7 +72,7 @@ func running(maps ...corev1.ConfigMap) cluster {
 		"/api/v1/namespaces/nodefence-devices/secrets/bmc-a":       secret("hunter-2"),
 		"/api/v1/namespaces/nodefence-devices/secrets/with-a-line": secret("hunter-2\n"),
 		"/apis/nodefence.io/v1alpha1/fencepolicies": json.RawMessage(`{"items": [{"metadata": {"name": "workers", "generation": 2}, "spec": {
-			"precedence": 100, "mode": "Enforce", "action": "Reboot", "unhealthyConditions":[{"type": "Ready", "status": "Unknown", "duration": "10s"}],
+			"selector": {}, "precedence": 100, "mode": "Enforce", "action": "Reboot", "unhealthyConditions":[{"type": "Ready", "status": "Unknown", "duration": "10s"}],
 			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1}}}]}`),
 		"/apis/nodefence.io/v1alpha1/nodefences":   json.RawMessage(`{"items": []}`),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": json.RawMessage(`{"items": []}`),
@@ -222,7 +222,7 @@ func TestRefused(t *testing.T) {
 			`ConfigMap fence-policy-fence-limit, key config.properties, line 1: "precentage" takes a whole number from 1 to 100`},
 		"no policy": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), "there is no FencePolicy in this cluster; apply one whose spec.selector selects this node"},
 		"an excluded node": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies",
-			`{"items": [{"metadata": {"name": "p"}, "spec": {"exclude": {"nodeNames": ["a"]}, "unhealthyConditions":[{"type": "Ready", "status": "Unknown"}]}}]}`),
+			`{"items": [{"metadata": {"name": "p"}, "spec": {"selector": {}, "mode": "Enforce", "action": "Reboot", "exclude": {"nodeNames": ["a"]}, "unhealthyConditions":[{"type": "Ready", "status": "Unknown"}]}}]}`),
 			"Excluded: policy p excludes this node by spec.exclude.nodeNames"},
 	} {
 		t.Run(name, func(t *testing.T) {

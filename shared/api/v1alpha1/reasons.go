@@ -80,6 +80,7 @@ const (
 	WindowHold         Reason = "PauseWindow"
 	WindowInvalidHold  Reason = "PauseWindowInvalid"
 	SelectorInvalid    Reason = "SelectorInvalid"
+	NotUnderstoodHold  Reason = "PolicyNotUnderstood"
 	CheckHold          Reason = "DeviceBeingRead"
 
 	// Things that went wrong, or turned.

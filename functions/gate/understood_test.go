@@ -1,0 +1,82 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestAFieldOfTomorrowHolds: a newer nodefence may have a brake that this one does not know,
+// in a policy, a budget or the ledger. It holds what it may be about, and says its name.
+func TestAFieldOfTomorrowHolds(t *testing.T) {
+	now := time.Now()
+	const well, others = `"selector":{},"mode":"Enforce","action":"Reboot"`, `"selector":{"matchLabels":{"pool":"x"}},"mode":"Enforce","action":"Reboot"`
+	const tomorrow = "which this nodefence does not know: upgrade nodefence, or take the field out"
+	for name, c := range map[string]struct {
+		p, more, budget, ledger string
+		why                     api.Reason
+		words                   string
+	}{
+		"none":                        {p: well},
+		"of the policy":               {p: well + `,"drainFirst":true`, why: api.NotUnderstoodHold, words: "FencePolicy p has spec.drainFirst, " + tomorrow},
+		"of one whose limits hold":    {p: well, more: `{"metadata":{"name":"q"},"spec":{"precedence":200,"drainFirst":true,` + well + `}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.drainFirst, " + tomorrow},
+		"of others":                   {p: well, more: `{"metadata":{"name":"q"},"spec":{"drainFirst":true,` + others + `}}`},
+		"of others, about etcd":       {p: well, more: `{"metadata":{"name":"q"},"spec":{"controlPlane":{"etcdSelector":{}},` + others + `}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.controlPlane.etcdSelector, " + tomorrow},
+		"another that nobody reads":   {p: well, more: `{"metadata":{"name":"q"},"spec":{"selector":7}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.selector, which can't be read (cannot unmarshal number into Go value of type v1alpha1.LabelSelector), no spec.mode and no spec.action: correct that"},
+		"no mode":                     {p: `"selector":{},"action":"Reboot"`, why: api.NotUnderstoodHold, words: "FencePolicy p has no spec.mode: correct that"},
+		"of the budget":               {p: well, budget: `"selector":{},"minAvailable":1,"perZone":true`, why: api.NotUnderstoodHold, words: "FenceBudget b has spec.perZone, " + tomorrow},
+		"of a budget of others":       {p: well, budget: `"selector":{"matchLabels":{"pool":"x"}},"minAvailable":1,"perZone":true`},
+		"of the ledger":               {p: well, ledger: `,"spec":{"stopNodes":["a"]}`, why: api.NotUnderstoodHold, words: "FenceLedger cluster has spec.stopNodes, " + tomorrow},
+		"a slot of tomorrow's ledger": {p: well, ledger: `,"status":{"slots":[1]}`, why: api.NotUnderstoodHold, words: "FenceLedger cluster has status.slots, " + tomorrow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"Ready","status":"Unknown","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`
+			answers["/api/v1/nodes"] = `{"items":[` + answers["/api/v1/nodes/a"] + `]}`
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{` + c.p + `,"limits":{"maxUnhealthy":9},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}`
+			if c.more != "" {
+				answers[policyPath] += "," + c.more
+			}
+			answers[policyPath] += "]}"
+			answers["/apis/nodefence.io/v1alpha1/nodefences"] = `{"items":[]}`
+			answers["/apis/nodefence.io/v1alpha1/fencebudgets"] = `{"items":[]}`
+			if c.budget != "" {
+				answers["/apis/nodefence.io/v1alpha1/fencebudgets"] = `{"items":[{"metadata":{"name":"b"},"spec":{` + c.budget + `}}]}`
+			}
+			if c.ledger != "" {
+				answers[ledgerPath] = `{"metadata":{"name":"cluster"}` + c.ledger + `}`
+			}
+			g, _ := server(t, answers)
+			policies, err := g.Client.Policies(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}}
+			f.Status.FenceNumber, f.Status.Decision.NodeUID = 1, "1"
+			f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(policies, "a", nil)
+			f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem"})
+			seen := fence.Seen{Me: "me", Finalizer: true, Resolved: true}
+			if err := g.Look(t.Context(), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			f.Status, _ = fence.Decide(f, seen, now) // opens it
+			st, act := fence.Decide(f, seen, now)
+			why, words := st.Reason, st.Message
+			if act == fence.Reserve {
+				if err := g.reserve(t.Context(), f, &seen); err != nil {
+					t.Fatal(err)
+				}
+				if why, words = "", ""; seen.Verdict != nil {
+					why, words = seen.Verdict.Reason, seen.Verdict.Message
+				}
+			}
+			if why != c.why || words != c.words {
+				t.Errorf("%s: %s\nwant %s: %s", why, words, c.why, c.words)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package fence
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// strange is what a policy with a field of tomorrow has.
+func strange(everywhere bool) api.NotUnderstood {
+	return api.NotUnderstood{Unknown: []string{"spec.drainFirst"}, Everywhere: everywhere}
+}
+
+// others is a policy of other nodes.
+func others(n api.NotUnderstood) api.FencePolicy {
+	p := livePolicy()
+	p.Name, p.NotUnderstood = "q", n
+	p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
+	return p
+}
+
+// notUnderstoodRows are what may come to be not understood between the yes and the Off.
+func notUnderstoodRows() map[string]tighter {
+	back := func(change func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger)) tighter {
+		return tighter{change, api.Pending, api.NotUnderstoodHold}
+	}
+	return map[string]tighter{
+		"the policy has a field of tomorrow": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			(*ps)[0].NotUnderstood = strange(false)
+		}),
+		"nobody knows its mode and action": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			p := &(*ps)[0]
+			p.NotUnderstood, p.Spec.Mode, p.Spec.Action = strange(false), api.DryRun, api.ActionWaitForOff
+		}),
+		"a policy whose limits hold too has one": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			other := livePolicy()
+			other.Name, other.Spec.Precedence, other.NotUnderstood = "q", new(int32(200)), strange(false)
+			*ps = append(*ps, other)
+		}),
+		"a policy of others has one that may be about all": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
+			*ps = append(*ps, others(strange(true)))
+		}),
+		"a budget has one": back(func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(9)})
+			c.Budgets[0].NotUnderstood = strange(false)
+		}),
+		"the ledger has one": back(func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.NotUnderstood = strange(false) }),
+	}
+}
+
+// TestAPolicyOfOthersHoldsNothing: what is not understood of it is about its own nodes.
+func TestAPolicyOfOthersHoldsNothing(t *testing.T) {
+	ps := []api.FencePolicy{livePolicy(), others(strange(false))}
+	f := underPolicy(ps[:1], false)
+	c, l := cluster(f)
+	budget(&c, api.FenceBudgetSpec{Selector: *ps[1].Spec.Selector, MaxUnavailable: number(9)})
+	c.Budgets[0].NotUnderstood = strange(false)
+	if st, act := Decide(f, lookBeforeOff(f, ps, c, l), walkStart); act != Off {
+		t.Errorf("%q, %s: %s", act, st.Reason, st.Message)
+	}
+	ps[1].NotUnderstood.Everywhere, ps[1].DeletionTimestamp = true, &metav1.Time{Time: walkStart}
+	if st, act := Decide(f, lookBeforeOff(f, ps, c, l), walkStart); act != Off {
+		t.Errorf("one that is being deleted: %q, %s: %s", act, st.Reason, st.Message)
+	}
+}
+
+// TestWhatWasBegunIsCarriedOnByWhatWasDecided: nothing of a policy that is not understood
+// stops a proof, a release or a way back (S25), or is taken over.
+func TestWhatWasBegunIsCarriedOnByWhatWasDecided(t *testing.T) {
+	ps := []api.FencePolicy{livePolicy()}
+	for _, phase := range []api.Phase{api.Fencing, api.Releasing, api.PoweringOn} {
+		f := underPolicy(ps, true)
+		at := stampOf(walkStart)
+		if f.Status.Phase = phase; phase == api.Fencing {
+			f.Status.Power.OffAt, f.Status.Power.LastRead = &at, &api.Read{Power: "Off", At: at}
+		}
+		c, l := cluster(f)
+		want, wantAct := Decide(f, lookBeforeOff(f, ps, c, l), walkStart)
+		bad := livePolicy()
+		bad.NotUnderstood, bad.Spec.Mode, bad.Spec.Action = strange(true), api.DryRun, api.ActionWaitForOff
+		now := []api.FencePolicy{bad}
+		seen := lookBeforeOff(f, now, c, l)
+		got, act := Decide(f, seen, walkStart)
+		if got.Phase != want.Phase || got.Reason != want.Reason || act != wantAct {
+			t.Errorf("%s: %q, %s %s: %s; want %q, %s %s", phase, act, got.Phase, got.Reason, got.Message, wantAct, want.Phase, want.Reason)
+		}
+		if Renew(f, now, seen.Node, walkStart); f.Status.Decision.Settings.Action != api.ActionReboot {
+			t.Errorf("%s: it goes on with action %s", phase, f.Status.Decision.Settings.Action)
+		}
+	}
+}
+
+// TestStatusSaysWhatIsNotUnderstood for the policy, its nodes, and those of others that it
+// holds; and for a budget.
+func TestStatusSaysWhatIsNotUnderstood(t *testing.T) {
+	p, q := livePolicy(), others(strange(true))
+	_, c, l := admitWorld(walkStart)
+	const words = "FencePolicy q has spec.drainFirst, which this nodefence does not know: upgrade nodefence, or take the field out"
+	for _, of := range []*api.FencePolicy{&p, &q} {
+		st := PolicyStatus(of, []api.FencePolicy{p, q}, c, l, walkStart)
+		for _, typ := range []string{accepted, fencingAllowed} {
+			v := meta.FindStatusCondition(st.Conditions, typ)
+			if own := of == &q || typ == fencingAllowed; own != (v.Reason == string(api.NotUnderstoodHold)) || own != (v.Message == words) {
+				t.Errorf("%s, %s: %s %s", of.Name, typ, v.Reason, v.Message)
+			}
+		}
+		if of == &p && (st.HeldCount == 0 || st.Held[0].Reason != api.NotUnderstoodHold || st.FencesAllowed != 0) {
+			t.Errorf("%d fences allowed, held: %+v", st.FencesAllowed, st.Held)
+		}
+	}
+	b := api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: api.FenceBudgetSpec{MinAvailable: number(1)}, NotUnderstood: strange(false)}
+	st := BudgetStatus(&b, c, l, walkStart)
+	for _, typ := range []string{accepted, disruptionAllowed} {
+		if v := meta.FindStatusCondition(st.Conditions, typ); v.Status != metav1.ConditionFalse || v.Reason != string(api.NotUnderstoodHold) || st.DisruptionsAllowed != 0 {
+			t.Errorf("%d allowed, %s: %+v", st.DisruptionsAllowed, typ, v)
+		}
+	}
+}

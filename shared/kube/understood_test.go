@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestWhatIsNotUnderstoodIsReadAllTheSame: a policy or a budget of which something can't be
+// read keeps no other from being read, and says so to each run, also to one that does not
+// read it anew.
+func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
+	f := newFakeAPI(t)
+	const well = `"selector":{},"mode":"Enforce","action":"Reboot"`
+	f.set(policiesPath, `{"items":[{"metadata":{"name":"well"},"spec":{`+well+`}},{"metadata":{"name":"bad"},"spec":{`+well+`,"limits":9}},{"metadata":{"name":"new"},"spec":{`+well+`,"drainFirst":true}}]}`)
+	f.set(budgetsPath, `{"items":[{"metadata":{"name":"bad"},"spec":1},{"metadata":{"name":"well"},"spec":{"selector":{},"minAvailable":1}}]}`)
+	ctx := Begin(t.Context(), "gate")
+	for _, read := range []func(context.Context) ([]api.FencePolicy, error){f.Policies, f.PoliciesSeen} {
+		all, err := read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var says []string
+		for i := range all {
+			says = append(says, all[i].NotUnderstood.Words(all[i].Name))
+		}
+		want := []string{"", "bad has spec.limits, which can't be read (cannot unmarshal number into Go value of type v1alpha1.Limits): correct that",
+			"new has spec.drainFirst, which this nodefence does not know: upgrade nodefence, or take the field out"}
+		if d := cmp.Diff(want, says); d != "" {
+			t.Error(d)
+		}
+	}
+	if len(f.asked) != 1 {
+		t.Errorf("the policies were read %d times", len(f.asked))
+	}
+	all, err := f.Budgets(ctx)
+	if err != nil || len(all) != 2 || !all[0].NotUnderstood.Everywhere || all[1].NotUnderstood.Any() {
+		t.Errorf("%v: %+v", err, all)
+	}
+}
+
+// TestALedgerThatIsNotUnderstoodIsLeftAlone: what a newer program keeps there would be lost.
+func TestALedgerThatIsNotUnderstoodIsLeftAlone(t *testing.T) {
+	f := newFakeAPI(t)
+	const stored = `{"metadata":{"name":"cluster"},"status":{"reservations":[{"nodeName":"a","novel":1}]}}`
+	f.set(ledgerPath, stored)
+	l, err := f.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.SaveLedger(t.Context(), l)
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "status.reservations[0].novel") || f.text(ledgerPath) != stored {
+		t.Errorf("%v: %s", err, f.text(ledgerPath))
+	}
+}
