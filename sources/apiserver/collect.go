@@ -67,6 +67,15 @@ func (s *Source) expects(policy string, nodes []string) {
 	s.expected[policy] = nodes
 }
 
+// expectsToo notes them beside those that the policy expected before.
+func (s *Source) expectsToo(policy string, nodes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Concat(s.expected[policy], nodes)
+	slices.Sort(all)
+	s.expected[policy] = slices.Compact(all)
+}
+
 // collects deletes what is left of nodes that are gone, until ctx ends. It waits for
 // the policies: an expected node is not gone for good.
 func (s *Source) collects(ctx context.Context, policies cache.InformerSynced) {

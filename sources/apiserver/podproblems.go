@@ -21,12 +21,21 @@ const (
 	podProblems = "events about Pods: "
 )
 
-// policyWatch is for the nodes that policies expect and exclude.
+// policyWatch is for the nodes that policies expect and exclude. One that is not understood
+// takes back nothing of what it said before: what it says of them now may be what can't be
+// read.
 func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
-		s.expects(p.Name, expectedBy(p))
-		s.excludes(p.Name, p.Spec.Exclude)
+		if !p.NotUnderstood.Any() {
+			s.expects(p.Name, expectedBy(p))
+			s.excludes(p.Name, p.Spec.Exclude)
+			return
+		}
+		s.expectsToo(p.Name, expectedBy(p))
+		if p.Spec.Exclude != nil {
+			s.excludes(p.Name, p.Spec.Exclude)
+		}
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
@@ -56,6 +65,7 @@ func slimPolicy(obj any) (any, error) {
 	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
 	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
 	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
+	slim.NotUnderstood = p.NotUnderstood
 	return slim, nil
 }
 
