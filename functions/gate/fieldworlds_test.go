@@ -125,7 +125,7 @@ func phase(p api.Phase) func(*world) {
 // reads is what this invocation's call to the device has given.
 func reads(power, err string) func(*world) {
 	return func(w *world) {
-		w.fence.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: *w.ago(time.Second), NotAfter: *w.ago(-time.Minute)}
+		w.fence.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: *w.ago(time.Second), NotAfter: *w.ago(-time.Minute)}
 		w.seen.Call = &fence.CallResult{Call: api.CallRead, Power: power, At: w.now, Err: err}
 	}
 }

@@ -22,17 +22,17 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	now := client.Clock().Now
 	for name, c := range map[string]struct {
-		place int32
-		left  time.Duration
-		self  string
-		cut   map[string]bool
-		err   string
+		device string
+		left   time.Duration
+		self   string
+		cut    map[string]bool
+		err    string
 	}{
-		"the second":                {2, time.Minute, "", map[string]bool{"switch": true}, ""},
-		"none is named":             {0, time.Minute, "", nil, "no device is bound to this node"},
-		"one that is not there":     {3, time.Minute, "", nil, "no device is bound to this node"},
-		"a claim that ran out (S8)": {1, -time.Second, "", nil, "the time for this call ran out before it was made"},
-		"its own machine (S13)":     {1, time.Minute, "7", nil, "this is the machine that nodefence runs on"},
+		"the second":                {"network-1", time.Minute, "", map[string]bool{"switch": true}, ""},
+		"none is named":             {"", time.Minute, "", nil, "no device is bound to this node"},
+		"one that is not there":     {"network-2", time.Minute, "", nil, "no device is bound to this node"},
+		"a claim that ran out (S8)": {"storage-1", -time.Second, "", nil, "the time for this call ran out before it was made"},
+		"its own machine (S13)":     {"storage-1", time.Minute, "7", nil, "this is the machine that nodefence runs on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rack := mem.NewRack(now)
@@ -43,7 +43,7 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 				return api.Binding{Role: role, Driver: "mem", Address: name, Params: map[string]string{"name": name}}
 			}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(bound("power", api.RolePower), bound("san", api.RoleStorage), bound("switch", api.RoleNetwork))}}}
-			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Isolation: c.place}
+			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Device: c.device}
 			var seen fence.Seen
 			i := &Isolator{Client: client, Open: open, Self: c.self}
 			if err := i.Act(t.Context(), f, fence.Off, &seen); (err != nil) != (c.err != "") {

@@ -95,7 +95,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 		return fmt.Errorf("power can't %s", a)
 	}
 	t := talk.Talk{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
-	call, err := t.Say(ctx, f, fence.Bound(f), a)
+	call, err := t.Say(ctx, f, fence.Claimed(f), a)
 	p.Client.Forget(ctx) // time has passed, and the machine may be another one
 	seen.Call = call
 	return err

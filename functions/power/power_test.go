@@ -41,7 +41,7 @@ func TestAnotherMachineAnswers(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(api.Binding{
 				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
 			})}}}
-			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
+			f.Status.Claim = &api.Claim{Device: "power-1", NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
 			var seen fence.Seen
 			if err := p.Act(t.Context(), f, fence.Read, &seen); (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {
 				t.Error(err)

@@ -79,7 +79,7 @@ func asked(now time.Time) *api.NodeFence {
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
-		Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
+		Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
 		Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{
 			Number: 1, StartedAt: &at, Since: &long, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}},
 		}},

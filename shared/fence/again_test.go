@@ -129,7 +129,7 @@ func TestARefusedOffIsNotWaitedFor(t *testing.T) {
 				at := stampOf(now)
 				f.Status.Reason = api.PowerOffSent
 				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallOff, At: at, NotAfter: stampOf(now.Add(time.Minute))}
+				f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallOff, At: at, NotAfter: stampOf(now.Add(time.Minute))}
 				s.Call = &CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
 			})
 			st, _ := Decide(f, s, now)
@@ -271,7 +271,7 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 		f.Status.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
-		f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
+		f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
 	})
 	s.Call = &CallResult{Call: api.CallRead, Power: "Off", At: now}
 	f.Status, _ = Decide(f, s, now)

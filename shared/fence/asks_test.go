@@ -27,7 +27,7 @@ func TestAsksBrakes(t *testing.T) {
 		"an Off is waited for":         {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Second)}},
 		"it was not seen in time":      {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Hour)}},
 		"its end was lost": {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(time.Minute), LastRead: read("On")}, change: func(st *api.NodeFenceStatus) {
-			st.Claim = &api.Claim{Holder: "another", Call: api.CallOff, NotAfter: *at(30 * time.Second)}
+			st.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallOff, NotAfter: *at(30 * time.Second)}
 		}},
 		"half a proof":       {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, OffAt: at(10 * time.Second), FirstOff: read("Off")}},
 		"a further Off":      {phase: api.Fencing, power: api.PowerRecord{SwitchedByUs: true, LastRead: read("On")}, want: true},
@@ -65,7 +65,7 @@ func TestAsksBrakes(t *testing.T) {
 			}
 			for _, call := range ends {
 				if f.Status.Claim = lost; call != nil {
-					f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: *at(-time.Second)}
+					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: *at(-time.Second)}
 				}
 				want := decide(Brakes{}, call)
 				for _, b := range []Brakes{{Looked: true, Counted: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}, {Looked: true, Windows: openNow}} {

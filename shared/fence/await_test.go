@@ -24,7 +24,7 @@ func awaited(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence,
 
 // read is an answer to a read that this invocation has just made.
 func read(f *api.NodeFence, s *Seen, now time.Time, power string) {
-	f.Status.Claim = &api.Claim{Holder: s.Me, Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(5 * time.Second))}
+	f.Status.Claim = &api.Claim{Holder: s.Me, Device: "power-1", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(5 * time.Second))}
 	s.Call = &CallResult{Call: api.CallRead, Power: power, At: now}
 	if power == "" {
 		s.Call.Err = "device unreachable"

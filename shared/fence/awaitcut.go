@@ -19,7 +19,7 @@ import (
 // said. Where the device refuses the account, the next try comes long after, and the slot
 // is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
-	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], d.record(i)
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
 	}
@@ -53,7 +53,7 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 
 // awaitCut goes on reading a device that must cut, more and more slowly.
 func (d *decision) awaitCut(i int, msg string) bool {
-	r := &d.st.Isolation[i]
+	r := d.record(i)
 	if d.st.Awaited == nil {
 		d.giveBack()
 		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: api.CutFailed, Message: msg}

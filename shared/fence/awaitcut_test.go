@@ -70,7 +70,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 			if c.call != nil {
 				call := *c.call
 				call.At, seen.Call = now, &call
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Isolation: 1}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
 			}
 			if c.change != nil {
 				c.change(f, &seen)

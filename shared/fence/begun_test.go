@@ -179,7 +179,7 @@ func TestNoTaintWithoutAProof(t *testing.T) {
 				f.Status.Placed.OutOfService, f.Status.Release = true, begunAt(now, false)
 				c.change(f, s)
 				if s.Call != nil {
-					f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
+					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
 				}
 			})
 			if st, act := Decide(f, s, now); st.Phase != c.phase || act != c.act {

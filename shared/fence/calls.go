@@ -10,6 +10,9 @@ import (
 func (d *decision) call(c api.Call) Action {
 	limit, u := callLimit(d.dec), d.st.Power.EffectUntil
 	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit), NoEarlierEffect: u == nil || !d.now.Before(u.Time)}
+	if b := d.binding(); b != nil {
+		d.st.Claim.Device = b.Name
+	}
 	if c != api.CallRead {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
 	}
@@ -24,7 +27,19 @@ func (d *decision) takeover(c *api.Claim) time.Time {
 	if c.Call == api.CallRead {
 		return over
 	}
-	return over.Add(d.effectDelay())
+	over = over.Add(d.effectDelay())
+	if u := d.effectUntil(c.Device); u != nil && u.After(over) {
+		return u.Time // its device is bound no more
+	}
+	return over
+}
+
+// effectUntil is until when a call to that device may still take effect.
+func (d *decision) effectUntil(device string) *api.Time {
+	if r := d.recordOf(device); r != nil {
+		return r.EffectUntil
+	}
+	return d.st.Power.EffectUntil
 }
 
 // callElsewhere: another invocation's device call may be in flight (S7).
@@ -41,7 +56,10 @@ func (d *decision) lostCall() {
 		return
 	}
 	d.st.Claim = nil
-	if c.Isolation > 0 {
+	switch b := d.dec.Device(c.Device); {
+	case b == nil:
+		return // what there is now was not told anything
+	case b.Role != api.RolePower:
 		d.lostIsolationCall(c)
 		return
 	}

@@ -69,7 +69,8 @@ func (d *decision) rebootedWithin() bool {
 	}
 	if d.st.BootIDBefore != boot {
 		d.st.BootIDBefore = boot
-		for i := range d.isolationRecords() {
+		d.isolationRecords()
+		for i := range d.st.Isolation {
 			d.st.Isolation[i].FirstCut = nil
 		}
 	}
@@ -79,8 +80,9 @@ func (d *decision) rebootedWithin() bool {
 // givenBackByOthers: what somebody else had cut, and on which the release rested,
 // reads as there again. It was not ours to cut, and is not now (S12).
 func (d *decision) givenBackByOthers() bool {
+	d.isolationRecords()
 	for i, b := range d.dec.Isolation() {
-		r := d.isolationRecords()[i]
+		r := d.record(i)
 		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.Power == "On" {
 			return true
 		}
@@ -96,7 +98,7 @@ func (d *decision) provenByCut() Action {
 		if !proves(b) {
 			continue
 		}
-		r := d.st.Isolation[i]
+		r := d.record(i)
 		p.Reads = append(p.Reads, *r.FirstCut, *r.LastRead)
 		devices = append(devices, r.Device)
 		if p.At.IsZero() || r.LastRead.At.Before(&p.At) {

@@ -78,8 +78,8 @@ type decision struct {
 	st   api.NodeFenceStatus
 	seen Seen
 	now  time.Time
-	// heard is the device of status.decision.isolation, from 1, that this invocation's call was for.
-	heard int32
+	// heard is the device of the isolation that this invocation's call was for.
+	heard string
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
 	// lost: nobody reported the end of a call to the machine's own device.
@@ -258,8 +258,11 @@ func (d *decision) noteCall() {
 	claim := d.st.Claim
 	d.st.Claim = nil
 	d.noteJobs(c)
-	if claim.Isolation > 0 {
-		d.noteIsolation(claim, c)
+	switch b := d.dec.Device(claim.Device); {
+	case b == nil:
+		return // nor does that of a device which is bound no more; what it did may take effect as long as was saved (S8)
+	case b.Role != api.RolePower:
+		d.noteIsolation(claim, b, c)
 		return
 	}
 	d.told = c

@@ -26,7 +26,7 @@ func (d *decision) noteDenied(b *api.Binding, c *CallResult) {
 	if b == nil {
 		return
 	}
-	was := api.Denied{Device: b.Driver + " " + b.Address}
+	was := api.Denied{Device: b.Words()}
 	rest := slices.DeleteFunc(slices.Clone(d.st.Power.Denied), func(r api.Denied) bool {
 		if r.Device == was.Device {
 			was = r
@@ -58,7 +58,7 @@ func (d *decision) lockedOut(b *api.Binding) (time.Time, bool) {
 		if retry := d.spec.Requests.Retry; retry != nil && retry.At.After(r.At.Time) {
 			continue // who asks for it has mended something
 		}
-		if until := r.At.Add(deniedPause); r.Device == b.Driver+" "+b.Address && r.Count >= deniedTries && d.now.Before(until) {
+		if until := r.At.Add(deniedPause); r.Device == b.Words() && r.Count >= deniedTries && d.now.Before(until) {
 			return until, true
 		}
 	}
@@ -81,8 +81,9 @@ func (d *decision) holdRefused() bool {
 	}
 	for i := range d.dec.Isolation() {
 		b := &d.dec.Isolation()[i]
-		if until, ok := d.lockedOut(b); ok && b.Must && !(i < len(d.st.Isolation) && d.cutDone(i)) {
-			d.holdLocked(taken(*b)+": ", until, d.isolationRecords()[i].LastError)
+		if until, ok := d.lockedOut(b); ok && b.Must && !(d.record(i) != nil && d.cutDone(i)) {
+			d.isolationRecords()
+			d.holdLocked(taken(*b)+": ", until, d.record(i).LastError)
 			return true
 		}
 	}
@@ -101,11 +102,11 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 // passOver leaves a device of the isolation alone that refuses the account: the fence
 // waits for it where it must be cut, and goes on without it where not.
 func (d *decision) passOver(i int) bool {
-	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], d.record(i)
 	if _, locked := d.lockedOut(&b); !locked || b.Must {
 		return false
 	}
 	r.GaveUp, r.LastError = true, cmp.Or(r.LastError, refusedOften)
-	d.tell(api.CutFailed, r.Device+": "+r.LastError+"; going on without it")
+	d.tell(api.CutFailed, r.Words()+": "+r.LastError+"; going on without it")
 	return true
 }

@@ -15,3 +15,12 @@ func powered(d *api.Decision, levels ...api.Binding) {
 func cutting(d *api.Decision, cuts ...api.Binding) {
 	d.Devices = api.Named(slices.Concat(d.PowerLevels(), cuts)...)
 }
+
+// cutsOff: the call that is claimed is to a device of the isolation.
+func cutsOff(st *api.NodeFenceStatus) bool {
+	if st.Claim == nil {
+		return false
+	}
+	b := st.Decision.Device(st.Claim.Device)
+	return b != nil && b.Role != api.RolePower
+}

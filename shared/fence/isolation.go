@@ -7,84 +7,19 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Besides its power, a machine may be cut off from storage and network, by devices
-// that are bound in status.decision.isolation. They are spoken with by isolate, under the one
-// claim that the machine's own device is spoken with (S7), each intent saved before
-// its call (S8), and read before anything is said (S9). What somebody else has cut
-// is not ours to give back (S12). The machine runs on: that its storage is cut
-// proves of nothing else that it may start elsewhere (see CutOnly).
+// Besides its power, a machine may be cut off from storage and network, by devices of
+// status.decision.devices. They are spoken with by isolate, under the one claim that the
+// machine's own device is spoken with (S7), each intent saved before its call (S8), and
+// read before anything is said (S9). What somebody else has cut is not ours to give back
+// (S12). The machine runs on: that its storage is cut proves of nothing else that it may
+// start elsewhere (see CutOnly).
 
-// Claimed is the device of status.decision.isolation that the claimed call is for; nil if it is
-// the machine's own.
+// Claimed is the device that the claimed call is for; nil if it is bound no more.
 func Claimed(f *api.NodeFence) *api.Binding {
-	c := f.Status.Claim
-	if c == nil || c.Isolation < 1 || int(c.Isolation) > len(f.Status.Decision.Isolation()) {
-		return nil
+	if c := f.Status.Claim; c != nil {
+		return f.Status.Decision.Device(c.Device)
 	}
-	return &f.Status.Decision.Isolation()[c.Isolation-1]
-}
-
-// isolationRecords has one record for each device. From here a nodefence that knows
-// of none leaves the fence alone: it would lose what is to be given back (S21).
-func (d *decision) isolationRecords() []api.IsolationRecord {
-	for i, r := range d.st.Isolation {
-		if i < len(d.dec.Isolation()) && !r.SwitchedByUs && r.Device != d.dec.Isolation()[i].Driver+" "+d.dec.Isolation()[i].Address {
-			d.st.Isolation[i] = api.IsolationRecord{Device: d.dec.Isolation()[i].Driver + " " + d.dec.Isolation()[i].Address} // of another device
-		}
-	}
-	for n := len(d.st.Isolation); n > len(d.dec.Isolation()) && !d.st.Isolation[n-1].SwitchedByUs; n-- {
-		d.st.Isolation = d.st.Isolation[:n-1] // its device was taken out of the configuration
-	}
-	for i := len(d.st.Isolation); i < len(d.dec.Isolation()); i++ {
-		b := d.dec.Isolation()[i]
-		d.st.Isolation = append(d.st.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
-		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaIsolation)
-	}
-	return d.st.Isolation
-}
-
-// noteIsolation records what this invocation's call to a device of the isolation gave.
-func (d *decision) noteIsolation(claim *api.Claim, c *CallResult) {
-	i := int(claim.Isolation) - 1
-	if i >= len(d.st.Isolation) {
-		return // of an earlier fence, whose devices are not this one's
-	}
-	d.heard = claim.Isolation
-	r := &d.st.Isolation[i]
-	if c.Blind && r.SwitchedByUs {
-		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
-	}
-	r.LastError = c.Err
-	if i < len(d.dec.Isolation()) {
-		d.noteDenied(&d.dec.Isolation()[i], c)
-	}
-	if c.Call != api.CallRead {
-		r.EffectUntil = d.at(d.late(claim, c))
-		r.LastRead = nil // S9: read before anything else
-		return
-	}
-	if c.Power != "Off" {
-		r.FirstCut = nil // two reads with a doubt between them are not two in a row (S2)
-	}
-	r.LastRead = &api.Read{Power: c.Power, Identity: c.Identity, At: *d.stamp(c.At)}
-}
-
-// lostIsolationCall takes over a claim whose holder never reported.
-func (d *decision) lostIsolationCall(c *api.Claim) {
-	i := int(c.Isolation) - 1
-	if i >= len(d.st.Isolation) {
-		return
-	}
-	r := &d.st.Isolation[i]
-	r.LastRead = nil
-	switch c.Call {
-	case api.CallOff:
-		r.OffAt = nil
-	case api.CallOn:
-		r.OnAt = nil
-	}
-	r.Tries++
-	d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+" to "+r.Device+"; reading it first")
+	return nil
 }
 
 // cutOff takes storage and network from the machine, one device after the other, and
@@ -119,9 +54,9 @@ func (d *decision) cutOff(msg string) Action {
 // notCut names what the fence goes on without.
 func (d *decision) notCut() string {
 	var names []string
-	for i, r := range d.st.Isolation {
-		if r.GaveUp && i < len(d.dec.Isolation()) {
-			names = append(names, taken(d.dec.Isolation()[i])+" is not cut off: "+r.LastError)
+	for _, r := range d.st.Isolation {
+		if b := d.dec.Device(r.Device); r.GaveUp && b != nil {
+			names = append(names, taken(*b)+" is not cut off: "+r.LastError)
 		}
 	}
 	if len(names) == 0 {
@@ -148,7 +83,7 @@ func (d *decision) uncut() bool {
 // nextCut is the next word with a device; holds is false if nothing is left to say.
 func (d *decision) nextCut() (act Action, holds bool) {
 	d.isolationRecords()
-	if i := int(d.heard) - 1; i >= 0 && d.judgeCut(i) {
+	if i := d.place(d.heard); i >= 0 && d.judgeCut(i) {
 		return None, true
 	}
 	for i := range d.dec.Isolation() {
@@ -162,7 +97,7 @@ func (d *decision) nextCut() (act Action, holds bool) {
 // cutDone: nothing more is to be done about this device. Where its cut is the proof,
 // that is two reads, a settle apart, of which the last is fresh (S1, S3).
 func (d *decision) cutDone(i int) bool {
-	r := d.st.Isolation[i]
+	r := d.record(i)
 	switch {
 	case r.GaveUp:
 		return true
@@ -175,10 +110,10 @@ func (d *decision) cutDone(i int) bool {
 
 // judgeCut takes what the device has just said; true if that ends this decision.
 func (d *decision) judgeCut(i int) bool {
-	r, c := &d.st.Isolation[i], d.seen.Call
+	r, c := d.record(i), d.seen.Call
 	switch {
 	case c.Wrong:
-		return d.cutFailed(i, api.WrongMachine, r.Device+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
+		return d.cutFailed(i, api.WrongMachine, r.Words()+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
 	case c.Call != api.CallRead:
 		return false // it is read next
 	case r.LastRead.Power == "Off":
@@ -190,11 +125,11 @@ func (d *decision) judgeCut(i int) bool {
 		d.next(Poll)
 		return true
 	}
-	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Device+": "+r.LastError)
+	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Words()+": "+r.LastError)
 }
 
 func (d *decision) seenCut(i int) bool {
-	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], d.record(i)
 	if r.FirstCut == nil {
 		r.FirstCut = r.LastRead.DeepCopy()
 	}
@@ -219,7 +154,7 @@ func (d *decision) seenCut(i int) bool {
 
 // stillThere: the machine has access. Off it, or wait for the cut to take effect.
 func (d *decision) stillThere(i int) bool {
-	b, r := d.dec.Isolation()[i], &d.st.Isolation[i]
+	b, r := d.dec.Isolation()[i], d.record(i)
 	r.SeenCutAt = nil
 	switch {
 	case r.OffAt == nil:
@@ -235,7 +170,7 @@ func (d *decision) stillThere(i int) bool {
 
 // sayCut chooses the next word with a device that is to be cut.
 func (d *decision) sayCut(i int) Action {
-	r := &d.st.Isolation[i]
+	r := d.record(i)
 	if r.FirstCut != nil && d.since(&r.FirstCut.At) > ProofValidity {
 		r.FirstCut = nil
 	}
@@ -284,9 +219,9 @@ func (d *decision) sayCut(i int) Action {
 // sayTo claims the one call at a time for a device of the isolation (S7, S8). Whether an
 // earlier call may still take effect is asked of that device, and not of the power's.
 func (d *decision) sayTo(i int, c api.Call) Action {
-	r, until := &d.st.Isolation[i], d.st.Power.EffectUntil
+	r, until := d.record(i), d.st.Power.EffectUntil
 	act := d.call(c)
-	d.st.Claim.Isolation = int32(i + 1)
+	d.st.Claim.Device = r.Device
 	d.st.Claim.NoEarlierEffect = r.EffectUntil == nil || !d.now.Before(r.EffectUntil.Time)
 	if c != api.CallRead {
 		r.EffectUntil, d.st.Power.EffectUntil = d.st.Power.EffectUntil, until

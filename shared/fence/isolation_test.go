@@ -21,7 +21,7 @@ func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 	}
 	for _, b := range spec.Decision.Isolation() {
-		f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: b.Driver + " " + b.Address})
+		f.Status.Isolation = append(f.Status.Isolation, api.RecordOf(&b))
 	}
 	return f, now
 }
@@ -135,7 +135,7 @@ func TestCut(t *testing.T) {
 			if c.call != nil {
 				call := *c.call
 				call.At = now
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Isolation: 1}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
 				seen.Call = &call
 			}
 			if c.change != nil {
@@ -148,7 +148,7 @@ func TestCut(t *testing.T) {
 			if st.Isolation[0].SwitchedByUs != c.ours {
 				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Isolation != 1 || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Device != f.Status.Decision.Isolation()[0].Name || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -226,7 +226,7 @@ func TestGivenBackInReverse(t *testing.T) {
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
 	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	decide := func(power string) (place int32, act Action) {
+	decide := func(power string) (device string, act Action) {
 		if seen.Call = nil; power != "" {
 			seen.Call = &CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
 			if power == "dead" {
@@ -235,17 +235,17 @@ func TestGivenBackInReverse(t *testing.T) {
 		}
 		f.Status, act = Decide(f, seen, now)
 		if f.Status.Claim != nil {
-			place = f.Status.Claim.Isolation
+			device = f.Status.Claim.Device
 		}
-		return place, act
+		return device, act
 	}
 	for i, c := range []struct {
-		said  string
-		place int32
-		act   Action
+		said   string
+		device string
+		act    Action
 	}{
-		{"", 2, Read}, {"dead", 0, None}, // its turn comes again
-		{"", 1, Read}, {"Off", 0, None}, {"", 1, On}, {"done", 0, None}, {"", 1, Read}, {"On", 0, None},
+		{"", "network-2", Read}, {"dead", "", None}, // its turn comes again
+		{"", "network-1", Read}, {"Off", "", None}, {"", "network-1", On}, {"done", "", None}, {"", "network-1", Read}, {"On", "", None},
 	} {
 		if c.said == "dead" || c.said != "" && c.said != "done" {
 			now = now.Add(time.Millisecond)
@@ -253,8 +253,8 @@ func TestGivenBackInReverse(t *testing.T) {
 		if c.said == "" {
 			now = now.Add(100 * time.Millisecond)
 		}
-		if place, act := decide(c.said); place != c.place || act != c.act {
-			t.Fatalf("step %d: device %d, action %q, %s: %s", i, place, act, f.Status.Reason, f.Status.Message)
+		if device, act := decide(c.said); device != c.device || act != c.act {
+			t.Fatalf("step %d: device %s, action %q, %s: %s", i, device, act, f.Status.Reason, f.Status.Message)
 		}
 	}
 	if st := f.Status; st.Phase != api.Restoring || !owed(st.Isolation[1]) || owed(st.Isolation[0]) {
@@ -274,7 +274,7 @@ func TestGivenBackInReverse(t *testing.T) {
 func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Restoring)
 	f.Status.Isolation[0].SwitchedByUs = true
-	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Isolation: 1}
+	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
 	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := Decide(f, seen, now)
@@ -296,7 +296,7 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	at := stampOf(now)
 	r := &f.Status.Isolation[0]
 	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
-	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Isolation: 1}
+	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Device: f.Status.Decision.Isolation()[0].Name}
 	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
 		t.Fatalf("its effect may still come: %q", act)

@@ -46,7 +46,7 @@ func restoringAfter(specs []given) []state {
 			st: api.NodeFenceStatus{
 				Phase: api.Restoring, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
-				Isolation: []api.IsolationRecord{{Device: "switch 7", SwitchedByUs: true, SeenCutAt: &at}},
+				Isolation: []api.IsolationRecord{{Device: "network-1", Driver: "switch", Address: "7", SwitchedByUs: true, SeenCutAt: &at}},
 				Release:   api.ReleaseRecord{StartedAt: &at, DoneAt: &at, By: api.ProofSeenOff, BootID: "a"},
 				Restore:   &api.RestoreRecord{Then: api.Recovering, Reason: api.SeenOn},
 			}}
@@ -143,7 +143,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 		last = sh.reads[n-1]
 	}
 	if act.Device() {
-		say(a.Claim.Isolation == 1, "S7: the claim names the device that is spoken with")
+		say(a.Claim.Device == s.spec.Decision.Isolation()[0].Name, "S7: the claim names the device that is spoken with")
 	}
 	if b.Phase == api.Isolating && a.Phase == api.Fencing && f.Spec.Requests.ConfirmOff == nil {
 		say(last.Power == "Off" && !sh.wrong, "isolation: the power is not cut before what must be cut off was seen so")

@@ -17,7 +17,7 @@ func TestJobsAreRecorded(t *testing.T) {
 	var want []string
 	for i := range maxJobs + 3 {
 		name := fmt.Sprint("call-", i)
-		d.st.Claim = &api.Claim{Holder: "me", Call: api.CallRead}
+		d.st.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead}
 		d.seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{name}}
 		d.noteCall()
 		want = append(want, name)

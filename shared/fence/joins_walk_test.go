@@ -148,7 +148,7 @@ func (sh *shadow) tells(s *state, a *api.NodeFenceStatus, act Action) {
 	if s.st.Phase == api.Releasing && (a.Phase == api.PoweringOn || a.Phase == api.Fenced) {
 		sh.worked = true // also where nothing was left to be released
 	}
-	access := a.Claim != nil && a.Claim.Isolation > 0
+	access := cutsOff(a)
 	sh.worked = sh.worked || act == Release || act == Off && !access
 }
 

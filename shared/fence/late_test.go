@@ -72,7 +72,7 @@ func TestALateEndCountsForNothing(t *testing.T) {
 			decide := func(end CallResult) string {
 				f := claimed(phase, api.CallRead, walkStart)
 				cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
-				f.Status.Isolation = []api.IsolationRecord{{Device: "mem san", SwitchedByUs: true}}
+				f.Status.Isolation = []api.IsolationRecord{{Device: "storage-1", Driver: "mem", Address: "san", SwitchedByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
 				seen := usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
@@ -104,7 +104,7 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
-		Claim: &api.Claim{Holder: "another", Call: call, At: at, NotAfter: stampOf(until)},
+		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: stampOf(until)},
 	}
 	return f
 }

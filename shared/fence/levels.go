@@ -8,11 +8,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Bound is the device that a fence speaks to now; nil if none is bound.
-func Bound(f *api.NodeFence) *api.Binding {
-	return f.Status.Decision.Power(f.Status.Power.Level)
-}
-
+// binding is the machine's own device that is spoken with now; nil if none is bound.
 func (d *decision) binding() *api.Binding { return d.dec.Power(d.st.Power.Level) }
 
 // levels is how many the policy allows and the node has.

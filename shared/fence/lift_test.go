@@ -56,7 +56,7 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"it was cut off from its storage": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-5 * time.Minute))
 			f.Status.RequestServed, f.Status.Power.Cuts = false, 0
-			f.Status.Isolation = []api.IsolationRecord{{Device: "switch", OffAt: &at}}
+			f.Status.Isolation = []api.IsolationRecord{{Device: "network-1", OffAt: &at}}
 		}, held},
 		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *Seen) { s.Node.Taint = false }, alone},
 		"it is not healthy for long enough, whoever lifts it": {func(f *api.NodeFence, _ *Seen) {

@@ -82,7 +82,7 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 			switch {
 			case act.Device():
 				c := &CallResult{Call: api.Call(act), At: now}
-				isolates := st.Claim != nil && st.Claim.Isolation > 0 // without a claim it is caught elsewhere
+				isolates := cutsOff(&st) // without a claim it is caught elsewhere
 				switch {
 				case dead:
 					c.Err = "unreachable"

@@ -199,7 +199,7 @@ func (d *decision) proof(kind api.ProofKind) *api.Proof {
 		NodeUID: d.dec.NodeUID, BootIDBefore: d.st.BootIDBefore,
 	}
 	if b := d.binding(); b != nil {
-		p.Device = b.Driver + " " + b.Address
+		p.Device = b.Name
 	}
 	if r := d.st.Power.LastRead; r != nil && kind == api.ProofSeenOff {
 		p.Identity = r.Identity

@@ -40,19 +40,20 @@ func owed(r api.IsolationRecord) bool { return r.SwitchedByUs && !r.Abandoned }
 
 // restoring gives back what we cut, and goes on.
 func (d *decision) restoring() Action {
-	if i := int(d.heard) - 1; i >= 0 && i < len(d.isolationRecords()) {
+	if i := d.place(d.heard); i >= 0 {
+		d.isolationRecords()
 		d.judgeBack(i)
 	}
 	var due time.Time
-	held := ""
-	for i := min(len(d.st.Isolation), len(d.dec.Isolation())) - 1; i >= 0; i-- {
-		if !owed(d.st.Isolation[i]) {
+	held := d.outOfReach()
+	for i := len(d.dec.Isolation()) - 1; i >= 0; i-- {
+		if r := d.record(i); r == nil || !owed(*r) {
 			continue
 		}
 		if why := d.withheld(i); why != "" {
 			held = why
 			if d.seen.Deleting { // a record that a person has deleted comes to its end (S27)
-				d.abandon(i, why)
+				d.abandon(d.record(i), why)
 			}
 			continue
 		}
@@ -75,6 +76,31 @@ func (d *decision) restoring() Action {
 		return d.hold(api.BackWithheld, held, Resync)
 	}
 	return d.restored()
+}
+
+// outOfReach says which of what we cut can't be given back, because its device is bound no
+// more. A person who ends the fence ends that (S27).
+func (d *decision) outOfReach() string {
+	held := ""
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		if !owed(*r) || d.place(r.Device) >= 0 {
+			continue
+		}
+		held = d.cut(r) + " was cut off by nodefence, and is no device of this node any more: give it back by hand, and delete this record"
+		if d.seen.Deleting || d.spec.Requests.Abort != nil {
+			d.abandon(r, "it is no device of this node any more")
+		}
+	}
+	return held
+}
+
+// cut is what a device has taken, in words.
+func (d *decision) cut(r *api.IsolationRecord) string {
+	if b := d.dec.Device(r.Device); b != nil {
+		return taken(*b)
+	}
+	return r.Device + " (" + r.Words() + ")"
 }
 
 // withheld says why access is not given back yet; empty if it may be. What was
@@ -130,7 +156,7 @@ func (d *decision) unused() bool {
 // backAt is from when the device may be spoken with: no word of ours can still cut it
 // off (S8), the last try is long enough ago, and its account is not about to be locked.
 func (d *decision) backAt(i int) (at time.Time) {
-	r := d.st.Isolation[i]
+	r := d.record(i)
 	if r.NotBefore != nil {
 		at = r.NotBefore.Time
 	}
@@ -145,7 +171,7 @@ func (d *decision) backAt(i int) (at time.Time) {
 
 // sayBack chooses the next word with a device that is to give access back.
 func (d *decision) sayBack(i int) Action {
-	r := &d.st.Isolation[i]
+	r := d.record(i)
 	if d.dec.Isolation()[i].LeaveOff {
 		return d.sayTo(i, api.CallRead) // who gives it back is not we
 	}
@@ -159,19 +185,19 @@ func (d *decision) sayBack(i int) Action {
 
 // judgeBack takes what the device has just said.
 func (d *decision) judgeBack(i int) {
-	r, c := &d.st.Isolation[i], d.seen.Call
+	r, c := d.record(i), d.seen.Call
 	b := d.dec.Isolation()[i]
 	switch {
 	case c.Wrong:
-		d.backFailed(i, r.Device+" answers for another machine: it is not given access")
+		d.backFailed(i, r.Words()+" answers for another machine: it is not given access")
 	case c.Call != api.CallRead:
 	case r.LastRead.Power == "On":
-		*r = api.IsolationRecord{Device: r.Device}
+		*r = api.RecordOf(&b)
 		d.tell(api.SeenBack, taken(b)+" reads as given back")
 	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way
 	case r.LastRead.Power != "Off":
-		d.backFailed(i, r.Device+": "+r.LastError)
+		d.backFailed(i, r.Words()+": "+r.LastError)
 	case b.LeaveOff:
 		d.backFailed(i, taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")
 	case r.OnAt == nil:
@@ -186,12 +212,12 @@ func (d *decision) judgeBack(i int) {
 // backFailed tries again later, less and less often, for ever; but a dead device does
 // not keep a record alive that a person has ended (S27).
 func (d *decision) backFailed(i int, msg string) {
-	r := &d.st.Isolation[i]
+	r := d.record(i)
 	wait := d.pause(r.Tries)
 	r.Tries++
 	_, locked := d.lockedOut(&d.dec.Isolation()[i])
 	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
-		d.abandon(i, msg)
+		d.abandon(r, msg)
 		return
 	}
 	d.tell(api.BackFailed, msg)
@@ -199,13 +225,12 @@ func (d *decision) backFailed(i int, msg string) {
 }
 
 // abandon leaves a device cut, and says so.
-func (d *decision) abandon(i int, why string) {
-	r := &d.st.Isolation[i]
+func (d *decision) abandon(r *api.IsolationRecord, why string) {
 	r.Abandoned = true
 	if d.st.Outcome == "" {
 		d.st.Outcome = api.AbortedByPerson
 	}
-	d.tell(api.LeftCut, taken(d.dec.Isolation()[i])+" stays cut off, give it back by hand: ended by a person; "+why)
+	d.tell(api.LeftCut, d.cut(r)+" stays cut off, give it back by hand: ended by a person; "+why)
 }
 
 // restored goes on where the fence was going.

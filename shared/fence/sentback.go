@@ -14,13 +14,13 @@ import (
 
 // allDead: each device that we cut was tried as often as a step is.
 func (d *decision) allDead() bool {
-	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return owed(r) && r.Tries < d.attempts() })
+	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return owed(r) && d.place(r.Device) >= 0 && r.Tries < d.attempts() })
 }
 
 // owesBackNow: something that we cut is still cut, and its device may be asked again.
 func (d *decision) owesBackNow() bool {
-	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.dec.Isolation()) && !d.now.Before(d.backAt(i)) {
+	for i := range d.dec.Isolation() {
+		if r := d.record(i); r != nil && owed(*r) && !d.now.Before(d.backAt(i)) {
 			return true
 		}
 	}
@@ -30,9 +30,9 @@ func (d *decision) owesBackNow() bool {
 // stillCut names what a fence that was sent back has not given back yet; empty of any other.
 func (d *decision) stillCut() string {
 	var names []string
-	for i, r := range d.st.Isolation {
-		if owed(r) && i < len(d.dec.Isolation()) {
-			names = append(names, taken(d.dec.Isolation()[i]))
+	for i := range d.st.Isolation {
+		if r := &d.st.Isolation[i]; owed(*r) {
+			names = append(names, d.cut(r))
 		}
 	}
 	if len(names) == 0 {

@@ -141,7 +141,7 @@ func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.ExcludedHold, "by a label"
-		f.Status.Claim = &api.Claim{Holder: "another", Call: api.CallRead, At: stampOf(walkStart), NotAfter: stampOf(walkStart)}
+		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: stampOf(walkStart), NotAfter: stampOf(walkStart)}
 		s.Node.Taint = false
 	})
 	st, _ := Decide(f, s, now)

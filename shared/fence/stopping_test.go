@@ -24,7 +24,7 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 		at, now := stampOf(walkStart.Add(-c.since)), stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
-			Claim: &api.Claim{Holder: "me", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
+			Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: now, NotAfter: stampOf(walkStart.Add(5 * time.Second))},
 		}
 		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
 		seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Err: "it is stopping", Stopping: c.stops}

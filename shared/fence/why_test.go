@@ -116,7 +116,7 @@ var noes = []struct {
 	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
 		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Role: api.RoleNetwork, Must: true}
 		cutting(&f.Status.Decision, b)
-		f.Status.Isolation = []api.IsolationRecord{{Device: b.Driver + " " + b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
+		f.Status.Isolation = []api.IsolationRecord{{Device: "network-1", Driver: b.Driver, Address: b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: stampOf(walkStart.Add(time.Hour))}}
 	}},
 	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *Seen, _ *Cluster, l *api.FenceLedger) {

@@ -188,7 +188,7 @@ func TestTheDevicesAnswer(t *testing.T) {
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
 			Lease:    api.LeaseRecord{Renewed: "r0", StillSince: &at},
-			Claim:    &api.Claim{Holder: "me", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
+			Claim:    &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
 			Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
 		}
 		for i, check := range c.spec.Decision.Settings.ActivityChecks.Checks {

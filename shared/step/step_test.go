@@ -135,7 +135,7 @@ func TestARecordIsReadOnlyWhereItIsNotKnown(t *testing.T) {
 		"nor leaves a call alone that may have ended since": {api.Fencing, func(w *world, k *Kept) {
 			cut(w)
 			old := w.record.DeepCopy()
-			old.Status.Claim = &api.Claim{Holder: "another", Call: api.CallRead, NotAfter: metav1.NewMicroTime(w.now.Add(time.Minute))}
+			old.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, NotAfter: metav1.NewMicroTime(w.now.Add(time.Minute))}
 			k.put(old, w.now)
 		}, "LGLS(Read)LS"},
 	} {

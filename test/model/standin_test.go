@@ -34,7 +34,7 @@ func (p process) standIn(ctx context.Context, e event.Event) (*event.Event, erro
 	case api.Isolating:
 		now := api.Time{Time: c.Clock().Now()}
 		st.Phase, st.Power.SwitchedByUs = api.Fencing, true
-		st.Claim = &api.Claim{Holder: p.me, Call: api.CallOff, At: now, NotAfter: now}
+		st.Claim = &api.Claim{Holder: p.me, Device: "power-1", Call: api.CallOff, At: now, NotAfter: now}
 		if f, err = c.SaveStatus(ctx, f); err != nil {
 			return nil, err
 		}

@@ -125,9 +125,11 @@ func (w *world) release() {
 // device is the BMC, honest or not.
 func (w *world) device(a fence.Action) *fence.CallResult {
 	r := &fence.CallResult{Call: api.Call(a), At: w.now}
-	if c := w.record.Status.Claim; c.Isolation > 0 {
-		w.fabrics[c.Isolation-1].say(w, a, r)
-		return r
+	for i, b := range w.record.Status.Decision.Isolation() {
+		if b.Name == w.record.Status.Claim.Device {
+			w.fabrics[i].say(w, a, r)
+			return r
+		}
 	}
 	if w.record.Status.Power.Level > 0 {
 		w.outlet(a, r)

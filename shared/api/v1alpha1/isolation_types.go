@@ -29,9 +29,21 @@ func (c *Coverage) Empty() bool {
 
 // IsolationRecord is what was asked of one device of status.decision.devices that
 // cuts the machine off, and what it said.
+//
+// It goes with its device, unless that was cut off by it: then it stays, as access is owed.
+// A device is bound as long as anything is owed; a record whose device is gone all the same
+// holds the fence, until a person ends it.
 type IsolationRecord struct {
-	// Device in words.
+	// device is the name of the device, in status.decision.devices.
+	// +kubebuilder:validation:MaxLength=32
 	Device string `json:"device"`
+	// driver and address are the device's: a record of another one of the name is begun
+	// anew.
+	// +kubebuilder:validation:MaxLength=253
+	Driver string `json:"driver"`
+	// address is the device's.
+	// +kubebuilder:validation:MaxLength=4096
+	Address string `json:"address"`
 	// LastRead is On for access and Off for none; FirstCut the first of the reads of
 	// none in a row.
 	// +optional
@@ -68,6 +80,19 @@ type IsolationRecord struct {
 	// +optional
 	LastError string `json:"lastError,omitempty"`
 }
+
+// RecordOf is the empty record of a device.
+func RecordOf(b *Binding) IsolationRecord {
+	return IsolationRecord{Device: b.Name, Driver: b.Driver, Address: b.Address}
+}
+
+// Of tells whether the record is of that device.
+func (r *IsolationRecord) Of(b *Binding) bool {
+	return r.Device == b.Name && r.Driver == b.Driver && r.Address == b.Address
+}
+
+// Words name the device to people.
+func (r *IsolationRecord) Words() string { return r.Driver + " " + r.Address }
 
 // RestoreRecord is where a fence goes on once access is given back, and why.
 type RestoreRecord struct {

@@ -175,9 +175,10 @@ type NodeFenceStatus struct {
 	// Kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
-	// Isolation is what came of each device of status.decision.isolation.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=atomic
+	// isolation is what came of each device that cuts the machine off.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=device
 	// +optional
 	Isolation []IsolationRecord `json:"isolation,omitempty"`
 	// Restore is where the fence goes on once access is given back.

@@ -4,14 +4,14 @@ import "k8s.io/apimachinery/pkg/types"
 
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
-	Holder   string `json:"holder"`
-	Call     Call   `json:"call"`
+	Holder string `json:"holder"`
+	Call   Call   `json:"call"`
+	// device is the name of the device that the call is for, in status.decision.devices.
+	// What it came to counts only while a device of that name is there.
+	// +kubebuilder:validation:MaxLength=32
+	Device   string `json:"device"`
 	At       Time   `json:"at"`
 	NotAfter Time   `json:"notAfter"`
-	// Isolation is the place, from 1, of the device of status.decision.isolation that the call is
-	// for; 0 is the machine's own device.
-	// +optional
-	Isolation int32 `json:"isolation,omitempty"`
 	// NoEarlierEffect: when it was claimed, no earlier Off or On of the device that it is for could
 	// still take effect.
 	// +optional
@@ -123,8 +123,12 @@ type Proof struct {
 	FenceNumber  int64     `json:"fenceNumber"`
 	NodeUID      types.UID `json:"nodeUID"`
 	BootIDBefore string    `json:"bootIDBefore,omitempty"`
-	Device       string    `json:"device,omitempty"`
-	Identity     string    `json:"identity,omitempty"`
+	// device is the name of the device that was read, in status.decision.devices, or the
+	// names, where the proof rests on several; of a Kdump proof, who sent the messages.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Device   string `json:"device,omitempty"`
+	Identity string `json:"identity,omitempty"`
 	// Reads are the two looks that saw the machine off.
 	Reads []Read `json:"reads,omitempty"`
 	// By is the person, where one confirmed.

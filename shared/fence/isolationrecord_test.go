@@ -1,0 +1,76 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAClaimOfADeviceThatIsGone: what comes of it counts for nothing, for no other device,
+// and what it may still do is waited for (S7, S8).
+func TestAClaimOfADeviceThatIsGone(t *testing.T) {
+	for name, device := range map[string]string{"of the power": "power-3", "of the isolation": "storage-9"} {
+		t.Run(name, func(t *testing.T) {
+			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			at, late := stampOf(now), stampOf(now.Add(10*time.Minute))
+			f.Status.Claim = &api.Claim{Holder: "me", Device: device, Call: api.CallOff, At: at, NotAfter: at}
+			f.Status.Power.EffectUntil = &late
+			if device == "storage-9" {
+				f.Status.Power.EffectUntil = nil
+				f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: device, SwitchedByUs: true, EffectUntil: &late})
+			}
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			if seen.Me = "another"; !(&decision{dec: &f.Status.Decision, st: f.Status, seen: seen, now: late.Add(-time.Second)}).callElsewhere() {
+				t.Error("its call is taken over while it may take effect")
+			}
+			seen.Me, seen.Call = "me", &CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
+			st, _ := Decide(f, seen, now)
+			if st.Claim != nil && st.Claim.Device == device || st.Power.LastError+st.Isolation[0].LastError != "" || len(st.Power.Denied) > 0 {
+				t.Errorf("it counts: %+v %+v", st.Claim, st.Isolation)
+			}
+			if until := (&decision{st: st}).effectUntil(device); until == nil || !until.Equal(&late) {
+				t.Errorf("it may take effect until %v", until)
+			}
+		})
+	}
+}
+
+// TestARecordWhoseDeviceIsGone goes with it; what we cut by it holds the fence, by name,
+// until a person ends it (S25, S27).
+func TestARecordWhoseDeviceIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		ours, abort, deleting bool
+		want                  api.Phase
+		left                  int
+	}{
+		"it cut nothing":                  {false, false, false, api.Recovering, 1},
+		"we cut by it":                    {true, false, false, api.Restoring, 2},
+		"we cut by it, and it is aborted": {true, true, false, api.Recovering, 2},
+		"we cut by it, and it is deleted": {true, false, true, api.Recovering, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, now := isolatedFence(fabricSpec(), api.Restoring)
+			f.Status.Isolation = append([]api.IsolationRecord{{Device: "storage-1", Driver: "san", Address: "7", SwitchedByUs: c.ours}}, f.Status.Isolation...)
+			f.Status.Restore = &api.RestoreRecord{Then: api.Recovering, Reason: api.NodeHealthy}
+			if c.abort {
+				f.Spec.Requests.Abort = &api.Request{By: "kim"}
+			}
+			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen.Deleting = c.deleting
+			st, act := Decide(f, seen, now)
+			if st.Phase != c.want || act.Device() {
+				t.Errorf("%s, %s: %s", st.Phase, act, st.Message)
+			}
+			if st.Phase == api.Restoring && (st.Reason != api.BackWithheld || !strings.Contains(st.Message, "storage-1 (san 7)")) {
+				t.Errorf("%s: %s", st.Reason, st.Message)
+			}
+			d := &decision{dec: &st.Decision, st: st}
+			d.isolationRecords()
+			if len(d.st.Isolation) != c.left || d.st.Isolation[0].Device != "network-1" {
+				t.Errorf("%+v", d.st.Isolation)
+			}
+		})
+	}
+}
