@@ -30,9 +30,10 @@ type Source string
 // SourceOf names a cluster as events do.
 func SourceOf(cluster string) Source { return Source("/nodefence/" + cluster) }
 
-// Condition says that a node's condition took a status. It is unhealthy or
-// healthy by the condition's own sense. The ID is that of the transition, so
-// that sending it again is the same event; resync > 0 makes it a new one.
+// Condition says that a node's condition took a status, or, without a condition, that
+// something else is wrong, which its reason names. It is unhealthy or healthy by the
+// condition's own sense. The ID is that of the transition, so that sending it again is
+// the same event; resync > 0 makes it a new one.
 func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) event.Event {
 	typ := NodeHealthy
 	if c.Unhealthy {
@@ -43,6 +44,9 @@ func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) ev
 		whose = c.Node // whose Node object is missing
 	}
 	id := fmt.Sprintf("%s.%s.%s.%d", whose, c.Condition, c.Status, c.Since.UnixMicro())
+	if c.Condition == "" {
+		id = fmt.Sprintf("%s.%s.%d", whose, c.Reason, c.Since.UnixMicro())
+	}
 	if !resync.IsZero() {
 		id += fmt.Sprintf(".r%d", resync.UnixMicro())
 	}
@@ -50,11 +54,14 @@ func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) ev
 		Node: c.Node, NodeUID: c.NodeUID, Condition: c.Condition, Status: c.Status,
 		Reason: c.Reason, Since: c.Since.UTC().Format(time.RFC3339Nano),
 	})
-	e.SetExtension(ConditionAttr, c.Condition)
+	if c.Condition != "" {
+		e.SetExtension(ConditionAttr, c.Condition)
+	}
 	return e
 }
 
-// ConditionChange is one transition of one condition of one node.
+// ConditionChange is one transition of one condition of one node, or what else is wrong
+// with it.
 type ConditionChange struct {
 	Node, NodeUID     string
 	Condition, Status string

@@ -48,8 +48,8 @@ func property(name string, kind reflect.Kind) map[string]any {
 // carries is what the data of a type always has, and what it may have.
 func carries(typ string) (required, optional []string) {
 	switch typ {
-	case NodeUnhealthy: // of a Node object that is missing there is no UID
-		return []string{"node", "condition", "status", "since"}, []string{"nodeUID", "reason"}
+	case NodeUnhealthy: // a Node object that is missing has no UID, and like a Machine no condition
+		return []string{"node", "since"}, []string{"nodeUID", "condition", "status", "reason"}
 	case NodeHealthy:
 		return []string{"node", "nodeUID", "condition", "status", "since"}, []string{"reason"}
 	case NodeMarked:

@@ -31,7 +31,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 		"by another's":                        {`,"excluded_by":"o pp"`, byLabel, false, nil, ""},
 		"by a selector that is there no more": {`,"excluded_by":"p"`, "", false, nil, ""},
 		"by its label, and is there again":    {`,"excluded":"` + label + `"`, "", true, nil, ""},
-		"by its label, and is not missing":    {`,"excluded":"` + label + `"`, "", false, &api.Trigger{Condition: "Ready", Status: "Unknown"}, ""},
+		"by its label, and is not missing":    {`,"excluded":"` + label + `"`, "", false, &api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
@@ -46,7 +46,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			g := &Gate{Client: client, Namespace: "own", Log: slog.New(slog.DiscardHandler)}
 			f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}}
 			f.Spec.NodeName, f.Status.FenceNumber = "a", 1
-			f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: metav1.NewMicroTime(now.Add(-time.Hour))}
+			f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: metav1.NewMicroTime(now.Add(-time.Hour))}
 			if c.trigger != nil {
 				f.Status.Decision.Trigger = *c.trigger
 			}

@@ -196,7 +196,7 @@ func words(t *testing.T, spec []byte) string {
 	if err != nil || o == nil {
 		t.Fatal(*written, err)
 	}
-	return o.fence.Status.Decision.Trigger.Reason
+	return o.fence.Status.Decision.AskedBy[0].Reason
 }
 
 // mineNow is a request of /me, which has no token.

@@ -48,7 +48,7 @@ var policyRows = map[string]row{
 	"missingNodes.duration":   {with: `{"missingNodes":{"nodeNames":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 
 	"earlyProbe.leaseStillDuration": {with: early, from: `"12s"`, to: `"60s"`, ask: decides(ready, func(w *world) {
-		w.fence.Status.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+		w.fence.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 		w.fence.Status.OpenedAt, w.fence.Status.Lease.StillSince = w.ago(20*time.Second), w.ago(40*time.Second)
 		w.ledger.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
@@ -169,7 +169,7 @@ func offSent(w *world) {
 
 func askedFor(w *world) {
 	ready(w)
-	w.fence.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	w.fence.Status.Decision.Trigger, w.fence.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", At: *w.ago(0)}}
 }
 
 // provenOff is a machine that was seen off, with three pods, of which a disruption

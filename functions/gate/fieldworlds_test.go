@@ -34,7 +34,7 @@ func newWorld() *world {
 		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
 		Spec:       api.NodeFenceSpec{NodeName: "n0"},
 		Status: api.NodeFenceStatus{
-			Decision: api.Decision{NodeUID: "u0", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown"},
+			Decision: api.Decision{NodeUID: "u0", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}},
 				Devices: api.Named(api.Binding{Driver: "mem", Address: "n0"}, api.Binding{Driver: "mem", Address: "m0"}),
 			}, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: w.ago(2 * time.Minute), PhaseSince: w.ago(2 * time.Minute),
 			Lease: api.LeaseRecord{Renewed: "r", StillSince: w.ago(3 * time.Minute)},

@@ -210,12 +210,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 }
 
 func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
-	for _, e := range last.Status.Evidence {
-		if last.Status.Decision.NodeUID == uid && e.Type == t.Condition && e.Status == t.Status && e.Mark.Time.Equal(t.Since.Time) {
-			return true
-		}
-	}
-	return false
+	return last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
 }
 
 // begin is a fence that is about to open. First there is a record with our finalizer, and
@@ -241,7 +236,7 @@ func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec 
 	if err != nil {
 		return nil, err
 	}
-	o = &opened{fence: f, before: f.Status, asked: dec.Trigger.Request != nil}
+	o = &opened{fence: f, before: f.Status, asked: dec.Asker() != nil}
 	f.Status = fence.Opening(f, dec, g.Client.Clock().Now())
 	return o, nil
 }

@@ -21,8 +21,8 @@ import (
 func TestARequestJoinsAnOpenFence(t *testing.T) {
 	now := time.Now()
 	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
-	const waits = `"trigger":{"condition":"Ready","status":"Unknown"}`
-	const asked = `"trigger":{"request":{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1"}}`
+	const waits = `"trigger":{"type":"NodeCondition","nodeCondition":{"type":"Ready","status":"Unknown","duration":"0s"}}`
+	const asked = `"trigger":{"type":"Request"},"askedBy":[{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1","at":"2026-01-01T00:00:00.000000Z"}]`
 	record := func(trigger, status string) string {
 		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a"},` +
 			`"status":{"fenceNumber":3,"decision":{"nodeUID":"1",` + trigger + `},"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
@@ -67,7 +67,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
 		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
-		"that problem over again":                    {record(`"trigger":{"condition":"Ready","status":"Unknown","request":{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","by":"node problem TaskHung","mergedAt":"`+at(time.Minute)+`"}}`, `"phase":"Pending"`), problem, ""},
+		"that problem over again":                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","at":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
 		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 				if len(f.Finalizers) != 1 || f.ResourceVersion != "7" || f.Status.FenceNumber != 3 {
 					t.Errorf("the record became %+v", f)
 				}
-				got += triggerOf(f.Status.Decision.Trigger, c.event)
+				got += triggerOf(f.Status.Decision, c.event)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
@@ -98,10 +98,11 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 	}
 }
 
-// triggerOf is a trigger in words; a request that joined says when.
-func triggerOf(t api.Trigger, e event.Event) string {
-	words := func(r api.FenceRequest) string {
-		if r.ID != "0" && r.MergedAt == nil {
+// triggerOf is why a fence goes on, in words; a request says when it came, and one that
+// changes nothing comes after "then".
+func triggerOf(dec api.Decision, e event.Event) string {
+	words := func(r api.AskedBy) string {
+		if r.At.IsZero() {
 			return "without its time"
 		}
 		id, source := r.ID, r.Source
@@ -111,14 +112,15 @@ func triggerOf(t api.Trigger, e event.Event) string {
 		return fmt.Sprintf("%s of %s (%s)", id, source, r.Reason)
 	}
 	var all []string
-	if t.Condition != "" {
-		all = append(all, t.Condition+"="+t.Status)
+	if c := dec.Trigger.NodeCondition; c != nil {
+		all = append(all, c.Type+"="+c.Status)
 	}
-	if t.Request != nil {
-		all = append(all, words(*t.Request))
-	}
-	for _, r := range t.Merged {
-		all = append(all, "then "+words(r))
+	for i := range dec.AskedBy {
+		if r := &dec.AskedBy[i]; r == dec.Asker() {
+			all = append(all, words(*r))
+		} else {
+			all = append(all, "then "+words(*r))
+		}
 	}
 	return strings.Join(all, ", ")
 }

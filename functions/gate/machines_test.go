@@ -23,26 +23,26 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 	now := time.Now()
 	at := func(d time.Duration) string { return now.Add(d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	failed := func(uid, more string) string {
-		return `{"namespace":"m","name":"x","uid":"x","node":"a","nodeUID":"` + uid + `","status":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
+		return `{"namespace":"m","name":"x","uid":"x","node":"a","nodeUID":"` + uid + `","state":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
 	}
 	past := func(outcome, since string) string {
 		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
-			`"status":{"fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"condition":"Machine","status":"Failed"}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","status":"Failed","mark":"` + since + `"}]}}`
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"1","trigger":{"type":"Machine","machine":{"namespace":"m","name":"x","uid":"x","state":"Failed"}}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Machine","machineState":"Failed","mark":"` + since + `"}]}}`
 	}
 	for name, c := range map[string]struct {
 		failed, other, fence string
 		want                 []string
 	}{
-		"Failed":                        {failed: failed("1", ""), want: []string{"POST 1 Machine=Failed"}},
+		"Failed":                        {failed: failed("1", ""), want: []string{"POST 1 Machine Failed"}},
 		"nobody has seen it fail":       {},
 		"another Node of the name":      {failed: failed("0", "")},
 		"it waits":                      {failed: failed("1", `,"notBefore":"`+at(time.Minute)+`"`)},
-		"it has waited":                 {failed: failed("1", `,"notBefore":"`+at(-time.Second)+`"`), want: []string{"POST 1 Machine=Failed"}},
+		"it has waited":                 {failed: failed("1", `,"notBefore":"`+at(-time.Second)+`"`), want: []string{"POST 1 Machine Failed"}},
 		"it is left alone":              {failed: failed("1", `,"held":"paused"`)},
 		"only a policy that decides":    {other: failed("1", "")},
-		"once more":                     {failed: failed("1", ""), fence: past("Recovered", at(-time.Minute)), want: []string{"PUT 5 Machine=Failed"}},
+		"once more":                     {failed: failed("1", ""), fence: past("Recovered", at(-time.Minute)), want: []string{"PUT 5 Machine Failed"}},
 		"a person ended it":             {failed: failed("1", ""), fence: past("Aborted", at(-time.Minute))},
-		"a person ended an earlier one": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), want: []string{"PUT 5 Machine=Failed"}},
+		"a person ended an earlier one": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), want: []string{"PUT 5 Machine Failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -54,7 +54,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			client, written := apiOf(t, answers)
 			w := &told{}
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
-			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Machine", Status: "Failed", Unhealthy: true}, now, now)
+			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Reason: string(api.MachineFailed), Unhealthy: true}, now, now)
 			o, _, _, err := g.open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
@@ -91,23 +91,23 @@ func alone(t *testing.T, spec []byte) string {
 func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 	now := time.Now()
 	since := now.Add(-time.Minute).UTC().Format("2006-01-02T15:04:05.000000Z")
-	listed := `{"namespace":"m","name":"a","uid":"x","owner":"set","status":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
+	listed := `{"namespace":"m","name":"a","uid":"x","owner":"set","state":"NoNode","message":"no Node has come of it for 10m0s","since":"` + since + `"}`
 	past := func(uid string) string {
 		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
-			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing","machine":{"namespace":"m","name":"a","uid":"` + uid + `"}}},"phase":"Finished","outcome":"Aborted"}}`
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"type":"Machine","machine":{"namespace":"m","name":"a","uid":"` + uid + `","state":"NoNode"}}},"phase":"Finished","outcome":"Aborted"}}`
 	}
 	for name, c := range map[string]struct {
 		failed, expected, fence string
 		there                   bool
 		want                    []string
 	}{
-		"listed":                         {failed: listed, want: []string{"POST 1 Node=Missing"}},
+		"listed":                         {failed: listed, want: []string{"POST 1 Machine NoNode"}},
 		"not listed":                     {},
 		"of another name":                {failed: strings.Replace(listed, `"name":"a"`, `"name":"b"`, 1)},
 		"a Node has its name":            {failed: listed, there: true},
 		"only told":                      {failed: listed, expected: "Report"},
 		"a person ended it":              {failed: listed, fence: past("x")},
-		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PUT 5 Node=Missing"}},
+		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PUT 5 Machine NoNode"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -119,7 +119,7 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 			}
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","machines":{"selector":{},"startupTimeout":"10m","withoutNode":"` + cmp.Or(c.expected, "Delete") +
 				`"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[` + c.failed + `]}}]}`
-			written, w := openedBy(t, answers, "Machine", "NoNode", now)
+			written, w := openedBy(t, answers, api.MachineFailed, now)
 			if d := gocmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}

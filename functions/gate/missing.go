@@ -31,8 +31,10 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		return nil, nil
 	}
 	if last != nil {
-		was := last.Status.Decision.Trigger.Machine
-		same := sameSpell(last, "", trigger) || trigger.Machine != nil && was != nil && was.UID == trigger.Machine.UID
+		same := sameSpell(last, "", trigger)
+		if is, was := trigger.Machine, last.Status.Decision.Trigger.Machine; is != nil {
+			same = was != nil && was.UID == is.UID
+		}
 		if last.Status.Outcome == api.AbortedByPerson && same {
 			g.ignored(e, node, string(api.AbortedByPerson))
 			return nil, nil

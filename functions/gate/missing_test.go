@@ -30,12 +30,12 @@ func (t *told) Alerted(_ context.Context, r step.Refusal, problem string) {
 
 // openedBy is what the gate writes, and tells, when an event says that this is wrong
 // with node a.
-func openedBy(t *testing.T, answers map[string]string, condition, status string, now time.Time) ([]string, *told) {
+func openedBy(t *testing.T, answers map[string]string, reason api.Reason, now time.Time) ([]string, *told) {
 	t.Helper()
 	client, written := apiOf(t, answers)
 	w := &told{}
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
-	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Condition: condition, Status: status, Unhealthy: true}, now, now)
+	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Reason: string(reason), Unhealthy: true}, now, now)
 	o, _, _, err := g.open(t.Context(), "a", e)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 	since := at(11 * time.Minute)
 	past := func(outcome, mark string) string {
 		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +
-			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"condition":"Node","status":"Missing"}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"Node","status":"Missing","mark":"` + mark + `"}]}}`
+			`"status":{"fenceNumber":4,"decision":{"nodeUID":"","trigger":{"type":"NodeMissing","nodeMissing":{"duration":"10m"}}},"phase":"Finished","outcome":"` + outcome + `","evidence":[{"type":"NodeMissing","mark":"` + mark + `"}]}}`
 	}
 	said := []string{"NodeMissing a: no Node object; expected by policy p"}
 	for name, c := range map[string]struct {
@@ -59,13 +59,13 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 		there          bool
 		want           []string
 	}{
-		"for too long":                  {`{"node":"a","since":"` + since + `"}`, "", false, []string{"POST 1 Node=Missing"}},
+		"for too long":                  {`{"node":"a","since":"` + since + `"}`, "", false, []string{"POST 1 NodeMissing"}},
 		"not for long":                  {`{"node":"a","since":"` + at(9*time.Minute) + `"}`, "", false, nil},
 		"nobody has seen it missing":    {`{"node":"b","since":"` + since + `"}`, "", false, nil},
 		"it is there":                   {`{"node":"a","since":"` + since + `"}`, "", true, nil},
-		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PUT 5 Node=Missing"}},
+		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PUT 5 NodeMissing"}},
 		"a person ended it":             {`{"node":"a","since":"` + since + `"}`, past("Aborted", since), false, nil},
-		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PUT 5 Node=Missing"}},
+		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PUT 5 NodeMissing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -77,7 +77,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			}
 			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
 				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"missing":[%s]}}]}`, c.missing)
-			written, w := openedBy(t, answers, "Node", "Missing", now)
+			written, w := openedBy(t, answers, api.NodeMissingTold, now)
 			if d := cmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -44,17 +43,21 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, &reply, nil
 	}
 	reason := word(e, events.ReasonAttr)
-	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type(), By: "node problem " + reason}
-	trigger := api.Trigger{Request: r, Reason: due.ask, Since: metav1.NewMicroTime(g.Client.Clock().Now().UTC())}
+	r := askedBy(e, g.Client.Clock().Now())
+	if r == nil {
+		g.ignored(e, node, unnamed)
+		return nil, nil, nil
+	}
+	r.User, r.Reason = shorten("node problem "+reason, longestWords), shorten(due.ask, longestWords)
 	switch {
 	case f == nil:
 	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):
 		g.ignored(e, node, string(api.RequestMerged))
 		return nil, nil, nil
 	case f.Open():
-		return nil, nil, g.join(ctx, e, n, f, &trigger)
+		return nil, nil, g.join(ctx, e, n, f, r)
 	}
-	o, err = g.begin(ctx, f, node, api.Decision{NodeUID: n.UID, ResolvedPolicy: policy, Trigger: trigger})
+	o, err = g.begin(ctx, f, node, forRequest(api.TriggerProblem, n, r, policy))
 	return o, nil, err
 }
 
@@ -123,10 +126,9 @@ func unselected(words string, selected bool) string {
 
 // known: the open fence answers to this problem already. It is reported again and
 // again, and each report is an event of its own.
-func (g *Gate) known(f *api.NodeFence, r *api.FenceRequest) bool {
-	same := func(was api.FenceRequest) bool { return was.By == r.By && was.Type == r.Type }
-	t := f.Status.Decision.Trigger
-	if !slices.ContainsFunc(t.Merged, same) && (t.Request == nil || !same(*t.Request)) {
+func (g *Gate) known(f *api.NodeFence, r *api.AskedBy) bool {
+	same := func(was api.AskedBy) bool { return was.User == r.User && was.Type == r.Type }
+	if !slices.ContainsFunc(f.Status.Decision.AskedBy, same) {
 		return false
 	}
 	return f.Status.RequestServed || fence.Asked(f, g.Client.Clock().Now())

@@ -51,7 +51,7 @@ func TestReportsOfPods(t *testing.T) {
 		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"nodeName":"` + node + `"},"status":{"fenceNumber":1,"phase":"Pending"` + more + `}}]}`
 	}
 	at := func(d time.Duration) string { return now.Add(-d).UTC().Format("2006-01-02T15:04:05.000000Z") }
-	fence := []string{"POST 1 ="}
+	fence := []string{"POST 1 Problem"}
 	for name, c := range map[string]struct {
 		events  []corev1.Event
 		problem string

@@ -48,7 +48,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if done, err := g.tell(ctx, e, n, rules, f); done || err != nil {
 		return nil, err
 	}
-	trigger, refused, err := g.judge(ctx, e, n, policies, rules, f)
+	r, refused, err := g.judge(ctx, e, n, policies, rules, f)
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +57,20 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, nil
 	}
 	if f != nil && f.Open() {
-		return nil, g.join(ctx, e, n, f, trigger)
+		return nil, g.join(ctx, e, n, f, r)
 	}
 	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	return g.begin(ctx, f, node, api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: policy})
+	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, policy))
 }
 
-// join has the open fence of a node answer to a request too, whose words and time are
-// the trigger's with which it would have opened one (S7).
-func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, t *api.Trigger) error {
-	r := *t.Request
-	r.Reason, r.MergedAt = t.Reason, &t.Since
-	words := fence.Join(f, r)
+// forRequest is the decision with which a fence opens because of a request.
+func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, policy api.ResolvedPolicy) api.Decision {
+	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.At}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: policy}
+}
+
+// join has the open fence of a node answer to a request too (S7).
+func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
+	words := fence.Join(f, *r)
 	made, err := g.Client.SaveStatus(ctx, f)
 	g.Loop.Keep(made)
 	if err == nil {
@@ -78,13 +80,16 @@ func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.N
 }
 
 // judge is the list of what a request must pass, in order.
-func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []problem.Rule, f *api.NodeFence) (*api.Trigger, *no, error) {
+func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []problem.Rule, f *api.NodeFence) (*api.AskedBy, *no, error) {
 	body, err := events.ReadRequest(e)
 	if err != nil {
 		return nil, &no{api.TokenRefused, err.Error()}, nil
 	}
-	r := &api.FenceRequest{ID: e.ID(), Source: e.Source(), Type: e.Type()}
+	now := g.Client.Clock().Now()
+	r := askedBy(e, now)
 	switch {
+	case r == nil:
+		return nil, &no{api.TokenRefused, unnamed}, nil
 	case n == nil:
 		return nil, &no{api.NoSuchNode, "no node has this name"}, nil
 	case !selected(policies, n):
@@ -98,7 +103,6 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 		// That fence has answered to it. A broker may bring it a second time long after (S7, S18).
 		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
 	}
-	now := g.Client.Clock().Now()
 	if why := tooOld(e, now); why != "" {
 		return nil, &no{api.RequestOld, why}, nil
 	}
@@ -112,7 +116,22 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	} else if refused, err := g.authority(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
 		return nil, refused, err
 	}
-	return &api.Trigger{Request: r, Reason: shorten(words), Since: metav1.NewMicroTime(now.UTC())}, nil, nil
+	r.Reason = shorten(words, longestReason)
+	return r, nil, nil
+}
+
+// A record names an event by ID, source and type, none of them longer than that.
+const (
+	longestName = 1024
+	unnamed     = "attribute id, source or type: longer than 1024 bytes"
+)
+
+// askedBy is an event that asks for a fence; nil if no record could name it.
+func askedBy(e event.Event, now time.Time) *api.AskedBy {
+	if max(len(e.ID()), len(e.Source()), len(e.Type())) > longestName {
+		return nil
+	}
+	return &api.AskedBy{ID: e.ID(), Source: e.Source(), Type: e.Type(), At: metav1.NewMicroTime(now.UTC())}
 }
 
 func lastEnd(f *api.NodeFence) *api.Time {
@@ -164,7 +183,7 @@ func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []
 
 // authority fills in on whose word the fence begins: the token's user, held to
 // Kubernetes' own rules.
-func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.FenceRequest) (*no, error) {
+func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
 	node := n.Name
 	audience := events.Audience(node, e.ID())
 	made, why := tooLong(token, audience)
@@ -189,7 +208,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 	if !allowed {
 		return &no{api.NotAllowed, u.Username + " may not: it needs the verb fence on nodefences.nodefence.io " + node}, nil
 	}
-	r.By = u.Username
+	r.User = shorten(u.Username, longestWords)
 	return nil, nil
 }
 
@@ -224,9 +243,12 @@ func tooLong(token, audience string) (made time.Time, why string) {
 	return time.Unix(int64(claims.Iat), 0), ""
 }
 
-func shorten(s string) string {
-	if len(s) > 256 {
-		s = strings.ToValidUTF8(s[:256], "") + "…"
+// What a record takes of a sender's reason, and of other words.
+const longestReason, longestWords = 256, 1000
+
+func shorten(s string, longest int) string {
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
 	}
 	return s
 }

@@ -70,12 +70,15 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	now := g.Client.Clock().Now()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
 	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
-	fence := func(asked *api.FenceRequest, past ...string) *api.NodeFence {
+	fence := func(asked string, past ...string) *api.NodeFence {
 		ended := metav1.NewMicroTime(now.Add(-time.Minute))
-		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{Trigger: api.Trigger{Request: asked}}}}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1}}
+		if asked != "" {
+			f.Status.Decision.AskedBy = []api.AskedBy{{ID: asked, Source: "/me"}}
+		}
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 1, Phase: api.Finished, PhaseSince: &ended}
 		for _, p := range past {
-			f.Status.Past = append(f.Status.Past, api.PastFence{Request: p})
+			f.Status.Past = append(f.Status.Past, api.PastFence{AskedBy: []api.PastAskedBy{{ID: p, Source: "/me"}}})
 		}
 		return f
 	}
@@ -87,11 +90,11 @@ func TestATokenIsGoodOnce(t *testing.T) {
 		words string
 	}{
 		"of a node that never had a fence":           {nil, 5 * time.Minute, api.TokenRefused, unknown},
-		"made after the last fence":                  {fence(nil), 30 * time.Second, api.TokenRefused, unknown},
-		"its event opened the last fence":            {fence(&api.FenceRequest{ID: "8", Source: "/me"}), 30 * time.Second, api.RequestServed, "event 8 of /else"},
-		"its event opened one before":                {fence(nil, "7 /me", "8 /me"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
-		"another ID that begins alike":               {fence(nil, "88 /me"), 30 * time.Second, api.TokenRefused, unknown},
-		"its event came while the last one was open": {fence(&api.FenceRequest{ID: "1", Source: "/me"}), 2 * time.Minute, api.TokenRefused, old},
+		"made after the last fence":                  {fence(""), 30 * time.Second, api.TokenRefused, unknown},
+		"its event opened the last fence":            {fence("8"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
+		"its event opened one before":                {fence("", "7", "8"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
+		"another ID that begins alike":               {fence("", "88"), 30 * time.Second, api.TokenRefused, unknown},
+		"its event came while the last one was open": {fence("1"), 2 * time.Minute, api.TokenRefused, old},
 	} {
 		t.Run(name, func(t *testing.T) {
 			iat := now.Add(-c.made).Unix()
@@ -113,5 +116,36 @@ func TestATokenIsGoodOnce(t *testing.T) {
 				t.Errorf("%+v, want %s: %s", refused, c.want, c.words)
 			}
 		})
+	}
+}
+
+// TestAnEventThatNoRecordCanName asks for nothing: what is used up must be known by its name (S7).
+func TestAnEventThatNoRecordCanName(t *testing.T) {
+	now := time.Now()
+	at := func(id, source, typ string) event.Event {
+		e := event.New()
+		e.SetID(id)
+		e.SetSource(source)
+		e.SetType(typ)
+		return e
+	}
+	long := strings.Repeat("x", longestName+1)
+	for _, e := range []event.Event{at(long, "/me", "t"), at("1", "/"+long, "t"), at("1", "/me", long)} {
+		if r := askedBy(e, now); r != nil {
+			t.Errorf("it is named: %+v", r)
+		}
+		e.SetSubject("a")
+		e.SetTime(now)
+		if err := e.SetData(event.ApplicationJSON, events.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := server(t, nil)
+		_, refused, err := g.judge(t.Context(), e, &corev1.Node{}, nil, nil, nil)
+		if err != nil || refused == nil || refused.message != unnamed {
+			t.Errorf("%v %+v", err, refused)
+		}
+	}
+	if r := askedBy(at(long[1:], "/me", "t"), now); r == nil || r.ID != long[1:] || !r.At.Time.Equal(now) {
+		t.Errorf("%+v", r)
 	}
 }

@@ -21,7 +21,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 	src := events.SourceOf("c")
 	unready := src.Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "False", Unhealthy: true}, time.Time{}, now)
 	suspect := src.Suspect("a", "1", mark, now, time.Time{}, now)
-	fence, ready := []string{"POST 1 Startup=TimedOut"}, []string{"POST 1 Ready=Unknown"}
+	fence, ready := []string{"POST 1 StartupTimeout"}, []string{"POST 1 NodeCondition Ready=Unknown"}
 	for name, c := range map[string]struct {
 		e             event.Event
 		age           time.Duration

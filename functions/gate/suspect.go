@@ -101,8 +101,8 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 		return s, nil
 	}
 	s.trigger = &api.Trigger{
-		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(since.UTC()),
-		Duration: policy.Settings.EarlyProbe.LeaseStillDuration,
+		Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{Duration: policy.Settings.EarlyProbe.LeaseStillDuration},
+		Since: metav1.NewMicroTime(since.UTC()),
 	}
 	return s, nil
 }

@@ -27,10 +27,22 @@ func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []stri
 		var f api.NodeFence
 		_ = json.NewDecoder(r.Body).Decode(&f)
 		tr := f.Status.Decision.Trigger
-		written = append(written, fmt.Sprintf("%s %d %s=%s", r.Method, f.Status.FenceNumber, tr.Condition, tr.Status))
+		written = append(written, fmt.Sprintf("%s %d %s", r.Method, f.Status.FenceNumber, wordsOf(tr)))
 		kubetest.Answer(w, f)
 	}))
 	return c, func() []string { return written }
+}
+
+// wordsOf is what a fence opened for.
+func wordsOf(t api.Trigger) string {
+	words := string(t.Type)
+	if c := t.NodeCondition; c != nil {
+		words += " " + c.Type + "=" + c.Status
+	}
+	if t.Machine != nil {
+		words += " " + string(t.Machine.State)
+	}
+	return words
 }
 
 // wrote is what was written, the last of it with the fence that it opens.
@@ -43,7 +55,7 @@ func wrote(writes []string, o *opened) []string {
 		method, _, _ = strings.Cut(writes[n-1], " ")
 		writes = writes[:n-1]
 	}
-	return append(writes, fmt.Sprintf("%s %d %s=%s", method, o.fence.Status.FenceNumber, t.Condition, t.Status))
+	return append(writes, fmt.Sprintf("%s %d %s", method, o.fence.Status.FenceNumber, wordsOf(t)))
 }
 
 const (
@@ -85,7 +97,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 				`"status":{"fenceNumber":4,"decision":{"nodeUID":"1","trigger":{` + trigger + `}},"phase":"Finished","outcome":"` + outcome + `","lease":{"renewed":"` + renewed + `"}}}`
 		}
 	}
-	lease := `"condition":"Lease","status":"Still"`
+	lease := `"type":"LeaseStill","leaseStill":{"duration":"12s"}`
 	unready := with("/api/v1/nodes/a", `"status":"True"`, `"status":"Unknown"`)
 	unhealthy := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now)
 	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
@@ -94,7 +106,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		change []func(map[string]string)
 		want   []string
 	}{
-		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 Lease=Still"}},
+		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 LeaseStill"}},
 		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyProbe":{"leaseStillDuration":"12s"},`, "")}, nil},
 		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}, nil},
 		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
@@ -102,12 +114,12 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		"one that the source does not see stand":       {suspect, []func(map[string]string){with(ledgerPath, `"nodeName":"a"`, `"nodeName":"b"`)}, nil},
 		"most of them still: it may be us":             {suspect, []func(map[string]string){with(ledgerPath, `"total":9`, `"total":3`), with(ledgerPath, `"still":[`, `"still":[{"nodeName":"b","renewed":"x","since":"2026-01-02T03:04:05.000000Z"},`)}, nil},
 		"no word of a Lease in the event's name alone": {unhealthy, nil, nil},
-		"a node that is lost already has a condition":  {suspect, []func(map[string]string){unready}, []string{"POST 1 Ready=Unknown"}},
-		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PUT 5 Lease=Still"}},
+		"a node that is lost already has a condition":  {suspect, []func(map[string]string){unready}, []string{"POST 1 NodeCondition Ready=Unknown"}},
+		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PUT 5 LeaseStill"}},
 		"a person ended the fence for this very Lease": {suspect, []func(map[string]string){past("Aborted", lease, mark)}, nil},
-		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PUT 5 Lease=Still"}},
+		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PUT 5 LeaseStill"}},
 		"which then makes the node unready":            {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready}, nil},
-		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PUT 5 Ready=Unknown"}},
+		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PUT 5 NodeCondition Ready=Unknown"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -138,7 +150,7 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{
 		Now: client.Clock().Now, Me: func() string { return "me" }, Store: client,
 	}}
-	for _, want := range [][]string{nil, {"POST 0 ="}} {
+	for _, want := range [][]string{nil, {"POST 0 "}} {
 		if _, err := g.Handle(t.Context(), events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)); err != nil {
 			t.Fatal(err)
 		}

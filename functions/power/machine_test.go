@@ -31,7 +31,7 @@ func TestNoMachineIsDeletedLate(t *testing.T) {
 				requests++
 				kubetest.Answer(w, `{"items":[]}`)
 			}))
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "x"}, Status: api.NodeFenceStatus{Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Machine: &api.MachineRef{UID: "x"}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "x"}, Status: api.NodeFenceStatus{Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerMachine, Machine: &api.MachineTrigger{MachineRef: api.MachineRef{UID: "x"}, State: api.MachineStateNoNode}}}}}
 			if c.asked != nil {
 				f.Status.Machine = &api.MachineRecord{AskedAt: metav1.NewMicroTime(client.Clock().Now().Add(-*c.asked))}
 			}

@@ -1,6 +1,7 @@
 package waker
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -47,7 +48,7 @@ func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time
 			continue
 		}
 		r.tell(events.ConditionChange{
-			Node: m.Node, Condition: api.NodeCondition, Status: api.NodeMissing, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
+			Node: m.Node, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
 		}, now, "is missing")
 	}
 }
@@ -64,7 +65,7 @@ func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.
 			continue
 		}
 		r.tell(events.ConditionChange{
-			Node: node, NodeUID: string(uid), Condition: api.MachineCondition, Status: m.Status, Reason: string(api.MachineFailed), Since: m.Since.Time, Unhealthy: true,
+			Node: node, NodeUID: string(uid), Reason: string(api.MachineFailed), Since: m.Since.Time, Unhealthy: true,
 		}, now, "has the failed Machine "+m.MachineRef.String())
 	}
 }
@@ -75,7 +76,7 @@ func open(fences []api.NodeFence, node string) bool {
 
 func (r *round) tell(c events.ConditionChange, now time.Time, what string) {
 	e := r.Source.Condition(c, now.Truncate(fence.Resync), now)
-	r.send(c.Condition+"/"+c.Node, patience, now, e, func(err error) error {
+	r.send(cmp.Or(c.Condition, c.Reason)+"/"+c.Node, patience, now, e, func(err error) error {
 		if err != nil {
 			return fmt.Errorf("tell that node %s %s: %w", c.Node, what, err)
 		}

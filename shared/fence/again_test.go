@@ -24,7 +24,7 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 			s.Lease.Renewed = f.Status.Lease.Renewed
 		}, api.Fencing, Off},
 		"asked for": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me"}}
+			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me"}}
 		}, api.Fencing, Off},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 			p.Spec.Selector = everyNode
 			mine = append(mine, p)
 			t = api.Trigger{
-				Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since, Machine: m.MachineRef.DeepCopy(),
+				Type: api.TriggerMachine, Machine: &api.MachineTrigger{MachineRef: m.MachineRef, State: api.MachineStateNoNode}, Since: m.Since,
 				Reason: string(api.MachineFailed) + ": Machine " + m.MachineRef.String() + ", which has no node: " + m.Message,
 			}
 			break

@@ -60,7 +60,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 		p.Status.FailedMachines = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
 		var got []string
 		for _, f := range p.Status.FailedMachines {
-			s := f.Status
+			s := string(f.State)
 			if f.NotBefore != nil && f.NotBefore.After(now) {
 				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
 			}

@@ -12,7 +12,7 @@ import (
 func bareSpec() given {
 	s := walkSpec()
 	s.Decision.NodeUID, s.Decision.Devices, s.Decision.Settings.Power.Attempts = "", nil, 2
-	s.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}}
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerMachine, Since: stampOf(walkStart), Machine: &api.MachineTrigger{MachineRef: api.MachineRef{Namespace: "m", Name: "n", UID: "x", Owner: "pool"}, State: api.MachineStateNoNode}}
 	return s
 }
 
@@ -22,7 +22,7 @@ func bareMachine(s *state, listed bool) *api.FailedMachine {
 	if !s.isBare() || !listed {
 		return nil
 	}
-	return &api.FailedMachine{MachineRef: *s.spec.Decision.Trigger.Machine, Status: api.MachineAlone, Since: stampOf(walkStart)}
+	return &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateNoNode, Since: stampOf(walkStart)}
 }
 
 // bareFound is the record as somebody who had looked at the list has opened it.
@@ -31,7 +31,7 @@ func bareFound(s state) state {
 	s.sh.machine = true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &at, PhaseSince: &at,
-		Evidence: []api.Evidence{{Type: api.MachineCondition, Status: api.MachineAlone, Mark: at, Since: at}},
+		Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateNoNode, Mark: at, Since: at}},
 	}
 	return s
 }
@@ -40,7 +40,7 @@ func (s *state) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isBare() {
 		return nil
 	}
-	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.MachineCondition })
+	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
 	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, DecisionValidity), age(s.st.DecidedAt, DecisionValidity)}
 	if m := s.st.Machine; m != nil {
 		k = append(k, m.Tries, age(&m.AskedAt, machineShows-1))

@@ -35,7 +35,7 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
 				read(f, s, now, c.power)
 				if c.missing {
-					f.Status.Decision.NodeUID, f.Status.Decision.Trigger = "", api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+					f.Status.Decision.NodeUID, f.Status.Decision.Trigger = "", api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}}
 				}
 			})
 			st, act := Decide(f, s, now)

@@ -25,7 +25,7 @@ func (s *state) isGentle() bool {
 // mayBeGentle: a release of it may as well begin under such a policy.
 func mayBeGentle(s *state) bool {
 	return s.st.Phase == api.Releasing && s.st.Release.StartedAt == nil && !s.goes() && !s.isCounted() && !s.isJoined() && !s.isGentle() && !s.isEarly() && !s.isHeld() && !s.checked() &&
-		!climbed(s) && s.spec.Decision.Trigger.Request == nil && s.spec.Decision.Settings.Action.Device() && s.spec.Decision.Settings.Kdump == nil && len(s.spec.Decision.Isolation()) == 0 && s.st.Restarts == 0
+		!climbed(s) && s.spec.Decision.Asker() == nil && s.spec.Decision.Settings.Action.Device() && s.spec.Decision.Settings.Kdump == nil && len(s.spec.Decision.Isolation()) == 0 && s.st.Restarts == 0
 }
 
 // settled: a release that has ended is like any other.

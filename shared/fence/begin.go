@@ -194,7 +194,7 @@ func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, 
 
 func (d *decision) asked() bool { return asked(d.dec, &d.st, d.now) }
 
-func (d *decision) requestOld() bool { return requestOld(d.dec, &d.st, d.now) }
+func (d *decision) requestOld() bool { return requestOld(d.dec, d.now) }
 
 // dueAt is when the first of the conditions, or the Lease where it is evidence,
 // has held for as long as the policy asks.

@@ -140,8 +140,8 @@ var broken = map[string]decider{
 		s.Node.Conditions = append(s.Node.Conditions[:0:0], Condition{Type: "Ready", Status: "Unknown", Since: walkStart})
 	}),
 	"serves a request however old": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if f.Status.Decision.Trigger.Request != nil {
-			f.Status.OpenedAt = &api.Time{Time: now}
+		if f.Status.Decision.Asker() != nil {
+			f.Status.Decision.AskedBy = askedAt(f, now)
 		}
 	}),
 	"serves a request again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {

@@ -23,7 +23,6 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.st.ObservedGeneration = f.Generation
 	d.open()
 	d.st.NextLook = nil
-	d.noteRequests()
 	d.noteLease()
 	d.noteConditions()
 	d.st.RequestServed = d.st.RequestServed || d.begun()
@@ -96,8 +95,8 @@ type decision struct {
 func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
 	d := &decision{spec: &f.Spec, dec: &dec, uid: string(f.UID), st: copied(&f.Status), now: now}
 	d.st.FenceNumber++
-	d.st.Decision, d.st.ObservedGeneration = dec, f.Generation
 	d.begin()
+	d.st.Decision, d.st.ObservedGeneration = dec, f.Generation
 	return d.st
 }
 
@@ -135,7 +134,7 @@ func (d *decision) begin() {
 		}
 		old.Past = append(old.Past, api.PastFence{
 			FenceNumber: old.FenceNumber - 1, OpenedAt: *old.OpenedAt, ClosedAt: closed,
-			Outcome: old.Outcome, Cuts: cuts, Request: old.Request, Merged: old.Merged,
+			Outcome: old.Outcome, Cuts: cuts, AskedBy: old.Decision.PastAskedBy(),
 		})
 		old.Past = d.kept(old.Past)
 	}
@@ -146,14 +145,11 @@ func (d *decision) begin() {
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
 		Transitions: old.Transitions + 1,
 	}
-	if r := d.dec.Trigger.Request; r != nil && r.MergedAt == nil {
-		d.st.Request = r.Key()
-	}
 	if d.dec.Policy.Name == "" {
 		d.tell(api.Opened, "to be deleted: no fence was decided on")
 		return
 	}
-	d.tell(api.Opened, why(d.dec.Trigger)+", "+policyOf(d.dec.ResolvedPolicy))
+	d.tell(api.Opened, why(d.dec)+", "+policyOf(d.dec.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -169,15 +165,23 @@ func (d *decision) kept(past []api.PastFence) []api.PastFence {
 	})
 }
 
-// why is a trigger in words.
-func why(t api.Trigger) string {
-	if t.OfMachine() {
-		return t.Reason + ", seen since " + t.Since.UTC().Format(time.RFC3339)
+// why a fence opened, in words.
+func why(dec *api.Decision) string {
+	t := dec.Trigger
+	since := " since " + t.Since.UTC().Format(time.RFC3339)
+	switch by := dec.Asker(); {
+	case t.Asked() && by != nil:
+		return asker(*by)
+	case t.NodeCondition != nil:
+		return t.NodeCondition.Type + "=" + t.NodeCondition.Status + since
+	case t.Suspicion():
+		return "its Lease stands still" + since
+	case t.Startup():
+		return "it was never Ready" + since
+	case t.Reason != "":
+		return t.Reason + ", seen" + since
 	}
-	if t.Condition != "" || t.Request == nil {
-		return t.Condition + "=" + t.Status + " since " + t.Since.UTC().Format(time.RFC3339)
-	}
-	return asker(t.Request, t.Reason)
+	return string(t.Type) + since
 }
 
 // noteLease keeps since when the Lease has not moved, as observed (S30).
@@ -226,23 +230,21 @@ func (d *decision) noteConditions() {
 	for _, want := range d.dec.Settings.UnhealthyConditions {
 		for _, c := range d.seen.Node.Conditions {
 			if c.Type == want.Type && c.Status == want.Status && !d.ourMark(c) {
-				now = append(now, d.spell(c))
+				now = append(now, d.spell(api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: *d.stamp(c.Since)}))
 			}
 		}
 	}
-	if c, holds := d.neverReady(); holds {
-		now = append(now, d.spell(c))
-	}
-	if c, holds := d.noNode(); holds {
-		now = append(now, d.spell(c))
+	if d.neverReady() || d.noNode() {
+		now = append(now, d.spell(d.dec.Trigger.Spell()))
 	}
 	d.st.Evidence = append(now, d.machineTrouble()...)
 }
 
-func (d *decision) spell(c Condition) api.Evidence {
-	e := api.Evidence{Type: c.Type, Status: c.Status, Mark: *d.stamp(c.Since), Since: d.time()}
+// spell is evidence with since when it is seen.
+func (d *decision) spell(e api.Evidence) api.Evidence {
+	e.Since = d.time()
 	for _, was := range d.st.Evidence {
-		if was.Type == e.Type && was.Status == e.Status && was.Mark.Time.Equal(e.Mark.Time) {
+		if was.Same(e) {
 			e.Since = was.Since
 		}
 	}

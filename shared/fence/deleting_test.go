@@ -41,7 +41,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.Enforce
 			f.Status.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
 			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
-			f.Status.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: before}
+			f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: before}
 			if c.word {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "anna", At: metav1.NewTime(before.Time)}}
 			}

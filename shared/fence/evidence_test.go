@@ -391,7 +391,7 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
-		Evidence: []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: began, Since: began}},
+		Evidence: []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: began, Since: began}},
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
 	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, now, "Unknown", false, "a"), now)

@@ -15,7 +15,7 @@ import (
 func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	ps := []api.FencePolicy{livePolicy()}
 	f := underPolicy(ps, true)
-	f.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t"}}
 	f.Status.RequestServed = true
 	at := stampOf(walkStart)
 	_, c, l := admitWorld(walkStart)

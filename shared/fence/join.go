@@ -15,9 +15,6 @@ import (
 // done to the machine is for the policy to say, so that no request is stronger than
 // another.
 
-// maxMerged bounds the requests that a record names beside the first.
-const maxMerged = 16
-
 // Ends says why a request can't join this open fence of a Node: it is about to end
 // without a cut, or is of another Node object (S6). Empty if it can. A fence that was
 // opened because there was no Node waits for the one that is to come of its machine.
@@ -45,16 +42,26 @@ func undone(st *api.NodeFenceStatus) bool {
 	return st.Phase == api.Recovering
 }
 
-// Join writes a request into the record of an open fence, and says what becomes of it.
-func Join(f *api.NodeFence, r api.FenceRequest) string {
-	st, t := &f.Status, &f.Status.Decision.Trigger
-	words := "it joins the fence that is under way"
-	if t.Request == nil && !served(st) {
-		t.Request, words = &r, "it joins the fence that waits, which goes on as asked for"
-	} else {
-		t.Merged = append(t.Merged, r)
-		t.Merged = t.Merged[max(0, len(t.Merged)-maxMerged):]
+// Join writes a request into the record of an open fence, with who, why and by which event
+// in its story (S28), and says what becomes of it.
+func Join(f *api.NodeFence, r api.AskedBy) string {
+	st, dec := &f.Status, &f.Status.Decision
+	words, told := "it joins the fence that is under way", asker(r)+", joins this fence"
+	r.Served = served(st)
+	if !r.Served && dec.Asker() == nil {
+		words, told = "it joins the fence that waits, which goes on as asked for", told+", which goes on as asked for"
 	}
+	dec.AskedBy = append(slices.Clone(dec.AskedBy), r)
+	if len(dec.AskedBy) > api.MaxAskedBy {
+		oldest := 0
+		if dec.Asker() == &dec.AskedBy[0] {
+			oldest = 1 // for that one it goes on
+		}
+		dec.AskedBy = slices.Delete(dec.AskedBy, oldest, oldest+1)
+	}
+	d := &decision{st: *st, now: r.At.Time}
+	d.aside(api.RequestMerged, told)
+	st.History = d.st.History
 	if st.Phase == api.Failed {
 		words = "it joins the fence that was given up, which goes on when a person wants it to (spec.requests.retry)"
 	}
@@ -73,57 +80,37 @@ func served(st *api.NodeFenceStatus) bool {
 
 // asked: an event asked for this fence, and it is not served yet.
 func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	return dec.Trigger.Request != nil && !st.RequestServed && !requestOld(dec, st, now)
+	return dec.Asker() != nil && !st.RequestServed && !requestOld(dec, now)
 }
 
 // requestOld: what was asked for and held for too long is not carried out late
 // (S17). Where a person approves, the time for that is the limit. The last request
 // counts: each has passed all that the first one has.
-func requestOld(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	r, limit := dec.Trigger.Request, api.RequestValidity
-	if r == nil || st.OpenedAt == nil {
+func requestOld(dec *api.Decision, now time.Time) bool {
+	limit := api.RequestValidity
+	if dec.Asker() == nil {
 		return false
 	}
 	if dec.Settings.Mode == api.RequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
 	}
-	at := st.OpenedAt.Time
-	if r.MergedAt != nil {
-		at = r.MergedAt.Time
-	}
-	for _, m := range dec.Trigger.Merged {
-		if m.MergedAt != nil && m.MergedAt.After(at) {
-			at = m.MergedAt.Time
+	var at time.Time
+	for _, r := range dec.AskedBy {
+		if r.At.After(at) {
+			at = r.At.Time
 		}
 	}
 	return now.Sub(at) > limit
 }
 
-// noteRequests tells of each request that joined since the last look.
-func (d *decision) noteRequests() {
-	t := d.dec.Trigger
-	if r := t.Request; r != nil && r.MergedAt != nil && d.st.Request != r.Key() {
-		d.st.Request = r.Key()
-		d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence, which goes on as asked for")
-	}
-	var keys []string
-	for i := range t.Merged {
-		r := &t.Merged[i]
-		if keys = append(keys, r.Key()); !slices.Contains(d.st.Merged, r.Key()) {
-			d.aside(api.RequestMerged, asker(r, r.Reason)+", joins this fence")
-		}
-	}
-	d.st.Merged = keys
-}
-
 // asker is who asked, why, and by which event.
-func asker(r *api.FenceRequest, reason string) string {
+func asker(r api.AskedBy) string {
 	who := "trusted source " + r.Source
-	if r.By != "" {
-		who = r.By
+	if r.User != "" {
+		who = r.User
 	}
-	if reason != "" {
-		who += " (" + reason + ")"
+	if r.Reason != "" {
+		who += " (" + r.Reason + ")"
 	}
 	return "asked for by " + who + ", event " + r.ID
 }

@@ -20,14 +20,13 @@ func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence,
 		f.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
 		f.Status.Phase, f.Status.OpenedAt, f.Status.Placed, f.Status.DecidedAt = api.Pending, &since, api.Placed{}, nil
 		s.Node.Taint, s.Node.Conditions[0].Since = false, since.Time
-		f.Status.Evidence = []api.Evidence{{Type: "Ready", Status: "Unknown", Mark: since, Since: since}}
+		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: since, Since: since}}
 		change(f, s)
 	})
 }
 
-func request(id string, at time.Time) api.FenceRequest {
-	merged := stampOf(at)
-	return api.FenceRequest{ID: id, Source: "/me", Type: "t", By: "ann", Reason: "smoke", MergedAt: &merged}
+func request(id string, at time.Time) api.AskedBy {
+	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", At: stampOf(at)}
 }
 
 // TestARequestJoinsTheFenceThatWaits: from there it goes on as asked for, for as long as
@@ -46,7 +45,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 	}
 	heals := func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "True" }
 	suspicion := func(f *api.NodeFence, s *Seen) {
-		f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status = api.LeaseCondition, api.LeaseStill
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	}
 	for name, c := range map[string]struct {
@@ -109,8 +108,8 @@ func TestAJoinIsToldOnce(t *testing.T) {
 	for i := range 30 {
 		Join(f, request(fmt.Sprint("more", i), now))
 	}
-	if n := len(f.Status.Decision.Trigger.Merged); n != maxMerged || !f.Served(&api.FenceRequest{ID: "more29", Source: "/me"}) {
-		t.Errorf("%d are named, and the last is not among them", n)
+	if n := len(f.Status.Decision.AskedBy); n != api.MaxAskedBy || f.Status.Decision.AskedBy[0].ID != "1" || !f.Served(&api.AskedBy{ID: "more29", Source: "/me"}) {
+		t.Errorf("%d are named, and the first and the last are not among them", n)
 	}
 }
 
@@ -122,10 +121,9 @@ func TestWhatJoinedIsUsedUp(t *testing.T) {
 		Join(f, request("2", now))
 	})
 	f.Status, _ = Decide(f, s, now)
-	f.Status.FenceNumber, f.Status.Phase, f.Status.Decision.Trigger = 2, "", api.Trigger{Request: &api.FenceRequest{ID: "3", Source: "/me"}}
-	f.Status, _ = Decide(f, s, now)
+	f.Status = Opening(f, api.Decision{Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{request("3", now)}}, now)
 	for _, id := range []string{"1", "2", "3"} {
-		if !f.ServedID(id) || !f.Served(&api.FenceRequest{ID: id, Source: "/me"}) {
+		if !f.ServedID(id) || !f.Served(&api.AskedBy{ID: id, Source: "/me"}) {
 			t.Errorf("%s could be used again", id)
 		}
 	}
@@ -135,7 +133,7 @@ func TestWhatJoinedIsUsedUp(t *testing.T) {
 }
 
 func missingNode(f *api.NodeFence) {
-	f.Status.Decision.NodeUID, f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status = "", api.NodeCondition, api.NodeMissing
+	f.Status.Decision.NodeUID, f.Status.Decision.Trigger = "", api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}}
 }
 
 // TestEnds: what can't answer to a request any more, and what still does.
@@ -151,7 +149,7 @@ func TestEnds(t *testing.T) {
 		"it was given up":          {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
 		"it was cut":               {cut, "", "it joins the fence that is under way"},
 		"it was cut once":          {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
-		"it has a request already": {func(f *api.NodeFence) { f.Status.Decision.Trigger.Request = &api.FenceRequest{ID: "0"} }, "", "it joins the fence that is under way"},
+		"it has a request already": {func(f *api.NodeFence) { f.Status.Decision.AskedBy = []api.AskedBy{{ID: "0"}} }, "", "it joins the fence that is under way"},
 		"it is being undone":       {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
 		"it goes back to the gate": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.Outcome = api.Recovering, api.SentBack

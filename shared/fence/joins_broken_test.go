@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -14,6 +13,7 @@ import (
 const (
 	lostJoin = "S7: a request that joined is not lost while it counts"
 	toldOnce = "S28: the history tells once of a request that joins"
+	usedUp   = "S7: a request that joined is used up, also when the next fence opens"
 )
 
 // brokenGates answer wrongly to a request that comes.
@@ -23,82 +23,93 @@ var brokenGates = map[string]struct {
 }{
 	"lets a request join the fence of another Node": {"S6: a request never joins the fence of another Node object", joiner{func(f *api.NodeFence, _ types.UID) string {
 		return Ends(f, f.Status.Decision.NodeUID)
-	}, Join}},
+	}, Join, Opening}},
 	"takes a fence that is sent back for one that ends": {"S18: a fence of which a request was told that it ends does end", joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Recovering && !f.Status.RequestServed && !f.Status.Power.SwitchedByUs && f.Status.Release.StartedAt == nil {
 			return "it ends"
 		}
 		return Ends(f, node)
-	}, Join}},
+	}, Join, Opening}},
 	"lets a request join a fence that is being undone": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Recovering && f.Status.Decision.NodeUID == node {
 			return ""
 		}
 		return Ends(f, node)
-	}, Join}},
+	}, Join, Opening}},
 	"lets a request join a fence that gives access back and ends": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Restoring && f.Status.Decision.NodeUID == node {
 			return ""
 		}
 		return Ends(f, node)
-	}, Join}},
-	"has a request take over the fence": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
+	}, Join, Opening}},
+	"has a request take over the fence": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		f.Status.FenceNumber++
 		return Join(f, r)
-	}}},
-	"has a request end the wait of the gate": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
+	}, Opening}},
+	"has a request end the wait of the gate": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		f.Status.NextLook = nil
 		return Join(f, r)
-	}}},
-	"forgets the request that joined before": {"S7: a request that joined is used up, also when the next fence opens", joiner{Ends, func(f *api.NodeFence, r api.FenceRequest) string {
+	}, Opening}},
+	"forgets the request that joined before": {usedUp, joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		words := Join(f, r)
-		f.Status.Decision.Trigger.Merged = f.Status.Decision.Trigger.Merged[max(0, len(f.Status.Decision.Trigger.Merged)-1):]
-		f.Status.Decision.Trigger.Request = nil
+		f.Status.Decision.AskedBy = f.Status.Decision.AskedBy[len(f.Status.Decision.AskedBy)-1:]
 		return words
+	}, Opening}},
+	"says nothing of a request that joined": {toldOnce, joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
+		was := f.Status.History
+		words := Join(f, r)
+		f.Status.History = was
+		return words
+	}, Opening}},
+	"forgets what joined when the next fence opens": {usedUp, joiner{Ends, Join, func(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
+		st := Opening(f, dec, now)
+		st.Past[len(st.Past)-1].AskedBy = nil
+		return st
 	}}},
 }
 
 // brokenJoins are Decides that do wrong with a request that has joined.
 var brokenJoins = map[string]twin{
-	"tells of a request again and again": {toldOnce, before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Request, f.Status.Merged = "", nil })},
-	"says nothing of a request that joined": {toldOnce, after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		st.History = slices.DeleteFunc(slices.Clone(st.History), func(h api.HistoryEntry) bool { return h.Reason == api.RequestMerged })
-	})},
-	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if r := f.Status.Decision.Trigger.Request; r != nil {
-			q, at := *r, stampOf(now)
-			q.MergedAt = &at
-			f.Status.Decision.Trigger.Request = &q
+	"tells of a request again and again": {toldOnce, after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
+		if len(st.Decision.AskedBy) > 0 {
+			st.History = append(slices.Clone(st.History), api.HistoryEntry{At: stampOf(now), Phase: st.Phase, Reason: api.RequestMerged})
 		}
 	})},
+	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		f.Status.Decision.AskedBy = askedAt(f, now)
+	})},
 	"finds a request as old as the fence that it joined": {lostJoin, before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if r := f.Status.Decision.Trigger.Request; r != nil && f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
-			q, at := *r, metav1.NewMicroTime(walkStart.Add(-time.Hour))
-			q.MergedAt, f.Status.Decision.Trigger.Merged = &at, nil
-			f.Status.Decision.Trigger.Request = &q
+		if f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
+			f.Status.Decision.AskedBy = askedAt(f, walkStart.Add(-time.Hour))
 		}
 	})},
 	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Outcome == api.Healed && st.Request != "" {
+		if st.Outcome == api.Healed && st.Decision.Asker() != nil {
 			st.Outcome = api.RequestExpired
 		}
 	})},
 	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		g := *f
-		if f.Status.Decision.Trigger.Request != nil {
+		if f.Status.Decision.Asker() != nil {
 			s.Node.Conditions = []Condition{{Type: "Ready", Status: "True", Since: walkStart}}
-			g.Status.Decision.Trigger.Request = nil
+			g.Status.Decision.AskedBy = nil
 		}
 		return Decide(&g, s, now)
 	}},
 	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if len(f.Status.Decision.Trigger.Merged) > 0 && f.Status.Phase == api.Recovering {
+		if n := len(f.Status.Decision.AskedBy); n > 0 && f.Status.Decision.AskedBy[n-1].Served && f.Status.Phase == api.Recovering {
 			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
 		}
 	})},
-	"forgets what joined when the next fence opens": {"S7: a request that joined is used up, also when the next fence opens", onOpening(func(_, st *api.NodeFenceStatus) {
-		st.Past[len(st.Past)-1].Request, st.Past[len(st.Past)-1].Merged = "", nil
-	})},
+}
+
+// askedAt are those who asked, as if each had at that time.
+func askedAt(f *api.NodeFence, at time.Time) []api.AskedBy {
+	all := slices.Clone(f.Status.Decision.AskedBy)
+	for i := range all {
+		all[i].At = stampOf(at)
+	}
+	return all
 }
 
 func TestEveryBrokenJoinIsCaught(t *testing.T) {
@@ -106,7 +117,7 @@ func TestEveryBrokenJoinIsCaught(t *testing.T) {
 	specs := []given{joinedSpec(), joinedFabricSpec()}
 	for name, x := range brokenJoins {
 		t.Run(name, func(t *testing.T) {
-			mustCatch(t, x.promise, func() *walker { return joinedWalker(x.decide, joiner{Ends, Join}) }, specs...)
+			mustCatch(t, x.promise, func() *walker { return joinedWalker(x.decide, joiner{Ends, Join, Opening}) }, specs...)
 		})
 	}
 	for name, x := range brokenGates {

@@ -72,7 +72,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nobody saw the Lease":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }, None, api.Pending, ""},
 		"the node counts as Ready": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, None, api.Recovering, ""},
 		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *Seen, _ time.Time) {
-			f.Status.Decision.Trigger = requestSpec().Decision.Trigger
+			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
 			s.Node.Conditions[0].Status = "True"
 		}, None, api.Pending, ""},
 		"it is another node":    {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.UID = "uid-2" }, None, api.Recovering, ""},

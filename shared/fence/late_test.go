@@ -114,7 +114,7 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 func lateReads(s *state) []time.Duration {
 	c, p := s.st.Claim, s.st.Power
 	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
-	if plain := s.spec.Decision.Trigger.Request == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
+	if plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
 		return nil
 	}
 	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}

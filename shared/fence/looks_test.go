@@ -41,7 +41,7 @@ func waits(s *state) []time.Duration {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	all = append(all, lateReads(s)...)
-	if s.spec.Decision.Trigger.Request != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
+	if s.spec.Decision.Asker() != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
 	if climbed(s) && s.st.Phase != api.Releasing {

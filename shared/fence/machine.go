@@ -33,13 +33,16 @@ const (
 	machineWaits = 2 * time.Hour
 )
 
+// failedPhase is the phase of a Machine that has failed.
+const failedPhase = "Failed"
+
 // trouble is why a Machine's node is to be fenced, if it is.
-func (m *Machine) trouble() (status, message string) {
+func (m *Machine) trouble() (state api.MachineState, message string) {
 	s := m.Status
-	if _, asked := m.Annotations[askRemediation]; s.Phase != api.MachinePhase && asked {
-		return api.MachineAsked, "annotation " + askRemediation
+	if _, asked := m.Annotations[askRemediation]; s.Phase != failedPhase && asked {
+		return api.MachineStateRemediate, "annotation " + askRemediation
 	}
-	if s.Phase != api.MachinePhase {
+	if s.Phase != failedPhase {
 		return "", ""
 	}
 	words := []string{"phase Failed"}
@@ -49,7 +52,7 @@ func (m *Machine) trouble() (status, message string) {
 		}
 	}
 	text := strings.Join(strings.Fields(strings.Join(words, ", ")), " ")
-	return api.MachinePhase, text[:min(len(text), 256)]
+	return api.MachineStateFailed, text[:min(len(text), 256)]
 }
 
 func (m *Machine) ref() api.MachineRef {
@@ -70,19 +73,19 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 	patience := x.StartupTimeout.Or(defaultMissing).Duration
 	for i := range c.Machines {
 		m := &c.Machines[i]
-		status, why := m.trouble()
-		if status == "" && x.Deletes() && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= patience {
-			status, why = api.MachineAlone, "no Node has come of it for "+patience.String()
+		state, why := m.trouble()
+		if state == "" && x.Deletes() && m.Status.NodeRef == nil && now.Sub(m.CreationTimestamp.Time) >= patience {
+			state, why = api.MachineStateNoNode, "no Node has come of it for "+patience.String()
 		}
-		if status == "" || m.DeletionTimestamp != nil || !wants(p, m) {
+		if state == "" || m.DeletionTimestamp != nil || !wants(p, m) {
 			continue
 		}
-		f := api.FailedMachine{MachineRef: m.ref(), Status: status, Message: why, Since: stampOf(now)}
+		f := api.FailedMachine{MachineRef: m.ref(), State: state, Message: why, Since: stampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
 			f.Node, f.NodeUID = ref.Name, c.node(ref.Name).UID
 		}
 		for _, was := range p.Status.FailedMachines {
-			if was.UID == f.UID && was.Status == f.Status {
+			if was.UID == f.UID && was.State == f.State {
 				f.Since, f.NotBefore = was.Since, was.NotBefore
 			}
 		}
@@ -107,10 +110,10 @@ func (c Cluster) machineHeld(m *Machine, f api.FailedMachine) string {
 		}
 	}
 	last := c.fence(f.Record())
-	if f.Status != api.MachineAsked || last == nil || last.Open() || last.Status.Decision.Trigger.Machine == nil {
+	if f.State != api.MachineStateRemediate || last == nil || last.Open() {
 		return ""
 	}
-	if t := last.Status.Decision.Trigger; t.Machine.UID == f.UID && t.Status == f.Status && last.Status.RequestServed {
+	if of := last.Status.Decision.Trigger.Machine; of != nil && of.UID == f.UID && of.State == f.State && last.Status.RequestServed {
 		return fmt.Sprintf("what its annotation asks for was done (generation %d)", last.Status.FenceNumber)
 	}
 	return ""
@@ -192,7 +195,7 @@ func MachineTrigger(policies []api.FencePolicy, decides, node string, uid types.
 			continue
 		}
 		return &api.Trigger{
-			Condition: api.MachineCondition, Status: m.Status, Since: m.Since, Machine: m.MachineRef.DeepCopy(),
+			Type: api.TriggerMachine, Machine: &api.MachineTrigger{MachineRef: m.MachineRef, State: m.State}, Since: m.Since,
 			Reason: string(api.MachineFailed) + ": Machine " + m.MachineRef.String() + ": " + m.Message,
 		}
 	}
@@ -203,10 +206,10 @@ func MachineTrigger(policies []api.FencePolicy, decides, node string, uid types.
 // stays as it was seen last.
 func (d *decision) machineTrouble() (all []api.Evidence) {
 	if m := d.seen.Machine; m != nil {
-		return []api.Evidence{d.spell(Condition{Type: api.MachineCondition, Status: m.Status, Since: m.Since.Time})}
+		return []api.Evidence{d.spell(api.Evidence{Type: api.TriggerMachine, MachineState: m.State, Mark: *d.stamp(m.Since.Time)})}
 	}
 	for _, was := range d.st.Evidence {
-		if !d.seen.MachineLooked && was.Type == api.MachineCondition {
+		if !d.seen.MachineLooked && was.Type == api.TriggerMachine {
 			all = append(all, was)
 		}
 	}
@@ -218,7 +221,7 @@ func (d *decision) machineTrouble() (all []api.Evidence) {
 // and in no fence that was given up.
 func (d *decision) counts(e api.Evidence) bool {
 	switch {
-	case e.Type != api.MachineCondition:
+	case e.Type != api.TriggerMachine:
 		return true
 	case d.st.RequestServed:
 		return false

@@ -27,7 +27,8 @@ func noted(key, value string) func(*Machine) {
 func machineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
 	at := stampOf(opened)
 	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
-		Condition: api.MachineCondition, Status: api.MachineAsked, Machine: &api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}
+		Type: api.TriggerMachine, Machine: &api.MachineTrigger{State: api.MachineStateRemediate,
+			MachineRef: api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
 	for _, p := range past {
 		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
@@ -73,11 +74,11 @@ func TestWhichMachinesFail(t *testing.T) {
 	} {
 		p := expecting()
 		p.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}}
-		p.Status.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, Status: "Failed", Since: stampOf(ago(5))}}
+		p.Status.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, State: "Failed", Since: stampOf(ago(5))}}
 		var got []string
 		p.Status.FailedMachines = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
 		for _, f := range p.Status.FailedMachines {
-			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.MachineRef, f.Node, f.NodeUID, f.Status, f.Message, now.Sub(f.Since.Time).Minutes())
+			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.MachineRef, f.Node, f.NodeUID, f.State, f.Message, now.Sub(f.Since.Time).Minutes())
 			if f.NotBefore != nil && f.NotBefore.After(now) {
 				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
 			}
@@ -101,8 +102,8 @@ func TestWhichMachinesFail(t *testing.T) {
 // TestAFailedMachineSpeaksForItsFence from the beginning until power was cut, however
 // healthy the node is (S17).
 func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
-	failed := &api.FailedMachine{Status: api.MachinePhase, Since: stampOf(walkStart)}
-	was := []api.Evidence{{Type: api.MachineCondition, Status: api.MachinePhase, Mark: stampOf(walkStart), Since: stampOf(walkStart)}}
+	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: stampOf(walkStart)}
+	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: stampOf(walkStart), Since: stampOf(walkStart)}}
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		was    []api.Evidence

@@ -11,7 +11,7 @@ import (
 
 func machineSpec() given {
 	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Condition: api.MachineCondition, Status: api.MachinePhase, Since: stampOf(walkStart), Machine: &api.MachineRef{Namespace: "m", Name: "x", UID: "x"}}
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerMachine, Since: stampOf(walkStart), Machine: &api.MachineTrigger{MachineRef: api.MachineRef{Namespace: "m", Name: "x", UID: "x"}, State: api.MachineStateFailed}}
 	return s
 }
 
@@ -21,7 +21,7 @@ func servedMachine(s state) state {
 	s.sh.served = true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, Restarts: 1,
-		Placed: api.Placed{Taint: true, Cordon: true}, Evidence: []api.Evidence{{Type: api.MachineCondition, Status: api.MachinePhase, Mark: at, Since: at}},
+		Placed: api.Placed{Taint: true, Cordon: true}, Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: at, Since: at}},
 	}
 	return s
 }
@@ -42,7 +42,7 @@ func (s *state) machineKey() []any {
 	if !s.machineCounts() && !(s.ofMachine() && !(s.st.RequestServed && s.sh.served)) {
 		return nil
 	}
-	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.MachineCondition })
+	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
 	return []any{"machine", failed, s.sh.machine, s.st.RequestServed, s.sh.served}
 }
 
@@ -53,7 +53,7 @@ func machineLooks(s *state, _ time.Time, with func(func(*Seen))) {
 		return
 	}
 	with(func(y *Seen) {
-		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: *s.spec.Decision.Trigger.Machine, Status: api.MachinePhase, Since: stampOf(walkStart)}
+		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateFailed, Since: stampOf(walkStart)}
 	})
 	with(func(y *Seen) { y.MachineLooked = true })
 }

@@ -150,10 +150,9 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			selectors[p.Name] = p.Spec.Selector.Kubernetes()
 			p.Spec.Selector = everyNode
 			mine = append(mine, p)
-			if t.Condition == "" || m.Since.Before(&t.Since) {
-				t = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: m.Since}
-				t.Duration.Duration, _ = patience(&p, m)
-				t.Reason = "no Node object"
+			if t.Type == "" || m.Since.Before(&t.Since) {
+				t = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: m.Since, Reason: "no Node object"}
+				t.NodeMissing.Duration.Duration, _ = patience(&p, m)
 				if m.Machine != "" {
 					t.Reason += " for Machine " + m.Machine
 				}
@@ -236,8 +235,5 @@ func (c Cluster) node(name string) ClusterNode {
 // missing: the Node object for whose absence this fence was opened is not there.
 func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.Node.Exists }
 
-// noNode is the evidence of such a fence. It has no UID to be bound to.
-func (d *decision) noNode() (Condition, bool) {
-	t := d.dec.Trigger
-	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, d.missing() && !d.onlyMachine() && d.dec.NodeUID == ""
-}
+// noNode: that is evidence. Such a fence has no UID to be bound to.
+func (d *decision) noNode() bool { return d.missing() && !d.onlyMachine() && d.dec.NodeUID == "" }

@@ -153,7 +153,7 @@ func TestMissingNodesAreCounted(t *testing.T) {
 		for i := range cl.Nodes {
 			cl.Nodes[i].Labels = map[string]string{"pool": "db"}
 		}
-		f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing}
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}}
 		cl.Fences = []api.NodeFence{*f}
 		for _, node := range c.fences {
 			other := running(node, "other", api.Fencing)
@@ -275,7 +275,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 			n := &lostNode{t: t, now: walkStart, on: true}
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1,
-				Decision: api.Decision{Trigger: api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart.Add(-time.Hour))},
+				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: stampOf(walkStart.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(300)},

@@ -91,5 +91,5 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 // missingFrom is a fence that was opened because there was no Node object.
 func missingFrom(f *api.NodeFence) {
 	f.Status.Decision.NodeUID, f.Status.BootIDBefore, f.Status.Proof.BootIDBefore, f.Status.Proof.NodeUID = "", "", "", ""
-	f.Status.Decision.Trigger = api.Trigger{Condition: api.NodeCondition, Status: api.NodeMissing, Since: stampOf(walkStart)}
+	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: stampOf(walkStart)}
 }

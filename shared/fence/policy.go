@@ -150,8 +150,8 @@ func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 		for _, c := range n.Conditions {
 			if c.Type == want.Type && c.Status == want.Status {
 				return api.Trigger{
-					Condition: c.Type, Status: c.Status, Reason: c.Reason,
-					Since: metav1.NewMicroTime(c.Since.UTC()), Duration: want.Duration,
+					Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: c.Type, Status: c.Status, Duration: want.Duration},
+					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clipped(c.Reason),
 				}, true
 			}
 		}

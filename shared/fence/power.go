@@ -261,7 +261,7 @@ func (d *decision) braking() bool {
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
 func (d *decision) recovered() bool {
-	if t := d.dec.Trigger; t.Request != nil || t.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
 		return false
 	}
 	d.back()

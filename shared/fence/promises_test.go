@@ -135,7 +135,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(seen.Brakes.Counted, "S13, S15: no Off before storm, budgets and quorum were asked again")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
-			bad := s.spec.Decision.Trigger.Request != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
+			bad := s.spec.Decision.Asker() != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
 			bad = bad || sh.freshJoin(now)
 			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
@@ -143,7 +143,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 			}
 			say(bad, "S17: no first Off once the reason has gone")
 			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no first Off on an old decision")
-		} else if s.spec.Decision.Trigger.Request == nil && !s.ofMachine() && a.Phase == api.Fencing {
+		} else if s.spec.Decision.Asker() == nil && !s.ofMachine() && a.Phase == api.Fencing {
 			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*walkRenewal, "S17: no further Off of a node that is healthy again")
 		}
 	}

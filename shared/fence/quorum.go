@@ -129,7 +129,7 @@ func (m members) wellWithout(f *api.NodeFence, c Cluster, l *api.FenceLedger) (h
 // the first, and they go one at a time.
 func (c Cluster) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
 	o := c.fence(node)
-	return o != nil && f.Spec.NodeName < node && o.Status.Decision.Trigger.Request != nil && o.Status.Decision.Trigger.Condition == "" &&
+	return o != nil && f.Spec.NodeName < node && o.Status.Decision.Trigger.Asked() &&
 		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
 }
 

@@ -3,6 +3,8 @@ package fence
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -14,15 +16,14 @@ func Startup(timeout, age time.Duration, created api.Time) (trigger *api.Trigger
 	if age < timeout {
 		return nil, true
 	}
-	t := api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: created}
-	t.Duration.Duration = timeout
-	return &t, false
+	return &api.Trigger{
+		Type: api.TriggerStartupTimeout, StartupTimeout: &api.StartupTimeoutTrigger{Duration: metav1.Duration{Duration: timeout}}, Since: created,
+	}, false
 }
 
 // neverReady: the node for which this fence was opened, as it was never Ready, is
 // not Ready yet. Once it is, that is over: from then on its conditions count.
-func (d *decision) neverReady() (Condition, bool) {
-	t, n := d.dec.Trigger, d.seen.Node
-	holds := t.Startup() && n.Exists && n.UID == d.dec.NodeUID && !n.Ready()
-	return Condition{Type: t.Condition, Status: t.Status, Since: t.Since.Time}, holds
+func (d *decision) neverReady() bool {
+	n := d.seen.Node
+	return d.dec.Trigger.Startup() && n.Exists && n.UID == d.dec.NodeUID && !n.Ready()
 }

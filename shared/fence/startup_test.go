@@ -40,7 +40,7 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 		f.Status.Decision.NodeUID, f.Status.Decision.Devices = "uid-1", api.Named(api.Binding{Driver: "mem"})
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{}
 		f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
-		f.Status.Decision.Trigger = api.Trigger{Condition: api.StartupCondition, Status: api.StartupTimedOut, Since: stampOf(walkStart.Add(-time.Hour))}
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerStartupTimeout, StartupTimeout: &api.StartupTimeoutTrigger{}, Since: stampOf(walkStart.Add(-time.Hour))}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, Node: c.node}, walkStart)
 		if st.Outcome != c.want || act != c.act {
 			t.Errorf("%s: %s, outcome %q, %s: %s", name, act, st.Outcome, st.Reason, st.Message)

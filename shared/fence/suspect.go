@@ -40,11 +40,11 @@ func (d *decision) onlyLease() bool { return onlyLease(d.dec, &d.st, d.now) }
 // long as the policy asks; zero if none holds.
 func conditionsDue(dec *api.Decision, st *api.NodeFenceStatus) (due time.Time) {
 	for _, e := range st.Evidence {
-		if e.Status == api.StartupTimedOut || e.Status == api.NodeMissing || e.Type == api.MachineCondition {
+		if e.Type != api.TriggerNodeCondition {
 			due = sooner(due, e.Since.Time) // its time was over when the fence was opened, or it has none
 		}
 		for _, want := range dec.Settings.UnhealthyConditions {
-			if want.Type == e.Type && want.Status == e.Status {
+			if e.Type == api.TriggerNodeCondition && want.Type == e.Condition && want.Status == e.Status {
 				due = sooner(due, e.Since.Add(want.Duration.Duration))
 			}
 		}

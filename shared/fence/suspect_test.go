@@ -15,7 +15,7 @@ import (
 func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedger) {
 	f, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy = false
-	f.Status.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill}
+	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 	f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
 	since := stampOf(walkStart.Add(-still))
@@ -26,7 +26,7 @@ func suspectWorld(still time.Duration) (*api.NodeFence, Cluster, *api.FenceLedge
 
 func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 	held := func(f *api.NodeFence, ago time.Duration) {
-		f.Status.Evidence = []api.Evidence{{Type: "Ready", Status: "Unknown", Since: stampOf(walkStart.Add(-ago))}}
+		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: stampOf(walkStart.Add(-ago))}}
 	}
 	still := func(l *api.FenceLedger, nodes ...string) {
 		for _, n := range nodes {

@@ -18,7 +18,7 @@ const (
 
 func earlySpec() given {
 	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(walkStart)}
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}, Since: metav1.NewMicroTime(walkStart)}
 	s.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: walkStill}}
 	s.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: walkFor}}}
 	return s

@@ -18,7 +18,7 @@ func waiters(change func(f *api.NodeFence)) (both [2]*api.NodeFence, c Cluster, 
 	for i := range both {
 		o := f.DeepCopy()
 		o.Name, o.Spec.NodeName, o.UID = c.Nodes[i].Name, c.Nodes[i].Name, types.UID("f-"+c.Nodes[i].Name)
-		o.Status.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+		o.Status.Decision.Trigger, o.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t"}}
 		change(o)
 		both[i] = o
 		c.Fences = append(c.Fences, *o)
@@ -90,7 +90,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 	}
 	both, c, l := waiters(func(f *api.NodeFence) {
 		f.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
-		f.Status.Decision.Trigger = api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)}
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(walkStart)}
 	})
 	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
 	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.QuorumHold {

@@ -100,7 +100,7 @@ func walkSpec() given {
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	return given{
 		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
-			Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(walkStart)},
+			Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(walkStart)},
 			ResolvedPolicy: api.ResolvedPolicy{
 				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
@@ -119,7 +119,7 @@ func walkSpec() given {
 // requestSpec is of a fence that an event asked for, whatever the node's health.
 func requestSpec() given {
 	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Request: &api.FenceRequest{ID: "1", Source: "/me", Type: "t"}}
+	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", At: stampOf(walkStart)}}
 	return s
 }
 
@@ -163,7 +163,7 @@ type walker struct {
 }
 
 func newWalker(d decider) *walker {
-	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true, gate: joiner{Ends, Join}}
+	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true, gate: joiner{Ends, Join, Opening}}
 }
 
 // origins are the states in which the walk of a fence begins.
@@ -219,7 +219,7 @@ func (w *walker) walk() {
 			w.push(&two)
 		}
 		var two *state
-		if w.levels && s.spec.Decision.Power(0) != nil && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Trigger.Request == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
+		if w.levels && s.spec.Decision.Power(0) != nil && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Asker() == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
 			levelled := *s
 			powered(&levelled.spec.Decision, *s.spec.Decision.Power(0), levels.Decision.PowerLevels()[1])
 			two = &levelled
@@ -316,7 +316,7 @@ func (w *walker) step(s *state, l *look) {
 	sh.awaits(s, &after)
 	sh.freedBy(s, &after, act)
 	sh.counts(s, l, &after, act, now)
-	sh.tells(s, &after, act)
+	sh.works(s, &after, act)
 	if act == DeleteMachine {
 		sh.asked++
 	}
@@ -478,8 +478,8 @@ func key(s *state) string {
 	}
 	// A phase is told apart by what it, or a later one, still reads.
 	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.SwitchedByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
-	if s.spec.Decision.Trigger.Request != nil && !(st.RequestServed && s.sh.served) {
-		k = append(k, "asked", st.RequestServed, s.sh.served, age(st.OpenedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
+	if s.spec.Decision.Asker() != nil && !(st.RequestServed && s.sh.served) {
+		k = append(k, "asked", st.RequestServed, s.sh.served, age(&s.spec.Decision.AskedBy[0].At, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
@@ -520,7 +520,7 @@ func key(s *state) string {
 			st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec.Decision)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
 			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
-			k = append(k, s.spec.Decision.Trigger.Request != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
+			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
 			k = append(k, age(s.sh.decided, DecisionValidity))

@@ -73,11 +73,11 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 		return since
 	}
 	var ended *api.Time
-	if st := f.Status; st.Phase == api.Finished && (!f.Open() && f.Status.Decision.Trigger.Request != nil || !idle(st.Outcome, st.Request, st.Power.Cuts)) {
+	if st := f.Status; st.Phase == api.Finished && !idle(st.Outcome, st.Decision.Asker() != nil, st.Power.Cuts) {
 		ended = st.PhaseSince
 	} else {
 		for _, p := range slices.Backward(st.Past) {
-			if !idle(p.Outcome, p.Request, p.Cuts) {
+			if !idle(p.Outcome, p.Asked(), p.Cuts) {
 				ended = &p.ClosedAt
 				break
 			}
@@ -90,8 +90,8 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 }
 
 // idle: a fence that nobody asked for, and that did nothing.
-func idle(outcome api.Reason, request string, cuts int32) bool {
-	return outcome == api.Healed && request == "" && cuts == 0
+func idle(outcome api.Reason, asked bool, cuts int32) bool {
+	return outcome == api.Healed && !asked && cuts == 0
 }
 
 // Reported looks up what stands in the API server of a problem of a node, whose last

@@ -22,10 +22,10 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 		}
 		return f
 	}
-	past := func(outcome api.Reason, request string, cuts int32) func(*api.NodeFence) {
+	past := func(outcome api.Reason, cuts int32, asked ...api.PastAskedBy) func(*api.NodeFence) {
 		return func(f *api.NodeFence) {
 			ago := time.Duration(5-len(f.Status.Past)) * time.Minute
-			f.Status.Past = append(f.Status.Past, api.PastFence{ClosedAt: *at(ago), Outcome: outcome, Request: request, Cuts: cuts})
+			f.Status.Past = append(f.Status.Past, api.PastFence{ClosedAt: *at(ago), Outcome: outcome, AskedBy: asked, Cuts: cuts})
 		}
 	}
 	const within = 10 * time.Minute
@@ -36,15 +36,16 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 		"no fence":         {nil, within},
 		"one that healed":  {finished(), within},
 		"one that is open": {finished(func(f *api.NodeFence) { f.Status.Phase = api.Pending }), within},
-		"one that is open, after one that cut power":    {finished(past(api.Recovered, "", 1), func(f *api.NodeFence) { f.Status.Phase = api.Pending }), 5 * time.Minute},
-		"one that cut power":                            {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
-		"one that was aborted":                          {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
-		"one that recovered":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Recovered }), time.Minute},
-		"one that reports asked for":                    {finished(func(f *api.NodeFence) { f.Status.Decision.Trigger.Request = &api.FenceRequest{} }), time.Minute},
-		"one that healed, after one that cut power":     {finished(past(api.Recovered, "", 1)), 5 * time.Minute},
-		"two that healed, after one that cut power":     {finished(past(api.Healed, "", 1), past(api.Healed, "", 0)), 5 * time.Minute},
-		"one that healed, after one that was asked for": {finished(past(api.Healed, "", 1), past(api.Healed, "1 /me", 0)), 4 * time.Minute},
-		"one that cut power long ago":                   {finished(func(f *api.NodeFence) { f.Status.Power.Cuts, f.Status.PhaseSince = 1, at(time.Hour) }), within},
+		"one that is open, after one that cut power":      {finished(past(api.Recovered, 1), func(f *api.NodeFence) { f.Status.Phase = api.Pending }), 5 * time.Minute},
+		"one that cut power":                              {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
+		"one that was aborted":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
+		"one that recovered":                              {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Recovered }), time.Minute},
+		"one that reports asked for":                      {finished(func(f *api.NodeFence) { f.Status.Decision.AskedBy = []api.AskedBy{{}} }), time.Minute},
+		"one that healed, after one that cut power":       {finished(past(api.Recovered, 1)), 5 * time.Minute},
+		"two that healed, after one that cut power":       {finished(past(api.Healed, 1), past(api.Healed, 0)), 5 * time.Minute},
+		"one that healed, after one that was asked for":   {finished(past(api.Healed, 1), past(api.Healed, 0, api.PastAskedBy{ID: "1", Source: "/me"})), 4 * time.Minute},
+		"one that healed, after one that was joined late": {finished(past(api.Healed, 1), past(api.Healed, 0, api.PastAskedBy{ID: "1", Source: "/me", Served: true})), 5 * time.Minute},
+		"one that cut power long ago":                     {finished(func(f *api.NodeFence) { f.Status.Power.Cuts, f.Status.PhaseSince = 1, at(time.Hour) }), within},
 	} {
 		if got := now.Sub(Lately(c.fence, within, now)); got != c.want {
 			t.Errorf("after %s: %s, want %s", name, got, c.want)

@@ -155,7 +155,7 @@ func (e *early) lose(ctx context.Context, node, pod string) error {
 		return err
 	}
 	if !f.Status.Decision.Trigger.Suspicion() {
-		return fmt.Errorf("its fence was opened for %s=%s", f.Status.Decision.Trigger.Condition, f.Status.Decision.Trigger.Status)
+		return fmt.Errorf("its fence was opened for %s", f.Status.Decision.Trigger.Type)
 	}
 	e.mu.Lock()
 	e.runs = append(e.runs, ran)

@@ -52,10 +52,10 @@ func TestProblems(t *testing.T) {
 	}
 	w.report("node-1", "TaskHung", "a2")
 	f := w.phase("node-1", api.Finished)
-	if by := f.Status.Decision.Trigger.Request.By; by != "node problem TaskHung" {
+	if by := f.Status.Decision.AskedBy[0].User; by != "node problem TaskHung" {
 		t.Errorf("asked for by %q", by)
 	}
-	if why := f.Status.Decision.Trigger.Reason; !strings.HasSuffix(why, "rule hung of NodeProblemPolicy problems takes 3 within 10m0s") {
+	if why := f.Status.Decision.AskedBy[0].Reason; !strings.HasSuffix(why, "rule hung of NodeProblemPolicy problems takes 3 within 10m0s") {
 		t.Errorf("fenced because %q", why)
 	}
 	w.words("node-1", "off on")
@@ -85,7 +85,7 @@ func TestProblemsOfPods(t *testing.T) {
 	w.pinned("other", node)
 	w.reportPod("other", "FailedMount", "d")
 	f := w.phase(node, api.Finished)
-	if why := f.Status.Decision.Trigger.Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
+	if why := f.Status.Decision.AskedBy[0].Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
 		t.Errorf("fenced because %q", why)
 	}
 	w.words(node, "off on")

@@ -81,10 +81,10 @@ func TestRequests(t *testing.T) {
 	a.post("node-1", "/me", "8", secret)
 	a.post("node-2", "/racks/west", "9", "")
 	one, two := w.phase("node-1", api.Finished), w.phase("node-2", api.Finished)
-	if by := one.Status.Decision.Trigger.Request.By; by != "system:serviceaccount:default:rack-watch" {
+	if by := one.Status.Decision.AskedBy[0].User; by != "system:serviceaccount:default:rack-watch" {
 		t.Errorf("asked for by %q", by)
 	}
-	if r := two.Status.Decision.Trigger.Request; r.By != "" || r.Source != "/racks/west" {
+	if r := two.Status.Decision.AskedBy[0]; r.User != "" || r.Source != "/racks/west" {
 		t.Errorf("asked for by %+v", r)
 	}
 	a.post("node-4", "/smart", "11", "")

@@ -47,8 +47,9 @@ func TestRequestsJoin(t *testing.T) {
 	must(t, w.Lab.Fault("node-1", "none"))
 	f := w.phase("node-1", api.Finished)
 
-	if by := f.Status.Decision.Trigger.Request.By; f.Status.Decision.Trigger.Condition != "Ready" || by != "system:serviceaccount:default:rack-watch" {
-		t.Errorf("opened for %+v", f.Status.Decision.Trigger)
+	if by, c := f.Status.Decision.AskedBy, f.Status.Decision.Trigger.NodeCondition; c == nil || c.Type != "Ready" || len(by) != 2 ||
+		by[0].User != "system:serviceaccount:default:rack-watch" || by[0].Served || !by[1].Served {
+		t.Errorf("opened for %+v, asked by %+v", f.Status.Decision.Trigger, by)
 	}
 	told := ""
 	for _, h := range f.Status.History {

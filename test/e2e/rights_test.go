@@ -185,7 +185,7 @@ func (w *world) left(node string) {
 	stamp := metav1.NewMicroTime(long)
 	closed, err := json.Marshal(api.NodeFence{Status: api.NodeFenceStatus{
 		MinReaderVersion: 1, FenceNumber: 1, Phase: api.Finished, Outcome: api.Recovered, PhaseSince: &stamp,
-		Decision: api.Decision{NodeUID: "x", Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: stamp}, ResolvedPolicy: policy},
+		Decision: api.Decision{NodeUID: "x", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: stamp}, ResolvedPolicy: policy},
 	}})
 	must(w.t, err)
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body(closed).Do(w.ctx).Error())

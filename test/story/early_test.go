@@ -18,7 +18,7 @@ const lost = 38 * time.Second
 func suspect(w *world) {
 	w.early, w.ready, w.readySince = true, "True", start.Add(-time.Hour)
 	w.record.Status.Decision.Trigger = api.Trigger{
-		Condition: api.LeaseCondition, Status: api.LeaseStill, Since: metav1.NewMicroTime(start.Add(-12 * time.Second)),
+		Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}, Since: metav1.NewMicroTime(start.Add(-12 * time.Second)),
 	}
 	w.record.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	at(w, lost, func() {

@@ -100,7 +100,7 @@ func newWorld(tw twist) *world {
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
 		Spec:       api.NodeFenceSpec{NodeName: "node-7"}, Status: api.NodeFenceStatus{
 			FenceNumber: 1, Decision: api.Decision{NodeUID: "node-uid",
-				Trigger: api.Trigger{Condition: "Ready", Status: "Unknown", Since: metav1.NewMicroTime(start)},
+				Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(start)},
 				ResolvedPolicy: api.ResolvedPolicy{
 					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},

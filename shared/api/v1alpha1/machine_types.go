@@ -6,19 +6,40 @@ import (
 
 // MachineRef is a Machine, of whatever kind, and who makes another one in its place.
 type MachineRef struct {
+	// namespace of the Machine.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
+	// name of the Machine.
 	// +kubebuilder:validation:MaxLength=253
-	Name string    `json:"name"`
-	UID  types.UID `json:"uid"`
-	// Owner is the UID of the object that controls it.
+	Name string `json:"name"`
+	// uid of the Machine.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	UID types.UID `json:"uid"`
+	// owner is the UID of the object that controls it.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Owner types.UID `json:"owner,omitempty"`
 }
 
 // String is namespace/name.
 func (r MachineRef) String() string { return r.Namespace + "/" + r.Name }
+
+// MachineState is what is wrong with a Machine.
+// +kubebuilder:validation:Enum=Failed;Remediate;NoNode
+type MachineState string
+
+// What is wrong with Machines.
+const (
+	// MachineStateFailed is of one in phase Failed.
+	MachineStateFailed MachineState = "Failed"
+	// MachineStateRemediate is of one that somebody asks to be remediated, by annotation.
+	MachineStateRemediate MachineState = "Remediate"
+	// MachineStateNoNode is of one of which no node has come in time.
+	MachineStateNoNode MachineState = "NoNode"
+)
 
 // FailedMachine is a Machine whose node is to be fenced on its account.
 type FailedMachine struct {
@@ -28,9 +49,9 @@ type FailedMachine struct {
 	Node string `json:"node,omitempty"`
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
-	// Status is Failed, Remediate where somebody asks for it by annotation, or NoNode
-	// where none has come of it in time.
-	Status string `json:"status"`
+	// state is Failed, Remediate where somebody asks for it by annotation, or NoNode
+	// where no node has come of it in time.
+	State MachineState `json:"state"`
 	// Message is why, in the Machine's own words.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -52,28 +73,10 @@ func (m FailedMachine) Record() string {
 	return m.Name
 }
 
-// The trigger of a fence on account of the node's Machine. No node condition can have
-// this type with one of these.
-const (
-	MachineCondition = "Machine"
-	MachinePhase     = "Failed"
-	MachineAsked     = "Remediate"
-	MachineAlone     = "NoNode"
-)
-
-// OnlyMachine tells whether this fence is of a Machine that has no node: there is
-// nothing to be switched, marked or released, and the Machine is deleted.
-func (t Trigger) OnlyMachine() bool { return t.Missing() && t.Machine != nil }
-
 // MachineRecord is what was asked for of a Machine that has no node.
 type MachineRecord struct {
 	// AskedAt is when its deletion was last asked for, saved before it is.
 	AskedAt Time `json:"askedAt"`
 	// Tries there were.
 	Tries int32 `json:"tries"`
-}
-
-// OfMachine tells whether this fence opened on account of its node's Machine.
-func (t Trigger) OfMachine() bool {
-	return t.Condition == MachineCondition && (t.Status == MachinePhase || t.Status == MachineAsked)
 }

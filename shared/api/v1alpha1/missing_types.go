@@ -78,15 +78,3 @@ type MissingNode struct {
 	// Since is when it was first seen to be missing, or when the Machine was created.
 	Since Time `json:"since"`
 }
-
-// The trigger of a fence of a node whose Node object is missing. No node condition
-// can have this status.
-const (
-	NodeCondition = "Node"
-	NodeMissing   = "Missing"
-)
-
-// Missing tells whether this fence opened because there is no Node object.
-func (t Trigger) Missing() bool {
-	return t.Condition == NodeCondition && t.Status == NodeMissing
-}

@@ -54,8 +54,17 @@ type Decision struct {
 	// NodeUID is the Node object that failed; another one of the same name is
 	// another node (S6).
 	NodeUID types.UID `json:"nodeUID"`
-	// Trigger is why.
+	// trigger is why the fence opened.
 	Trigger Trigger `json:"trigger"`
+	// askedBy are who asked for this fence, oldest first: the first one that counts, who may
+	// have opened it, and the last that came after. One that comes while the fence is open
+	// joins it, and it answers to all of them.
+	// +kubebuilder:validation:MaxItems=17
+	// +listType=map
+	// +listMapKey=id
+	// +listMapKey=source
+	// +optional
+	AskedBy []AskedBy `json:"askedBy,omitempty"`
 	// The policy as resolved last. It is resolved anew until a slot is
 	// reserved. From there a later edit does not alter the fence, but what is stricter in
 	// the policies as they stand sends it back to the gate, or stops its further Offs.
@@ -118,17 +127,8 @@ type NodeFenceStatus struct {
 	Retries int32 `json:"retries,omitempty"`
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
-	// Request is the ID and source of the event that asked for this fence, if
-	// one did; it goes into the past with it.
-	// +optional
-	Request string `json:"request,omitempty"`
-	// Merged are the IDs and sources of the last requests that joined after it.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=atomic
-	// +optional
-	Merged []string `json:"merged,omitempty"`
-	// RequestServed: power was cut or work released since, so that from here the
-	// node's health alone decides.
+	// requestServed is set once power was cut or work released: what decision.askedBy asks
+	// for is done, and from here the node's health alone decides.
 	// +optional
 	RequestServed bool `json:"requestServed,omitempty"`
 	// +optional
@@ -162,7 +162,8 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Jobs []string `json:"jobs,omitempty"`
-	// Evidence is since when, by our looks, each condition of the policy holds.
+	// evidence is what is wrong with the node now, and since when by nodefence's looks.
+	// +kubebuilder:validation:MaxItems=40
 	// +listType=atomic
 	// +optional
 	Evidence []Evidence `json:"evidence,omitempty"`
@@ -237,17 +238,6 @@ type NodeFenceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Evidence is one condition that holds.
-type Evidence struct {
-	Type   string `json:"type"`
-	Status string `json:"status"`
-	// Mark is the condition's own transition time: it tells one spell from the
-	// next and is compared with itself only (S30).
-	Mark Time `json:"mark"`
-	// Since is when we first saw it, by the API server's clock.
-	Since Time `json:"since"`
-}
-
 // Call is a word with a device.
 // +kubebuilder:validation:Enum=Read;Off;On
 type Call string
@@ -293,13 +283,13 @@ type PastFence struct {
 	OpenedAt    Time   `json:"openedAt"`
 	ClosedAt    Time   `json:"closedAt"`
 	Outcome     Reason `json:"outcome"`
-	// Request is the ID and source of the event that asked for it, if one did.
+	// askedBy are the events that asked for it.
+	// +kubebuilder:validation:MaxItems=17
+	// +listType=map
+	// +listMapKey=id
+	// +listMapKey=source
 	// +optional
-	Request string `json:"request,omitempty"`
-	// Merged are those of the last that joined after it.
-	// +listType=atomic
-	// +optional
-	Merged []string `json:"merged,omitempty"`
+	AskedBy []PastAskedBy `json:"askedBy,omitempty"`
 	// Cuts is how many times power was cut: 0, or 1 and one for each restart after.
 	Cuts int32 `json:"cuts,omitempty"`
 }

@@ -1,0 +1,90 @@
+package v1alpha1
+
+import "slices"
+
+// MaxAskedBy bounds those who asked for a fence that its record names.
+const MaxAskedBy = 17
+
+// AskedBy is an event that asked for a fence, and on whose authority.
+type AskedBy struct {
+	// id is the event's. Together with source it tells the event from every other: it is
+	// served once.
+	// +kubebuilder:validation:MaxLength=1024
+	ID string `json:"id"`
+	// source is the event's.
+	// +kubebuilder:validation:MaxLength=1024
+	Source string `json:"source"`
+	// type is the event's.
+	// +kubebuilder:validation:MaxLength=1024
+	Type string `json:"type"`
+	// user is the one that the event's token was issued to, or names the problem that was
+	// reported; empty if a rule of a NodeProblemPolicy believes the source.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	User string `json:"user,omitempty"`
+	// reason is why, in words.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// at is when the gate took it, as the fence opened or to join it. Its age counts from
+	// here.
+	At Time `json:"at"`
+	// served is set where power had been cut, or work released, when it came: the fence
+	// answers to it too, and it changes nothing.
+	// +optional
+	Served bool `json:"served,omitempty"`
+}
+
+// PastAskedBy is an event that asked for a fence that is over.
+type PastAskedBy struct {
+	// id is the event's.
+	// +kubebuilder:validation:MaxLength=1024
+	ID string `json:"id"`
+	// source is the event's.
+	// +kubebuilder:validation:MaxLength=1024
+	Source string `json:"source"`
+	// served is set where power had been cut, or work released, when it came.
+	// +optional
+	Served bool `json:"served,omitempty"`
+}
+
+// Asker is the first who asked for this fence when nothing was done yet; nil if nobody did.
+func (d *Decision) Asker() *AskedBy {
+	for i := range d.AskedBy {
+		if !d.AskedBy[i].Served {
+			return &d.AskedBy[i]
+		}
+	}
+	return nil
+}
+
+// Asked tells whether somebody asked for it when nothing was done yet.
+func (p *PastFence) Asked() bool {
+	return slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return !a.Served })
+}
+
+// PastAskedBy is what is kept of who asked for a fence.
+func (d *Decision) PastAskedBy() (all []PastAskedBy) {
+	for _, a := range d.AskedBy {
+		all = append(all, PastAskedBy{ID: a.ID, Source: a.Source, Served: a.Served})
+	}
+	return all
+}
+
+// Served tells whether a fence of this node has answered to this request already.
+func (f *NodeFence) Served(r *AskedBy) bool {
+	return f.served(func(id, source string) bool { return id == r.ID && source == r.Source })
+}
+
+// ServedID tells whether a request of this ID has, whatever its source: a token is
+// bound to node and ID, and whoever saw its event can write another source.
+func (f *NodeFence) ServedID(id string) bool {
+	return f.served(func(is, _ string) bool { return is == id })
+}
+
+func (f *NodeFence) served(is func(id, source string) bool) bool {
+	return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return is(a.ID, a.Source) }) ||
+		slices.ContainsFunc(f.Status.Past, func(p PastFence) bool {
+			return slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return is(a.ID, a.Source) })
+		})
+}
