@@ -269,8 +269,18 @@ func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
 	c.bound, c.unfit = nil, &check.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
 	c.handle(t)
 	ft, err := c.client.Target(t.Context(), "a")
-	if err != nil || ft.Status.NodeUID != "another" || ft.Status.Device != "" || len(ft.Status.Devices) != 0 {
+	if err != nil || ft.Status.NodeUID != "another" || len(ft.Status.Devices) != 0 {
 		t.Errorf("%+v, %v", ft.Status, err)
+	}
+}
+
+// TestAFenceTargetWithoutAStatusWasNotChecked: who made it died before it could claim (S7).
+func TestAFenceTargetWithoutAStatusWasNotChecked(t *testing.T) {
+	c := newChecked(t, boundTo("a", "a"))
+	c.put(targetPath, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{api.CheckNowAnnotation: "1"}}})
+	c.handle(t)
+	if got := c.target(t); got != "True DeviceAnswers: a DeviceAnswers" || c.reads != 1 || !c.heeded(t) {
+		t.Errorf("%d reads, heeded %v: %s", c.reads, c.heeded(t), got)
 	}
 }
 

@@ -58,14 +58,25 @@ func TestAWishIsHeededOnceEachDeviceWasAsked(t *testing.T) {
 	}
 }
 
-// TestAWishDuringACheckLosesNoAnswer: what was read is written beside the wish, and the
-// claim is not left behind.
+// TestAWishDuringACheckLosesNoAnswer: what was read is written beside the wish and Host
+// HA's state, and the claim is not left behind.
 func TestAWishDuringACheckLosesNoAnswer(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
-	c.asked = func() { c.wish(t, "1") }
+	c.asked = func() {
+		c.wish(t, "1")
+		ft, err := c.client.Target(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ft.Status.HostHA = api.HostHAAvailable
+		c.put(targetPath, ft)
+	}
 	c.handle(t)
 	if d := cmp.Diff("True DeviceAnswers: a DeviceAnswers", c.target(t)); d != "" || c.heeded(t) {
 		t.Errorf("heeded %v: %s", c.heeded(t), d)
+	}
+	if ft, err := c.client.Target(t.Context(), "a"); err != nil || ft.Status.HostHA != api.HostHAAvailable {
+		t.Errorf("what the source has written meanwhile is lost: %+v, %v", ft.Status, err)
 	}
 	c.asked = nil
 	c.turn(api.CheckTurn + time.Minute)

@@ -69,7 +69,7 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer o.mu.Unlock()
 	var body struct{ Metadata metav1.ObjectMeta }
 	_ = json.Unmarshal(raw, &body)
-	path := r.URL.Path
+	path := strings.TrimSuffix(r.URL.Path, "/status")
 	if r.Method == http.MethodPost {
 		path += "/" + body.Metadata.Name
 	}

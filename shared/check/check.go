@@ -125,7 +125,7 @@ func targetOf(t *api.FenceTarget, n *corev1.Node) *api.FenceTarget {
 	}
 	t = t.DeepCopy()
 	if t.Status.NodeUID != n.UID {
-		t.Status = api.FenceTargetStatus{Node: n.Name, NodeUID: n.UID}
+		t.Status = api.FenceTargetStatus{NodeUID: n.UID}
 	}
 	return t
 }

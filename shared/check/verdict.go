@@ -188,15 +188,12 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 // not in order has the word, also where another level could take its place.
 func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	st := &t.Status
-	st.Device, st.Identity, st.Enrolled = "", "", ""
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
 	if unfit != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), talk.Words(unfit)
 		meta.SetStatusCondition(&st.Conditions, c)
 		return
 	}
-	first := st.Devices[0]
-	st.Device, st.Identity, st.Enrolled = first.Driver+" "+first.Address, first.Identity, first.Enrolled
 	c.Status, c.Reason = metav1.ConditionTrue, string(api.DeviceAnswers)
 	c.Message = "each of its devices answers, and for this machine as far as it can tell"
 	for i, d := range st.Devices {

@@ -15,14 +15,33 @@ func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, err
 	return get[api.FenceTarget](ctx, c, targetsPath+"/"+node)
 }
 
-// SaveTarget writes one by compare-and-swap; one that was never read is created.
-// ErrConflict: somebody else wrote first.
+// SaveTarget writes the status of one by compare-and-swap; one that was never read is
+// created first. It has no status until that is written too, which is for whoever writes
+// to it first: a claim stands in a status, so that it is neither doubled nor lost if this
+// process ends between (S7). ErrConflict: somebody else wrote first.
 func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.FenceTarget, error) {
 	t.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceTarget"}
 	if t.ResourceVersion == "" {
-		return post(ctx, c, targetsPath, t)
+		made, err := post(ctx, c, targetsPath, &api.FenceTarget{TypeMeta: t.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: t.Name}})
+		if err != nil {
+			return nil, err
+		}
+		t.ObjectMeta = made.ObjectMeta
 	}
-	return put(ctx, c, targetsPath+"/"+t.Name, t)
+	return put(ctx, c, targetsPath+"/"+t.Name+"/status", t)
+}
+
+// SaveHostHA writes a node's state in Host HA, and nothing else, into the status of its
+// FenceTarget: so it needs no turn in the checks' compare-and-swap. One that is gone is
+// no error.
+func (c *Client) SaveHostHA(ctx context.Context, node string, state api.HostHA) error {
+	_, err := patched[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node+"/status", map[string]any{
+		"status": map[string]any{"hostHA": state},
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // DeleteTarget removes the one with this UID; one that is gone, or another one by

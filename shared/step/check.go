@@ -27,7 +27,7 @@ func (p *Public) Checked(ctx context.Context, c Check) {
 	if bad {
 		log = p.Log.Warn
 	}
-	log("checked", "function", c.Function, "node", c.Target.Name, "event", c.Cause.ID(), "device", c.Target.Status.Device,
+	log("checked", "function", c.Function, "node", c.Target.Name, "event", c.Cause.ID(), "device", deviceOf(c.Target),
 		"fenceable", string(is.Status), "reason", is.Reason, "message", is.Message)
 	if !bad && was.Status != metav1.ConditionFalse || bad && was.Status == is.Status && was.Reason == is.Reason {
 		return
@@ -50,4 +50,13 @@ func fenceable(t *api.FenceTarget) metav1.Condition {
 		return *c
 	}
 	return metav1.Condition{}
+}
+
+// deviceOf is the first of its devices, in words.
+func deviceOf(t *api.FenceTarget) string {
+	if len(t.Status.Devices) == 0 {
+		return ""
+	}
+	d := t.Status.Devices[0]
+	return d.Driver + " " + d.Address
 }

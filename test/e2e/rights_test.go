@@ -60,7 +60,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Apply(w.ctx, strings.Replace(asker, "resourceNames: [node-1, node-2], ", "", 1)))
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: all}\nspec: {selector: {}, maxUnavailable: 2}\n"))
-	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceTarget\nmetadata: {name: gone}\nstatus: {node: gone, nodeUID: x}\n"))
+	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceTarget\nmetadata: {name: gone}\n"))
 	w.left("gone")
 	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second}
 	o.open()

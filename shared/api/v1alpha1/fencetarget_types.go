@@ -7,69 +7,95 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FenceTarget is what was last seen of the devices by which a node would be
-// fenced, looked at while nothing has failed. Nobody decides by it. It goes with
-// its Node. It has no status subresource: one resourceVersion covers all of it, so
-// that its claim is taken by one write.
+// FenceTarget is a node's readiness to be fenced: what was last seen of the devices by
+// which that would be done, looked at while nothing has failed. It is not the target of
+// a fence that is under way, which is a NodeFence. Nobody decides by it. It is named like
+// its Node and goes with it. nodefence makes it and writes its status; people write its
+// annotation nodefence.io/check-now. One without a status was not looked at yet.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=nodefence
-// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.status.node`
-// +kubebuilder:printcolumn:name=DEVICE,type=string,JSONPath=`.status.device`
-// +kubebuilder:printcolumn:name=IDENTITY,type=string,JSONPath=`.status.identity`
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=DEVICE,type=string,JSONPath=`.status.devices[0].address`
+// +kubebuilder:printcolumn:name=IDENTITY,type=string,JSONPath=`.status.devices[0].identity`
 // +kubebuilder:printcolumn:name=FENCEABLE,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].status`
 // +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].reason`
+// +kubebuilder:printcolumn:name=HOST-HA,type=string,JSONPath=`.status.hostHA`
 // +kubebuilder:printcolumn:name=CHECKED,type=date,JSONPath=`.status.lastChecked`
-// +kubebuilder:printcolumn:name=ENROLLED,type=string,JSONPath=`.status.enrolled`,priority=1
+// +kubebuilder:printcolumn:name=DRIVER,type=string,JSONPath=`.status.devices[0].driver`,priority=1
+// +kubebuilder:printcolumn:name=ENROLLED,type=string,JSONPath=`.status.devices[0].enrolled`,priority=1
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].message`,priority=1
 type FenceTarget struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// status is the node's devices as last seen.
 	// +optional
 	Status FenceTargetStatus `json:"status,omitzero"`
 }
 
 // FenceTargetStatus is a node's devices as last seen.
 type FenceTargetStatus struct {
-	Node string `json:"node"`
-	// NodeUID tells two Node objects of one name apart.
-	NodeUID types.UID `json:"nodeUID"`
-	// Device, Identity and Enrolled are those of the first of the devices.
+	// nodeUID is the UID of the Node object that was looked at; it tells two of one name apart.
 	// +optional
-	Device string `json:"device,omitempty"`
+	NodeUID types.UID `json:"nodeUID,omitempty"`
+	// hostHA is the node's state in the words of CloudStack's Host HA. It follows from the
+	// node's NodeFence, condition Fenceable and the policies; the source writes it when it
+	// changes. Empty: not written yet.
 	// +optional
-	Identity string `json:"identity,omitempty"`
-	// +optional
-	Enrolled string `json:"enrolled,omitempty"`
-	// LastChecked is when anything of this node was looked at last.
+	HostHA HostHA `json:"hostHA,omitempty"`
+	// lastChecked is when anything of this node was looked at last.
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`
-	// Devices are those of all levels, in order, and then those of the isolation.
+	// devices are those of all power levels, in order, and then those of the isolation: at
+	// most 16.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	Devices []TargetDevice `json:"devices,omitempty"`
-	// Claim is one read of one of them that is under way (S7): until its notAfter,
+	// claim is one read of one of them that is under way (S7): until its notAfter,
 	// or until it is gone, no fence of this node gets a slot.
 	// +optional
 	Claim *TargetClaim `json:"claim,omitempty"`
-	// CheckNow is the wish to have all devices read at once that was heeded last.
+	// checkNow is the wish to have all devices read at once that was heeded last.
 	// +optional
 	CheckNow *CheckNow `json:"checkNow,omitempty"`
+	// conditions are Fenceable: True where each of the node's devices answers, and for the
+	// right machine.
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// HostHA is a host's state as CloudStack's Host HA has it.
+// +kubebuilder:validation:Enum=DISABLED;INELIGIBLE;AVAILABLE;SUSPECT;CHECKING;DEGRADED;RECOVERING;RECOVERED;FENCING;FENCED
+type HostHA string
+
+// The states of Host HA. What makes a node be in one stands in functions/power/CHECKS.md.
+const (
+	HostHADisabled   HostHA = "DISABLED"
+	HostHAIneligible HostHA = "INELIGIBLE"
+	HostHAAvailable  HostHA = "AVAILABLE"
+	HostHASuspect    HostHA = "SUSPECT"
+	HostHAChecking   HostHA = "CHECKING"
+	HostHADegraded   HostHA = "DEGRADED"
+	HostHARecovering HostHA = "RECOVERING"
+	HostHARecovered  HostHA = "RECOVERED"
+	HostHAFencing    HostHA = "FENCING"
+	HostHAFenced     HostHA = "FENCED"
+)
+
 // CheckNow is a person's wish to have a node's devices read at once.
 type CheckNow struct {
-	// Value is that of annotation nodefence.io/check-now.
+	// value is that of annotation nodefence.io/check-now: its first 64 letters.
+	// +kubebuilder:validation:MaxLength=64
 	Value string `json:"value"`
-	// At is since when it is heeded.
+	// at is since when it is heeded.
 	At Time `json:"at"`
-	// DoneAt is when each of the devices had been asked since; none: not yet.
+	// doneAt is when each of the devices had been asked since; none: not yet.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
 }
@@ -93,42 +119,58 @@ func (t *FenceTarget) Heeded(wish string) bool {
 
 // TargetDevice is one device as last seen. No secret is in it (S29).
 type TargetDevice struct {
-	Driver  string `json:"driver"`
+	// driver is what speaks with it.
+	// +kubebuilder:validation:MaxLength=253
+	Driver string `json:"driver"`
+	// address is the outlet or machine in the driver's one spelling (S11).
+	// +kubebuilder:validation:MaxLength=4096
 	Address string `json:"address"`
-	// Scope is what it takes from the machine; empty for its power.
+	// scope is what it takes from the machine; empty for its power.
 	// +optional
 	Scope Scope `json:"scope,omitempty"`
-	// Identity is what the device says its machine is, where it can tell, and Enrolled
-	// what it must say. Where the two are one machine they are spelt alike.
+	// identity is what the device says its machine is, where it can tell. Where that is the
+	// enrolled one it is spelt as enrolled.
+	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Identity string `json:"identity,omitempty"`
+	// enrolled is what it must say its machine is; empty if nothing was enrolled.
+	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Enrolled string `json:"enrolled,omitempty"`
-	// Tells: it has told this machine since it was enrolled so. From then on an answer
+	// tells is that it has told this machine since it was enrolled so. From then on an answer
 	// without one is refused, by a fence too.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
-	// Power is what it said of the machine, where it has a scope On for having access
+	// power is what it said of the machine, where it has a scope On for having access
 	// and Off for being cut off; empty is unknown.
+	// +kubebuilder:validation:MaxLength=16
 	// +optional
 	Power string `json:"power,omitempty"`
-	// LastChecked is when it was last spoken with; none: not yet.
+	// lastChecked is when it was last spoken with; none: not yet.
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`
-	// LastAsked is when the function that speaks with it was asked to read it, where
+	// lastAsked is when the function that speaks with it was asked to read it, where
 	// that is not the one that binds it; none: it has answered.
 	// +optional
-	LastAsked *Time  `json:"lastAsked,omitempty"`
-	Reason    Reason `json:"reason"`
+	LastAsked *Time `json:"lastAsked,omitempty"`
+	// reason is one of the closed list.
+	// +kubebuilder:validation:MaxLength=64
+	Reason Reason `json:"reason"`
+	// message says what is wrong with it, and what to mend.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // TargetClaim says who reads a device, and until when.
 type TargetClaim struct {
-	Holder   string `json:"holder"`
-	At       Time   `json:"at"`
-	NotAfter Time   `json:"notAfter"`
+	// holder names the invocation that reads it.
+	// +kubebuilder:validation:MaxLength=256
+	Holder string `json:"holder"`
+	// at is when it began.
+	At Time `json:"at"`
+	// notAfter is when the read is over for certain: 20s after at, at most.
+	NotAfter Time `json:"notAfter"`
 }
 
 // Fenceable is the condition of a FenceTarget: True where each of the node's
