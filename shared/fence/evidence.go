@@ -282,21 +282,3 @@ func (d *decision) storageDown() (act Action, holds bool) {
 	}
 	return None, false
 }
-
-// hostHA is CloudStack's word: within Pending it depends on the second evidence, and a
-// healthy node that a person must give back is fenced.
-func (d *decision) hostHA() string {
-	a := d.st.Activity
-	switch {
-	case d.reading():
-		return "CHECKING"
-	case d.st.Phase == api.Recovering && d.st.Reason == api.LiftHold:
-		return "FENCED"
-	case d.st.Phase != api.Pending || a == nil:
-	case a.Degraded:
-		return "DEGRADED"
-	case a.StartedAt != nil:
-		return "CHECKING"
-	}
-	return d.st.Phase.HostHA()
-}

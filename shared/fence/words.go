@@ -117,7 +117,7 @@ func (d *decision) within(t *api.Time, age time.Duration) bool {
 // describe derives the words that people and other systems read.
 func (d *decision) describe() {
 	st := &d.st
-	st.Step, st.Status, st.HostHA = st.Phase.Step(), st.Phase.Status(), d.hostHA()
+	st.Step, st.Status = st.Phase.Step(), st.Phase.Status()
 	if st.Phase != api.Finished && st.NextLook == nil {
 		st.NextLook = d.at(Resync)
 	}

@@ -40,8 +40,9 @@ type fakeAPI struct {
 	between func(*api.FenceLedger)
 	// away refuses everything.
 	away bool
-	// forbidden is a collection that the source may not see.
+	// forbidden is a path that the source may not see; refused counts its tries.
 	forbidden string
+	refused   int
 }
 
 // line is one change, as a watch tells it.
@@ -184,6 +185,9 @@ func (f *fakeAPI) forbid(collection string) {
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	away, forbidden := f.away, f.forbidden == r.URL.Path
+	if forbidden {
+		f.refused++
+	}
 	f.mu.Unlock()
 	q := r.URL.Query()
 	switch {
@@ -254,7 +258,7 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	if raw, _ := io.ReadAll(r.Body); len(raw) > 0 {
 		_ = json.Unmarshal(raw, &body)
-		if r.Method == http.MethodPatch && !f.patched(raw) {
+		if r.Method == http.MethodPatch && collection == ledgerURL && !f.patched(raw) {
 			kubetest.Refuse(w, http.StatusConflict, "Conflict")
 			return
 		}
@@ -271,6 +275,13 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 		kubetest.Answer(w, f.store(collection, body))
 	case !exists:
 		kubetest.Refuse(w, http.StatusNotFound, "NotFound")
+	case r.Method == http.MethodPatch && collection == targetsURL:
+		f.writes = append(f.writes, r.Method+" "+name)
+		now := maps.Clone(old.(map[string]any))
+		status, _ := now["status"].(map[string]any)
+		now["status"] = maps.Clone(status)
+		maps.Copy(now["status"].(map[string]any), body["status"].(map[string]any))
+		kubetest.Answer(w, f.store(targetsURL, now))
 	case r.Method == http.MethodDelete && !wanted(body, old):
 		kubetest.Refuse(w, http.StatusConflict, "Conflict")
 	case r.Method == http.MethodDelete:

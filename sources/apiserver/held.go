@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // What holds a fence ends without a word to it: somebody mends a policy, lifts a stop, or
@@ -84,6 +85,8 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 		s.unhold()
 	}
 	s.ledger = is
+	stop, _ := fence.Stopped(l)
+	s.stopped(stop != "")
 }
 
 // budgetWatch is for the fences that a FenceBudget holds.

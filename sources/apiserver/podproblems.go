@@ -21,12 +21,13 @@ const (
 	podProblems = "events about Pods: "
 )
 
-// policyWatch is for the nodes that policies expect and exclude. One that is not understood
-// takes back nothing of what it said before: what it says of them now may be what can't be
-// read.
+// policyWatch is for the nodes that policies choose, expect and exclude. One that is not
+// understood takes back nothing of what it said before: what it says of them now may be
+// what can't be read.
 func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
+		s.manages(p.Name, p)
 		if !p.NotUnderstood.Any() {
 			s.expects(p.Name, expectedBy(p))
 			s.excludes(p.Name, p.Spec.Exclude)
@@ -51,6 +52,7 @@ func (s *Source) policyWatch() watched {
 				s.changed()
 				s.expects(nameOf(obj), nil)
 				s.excludes(nameOf(obj), nil)
+				s.manages(nameOf(obj), nil)
 			},
 		},
 	}
@@ -63,7 +65,10 @@ func slimPolicy(obj any) (any, error) {
 	}
 	slim := &api.FencePolicy{}
 	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
+	slim.DeletionTimestamp = p.DeletionTimestamp
 	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
+	slim.Spec.Selector, slim.Spec.Precedence, slim.Spec.Mode = p.Spec.Selector, p.Spec.Precedence, p.Spec.Mode
+	slim.Spec.PauseRequests, slim.Spec.ControlPlane = p.Spec.PauseRequests, p.Spec.ControlPlane
 	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
 	slim.NotUnderstood = p.NotUnderstood
 	return slim, nil

@@ -55,6 +55,7 @@ func (s *Source) watchProblems(ctx context.Context) error {
 	}
 	s.wg.Go(func() { s.collects(ctx, synced) })
 	s.wg.Go(func() { s.exclusions(ctx, synced) })
+	s.wg.Go(func() { s.hostHAs(ctx, synced) })
 	return nil
 }
 

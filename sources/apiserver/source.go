@@ -86,6 +86,7 @@ type Source struct {
 	targets     map[string]*targetView
 	pace        *pace
 	checks      bool
+	hostHA      *hostHA
 	unfenceable *prometheus.GaugeVec
 }
 
@@ -106,7 +107,7 @@ func New(o Options) (*Source, error) {
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
 		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{}, elders: map[string]types.UID{},
-		expected: map[string][]string{}, finished: map[string]closedFence{},
+		expected: map[string][]string{}, finished: map[string]closedFence{}, hostHA: newHostHA(),
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -155,7 +156,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
-	s.elders = map[string]types.UID{}
+	s.elders, s.hostHA = map[string]types.UID{}, newHostHA()
 	s.unfenceable.Reset()
 	s.mu.Unlock()
 	s.outbox.empty()
@@ -224,6 +225,7 @@ func (s *Source) fence(f *api.NodeFence) {
 	s.mu.Lock()
 	s.due.put(f, s.now())
 	s.closed(f)
+	s.hostHA.changed(f.Name)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -260,6 +262,9 @@ func (s *Source) node(n *corev1.Node) {
 		s.enrol.put(n.Name, v)
 	}
 	s.exclude(n.Name, v)
+	if old == nil || old.excluded != v.excluded || old.role != v.role || !maps.Equal(old.labels, v.labels) {
+		s.hostHA.changed(n.Name)
+	}
 }
 
 func (s *Source) nodeGone(name string) {

@@ -23,6 +23,9 @@ const targets = "fencetargets"
 type targetView struct {
 	uid     types.UID
 	nodeUID string
+	// hostHA is what it says, fenceable what it follows from.
+	hostHA    api.HostHA
+	fenceable metav1.ConditionStatus
 	// unfit is the reason for which the node could not be fenced; empty if there is none.
 	unfit          string
 	devices        int
@@ -78,11 +81,13 @@ func (s *Source) targetHandler() cache.ResourceEventHandler {
 }
 
 func viewOfTarget(t *api.FenceTarget) *targetView {
-	v := &targetView{uid: t.UID, nodeUID: string(t.Status.NodeUID), devices: len(t.Status.Devices)}
+	v := &targetView{uid: t.UID, nodeUID: string(t.Status.NodeUID), devices: len(t.Status.Devices), hostHA: t.Status.HostHA}
 	wish := t.AskedNow()
 	v.asked = wish != "" && !t.Heeded(wish)
-	if c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable); c != nil && c.Status == metav1.ConditionFalse {
-		v.unfit = c.Reason
+	if c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable); c != nil {
+		if v.fenceable = c.Status; c.Status == metav1.ConditionFalse {
+			v.unfit = c.Reason
+		}
 	}
 	if at := t.Status.LastChecked; at != nil {
 		v.latest, v.oldest = at.Time, at.Time
@@ -112,6 +117,7 @@ func (s *Source) target(name string, now *targetView) {
 		return
 	}
 	s.targets[name] = now
+	s.hostHA.changed(name)
 	s.pace.answered(name, now.latest)
 	if now.unfit != "" {
 		s.unfenceable.WithLabelValues(now.unfit).Inc()

@@ -21,7 +21,7 @@ func targetIn(node, reason string, checked float64) *api.FenceTarget {
 		status = metav1.ConditionTrue
 	}
 	t.Status = api.FenceTargetStatus{
-		Node: node, NodeUID: types.UID("node-" + node), LastChecked: stamp(sec(checked)),
+		NodeUID: types.UID("node-" + node), LastChecked: stamp(sec(checked)),
 		Devices:    []api.TargetDevice{{Driver: "mem", Address: node, LastChecked: stamp(sec(checked)), Reason: api.Reason(reason)}},
 		Conditions: []metav1.Condition{{Type: api.Fenceable, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(sec(checked))}},
 	}
@@ -78,7 +78,7 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 	done.Status.LastChecked = stamp(time.Now())
 	done.Status.CheckNow = &api.CheckNow{Value: "1", At: *stamp(time.Now()), DoneAt: stamp(time.Now())}
 	f.set(targetsURL, done)
-	wish.Name, wish.Status.Node, wish.Status.NodeUID, wish.Status.LastChecked = "a", "a", "node-a", done.Status.LastChecked
+	wish.Name, wish.Status.NodeUID, wish.Status.LastChecked = "a", "node-a", done.Status.LastChecked
 	f.set(targetsURL, wish)
 	if got := asks(); got != "a" {
 		t.Errorf("%s is asked for again", got)

@@ -236,6 +236,7 @@ func (s *Source) fenceHandler() cache.ResourceEventHandler {
 			defer s.mu.Unlock()
 			s.due.remove(nameOf(obj))
 			delete(s.finished, nameOf(obj))
+			s.hostHA.changed(nameOf(obj))
 			// With the record went until when reports were answered: a fence must not
 			// be had a second time because somebody deleted it.
 			s.recall.forget(nameOf(obj))

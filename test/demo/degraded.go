@@ -26,6 +26,9 @@ activityChecks:
 // is fenced.
 func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	say("the policy wants second evidence: 3 of 4 connections to the kubelet's port must find silence")
+	if err := hostHA(ctx, c, "node-1", api.HostHAAvailable); err != nil {
+		return err
+	}
 	if err := all(c, []string{"node-1"}, "partition"); err != nil {
 		return err
 	}
@@ -34,7 +37,10 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	if err != nil {
 		return err
 	}
-	say("node-1 is %s: %s", f.Status.HostHA, f.Status.Message)
+	say("node-1 is left alone: %s", f.Status.Message)
+	if err := hostHA(ctx, c, "node-1", api.HostHADegraded); err != nil {
+		return err
+	}
 	err = rig.Until(ctx, "node-1 to be checked again", func() (bool, error) {
 		f, err = c.Fences.Fence(ctx, "node-1")
 		return err == nil && f.Status.Activity.Degraded && f.Status.Activity.Number > 2, nil
@@ -42,7 +48,7 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	if err != nil {
 		return err
 	}
-	say("node-1 was checked again twice, and is %s still", f.Status.HostHA)
+	say("node-1 was checked again twice, and is still left alone")
 	if err := untouched(c, []string{"node-1"}); err != nil {
 		return err
 	}
@@ -71,4 +77,16 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	<-told
 	say("node-2 was proven off %s after its crash", f.Status.Proof.At.Sub(struck).Round(time.Second))
 	return verdictOf(c, []string{"node-2"}, []string{"node-1"}, "the node that was lost and alive was left alone; the one that was lost and dead was fenced")
+}
+
+// hostHA waits until a node's FenceTarget has that state.
+func hostHA(ctx context.Context, c *rig.Cluster, node string, want api.HostHA) error {
+	err := rig.Until(ctx, fmt.Sprintf("%s to be %s", node, want), func() (bool, error) {
+		ft, err := c.Fences.Target(ctx, node)
+		return ft != nil && ft.Status.HostHA == want, err
+	})
+	if err == nil {
+		say("FenceTarget %s: %s", node, want)
+	}
+	return err
 }

@@ -44,8 +44,12 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.unfenceable(p, map[api.Reason]int{api.NoBinding: 1, api.DeviceFailed: 1, api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.WrongMachine: 2})
 	w.said("node-1", api.NoBinding, "this node could not be fenced now: ")
 	uuid := machines["node-0"].SystemUUID
-	w.columns("node-0", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-0", "node-0", "ipmi "+machines["node-0"].BMC, uuid, "False", api.DeviceFailed)
-	w.columns("node-1", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-1", "node-1", nil, nil, "False", api.NoBinding)
+	for i := range 6 {
+		w.hostHA(node(i), api.HostHAIneligible)
+	}
+	const names = "NAME DEVICE IDENTITY FENCEABLE REASON HOST-HA"
+	w.columns("node-0", names, "node-0", machines["node-0"].BMC, uuid, "False", api.DeviceFailed, api.HostHAIneligible)
+	w.columns("node-1", names, "node-1", nil, nil, "False", api.NoBinding, api.HostHAIneligible)
 
 	w.node("node-4", "crash")
 	if f := w.phase("node-4", api.Failed); f.Status.Reason != api.WrongMachine {
@@ -64,6 +68,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.ended("node-4", api.Recovered)
 	for i := range 6 {
 		w.target(node(i), "True", api.DeviceAnswers, "")
+		w.hostHA(node(i), api.HostHAAvailable)
 	}
 	w.unfenceable(p, nil)
 	w.said("node-1", api.DeviceAnswers, "this node can be fenced again: ")
@@ -129,6 +134,15 @@ func (w *world) target(node, status string, reason api.Reason, words string) {
 			w.t.Logf("%s is %s", node, now)
 		}
 		return string(c.Status) == status && c.Reason == string(reason) && strings.Contains(c.Message, words), nil
+	})
+}
+
+// hostHA waits until a node's FenceTarget has that state.
+func (w *world) hostHA(node string, want api.HostHA) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("FenceTarget %s to be %s", node, want), func() (bool, error) {
+		ft, err := w.Fences.Target(w.ctx, node)
+		return ft != nil && ft.Status.HostHA == want, err
 	})
 }
 

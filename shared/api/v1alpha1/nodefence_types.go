@@ -22,7 +22,6 @@ import (
 // +kubebuilder:printcolumn:name=RETRIES,type=integer,JSONPath=`.status.retries`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.status.openedAt`
 // +kubebuilder:printcolumn:name=REASON,type=string,priority=1,JSONPath=`.status.reason`
-// +kubebuilder:printcolumn:name=HOST-HA,type=string,priority=1,JSONPath=`.status.hostHA`
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.nodeName",message="a NodeFence is named like its node (spec.nodeName)"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.fenceNumber) || has(self.status) && has(self.status.fenceNumber) && self.status.fenceNumber >= oldSelf.status.fenceNumber",message="status.fenceNumber never goes back"
@@ -114,9 +113,6 @@ type NodeFenceStatus struct {
 	Step string `json:"step,omitempty"`
 	// +optional
 	Status string `json:"status,omitempty"`
-	// HostHA is CloudStack's word for the phase.
-	// +optional
-	HostHA string `json:"hostHA,omitempty"`
 	// Reason and Message say why it stands where it stands.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`

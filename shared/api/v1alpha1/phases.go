@@ -78,20 +78,3 @@ func (p Phase) Status() string {
 	}
 	return "Running"
 }
-
-// HostHA is the CloudStack Host HA state that users of that system know.
-func (p Phase) HostHA() string {
-	switch p {
-	case Pending, "":
-		return "SUSPECT"
-	case Isolating, Fencing, Releasing:
-		return "FENCING"
-	case PoweringOn, Restoring, Recovering:
-		return "RECOVERING"
-	case Fenced:
-		return "FENCED"
-	case Failed:
-		return "INELIGIBLE" // it can't be managed until a person has seen to it
-	}
-	return "AVAILABLE"
-}

@@ -1,0 +1,86 @@
+package fence
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestHostHA: each state of CloudStack's Host HA, and what makes a node be in it.
+func TestHostHA(t *testing.T) {
+	now := metav1.NewMicroTime(walkStart)
+	fence := func(p api.Phase, change ...func(*api.NodeFenceStatus)) func(*Host) {
+		return func(h *Host) {
+			h.Fence = &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
+			for _, c := range change {
+				c(&h.Fence.Status)
+			}
+		}
+	}
+	evidence := func(a api.ActivityRecord) func(*api.NodeFenceStatus) {
+		return func(st *api.NodeFenceStatus) { st.Activity = &a }
+	}
+	spec := func(change func(*api.FencePolicySpec)) func(*Host) {
+		return func(h *Host) { change(&h.Policies[0].Spec) }
+	}
+	is := func(s metav1.ConditionStatus) func(*Host) { return func(h *Host) { h.Fenceable = s } }
+	dryRun := spec(func(s *api.FencePolicySpec) { s.Mode = api.DryRun })
+	paused := spec(func(s *api.FencePolicySpec) { s.PauseRequests = []string{"us"} })
+	excluded := func(h *Host) { h.Excluded = "label x" }
+	asking := evidence(api.ActivityRecord{CheckRound: api.CheckRound{StartedAt: &now}})
+	quorum := api.WithQuorum
+	for name, c := range map[string]struct {
+		want   api.HostHA
+		change []func(*Host)
+	}{
+		"healthy":                            {api.HostHAAvailable, nil},
+		"its device was not read yet":        {api.HostHAAvailable, []func(*Host){is(metav1.ConditionUnknown)}},
+		"its last fence is over":             {api.HostHAAvailable, []func(*Host){fence(api.Finished)}},
+		"a person approves":                  {api.HostHAAvailable, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Mode = api.RequireApproval })}},
+		"its device does not answer":         {api.HostHAIneligible, []func(*Host){is(metav1.ConditionFalse)}},
+		"it is left alone":                   {api.HostHAIneligible, []func(*Host){excluded}},
+		"its policy leaves it alone":         {api.HostHAIneligible, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Exclude = &api.ExcludedNodes{NodeNames: []string{"a"}} })}},
+		"two policies have the same say":     {api.HostHAIneligible, []func(*Host){func(h *Host) { h.Policies = append(h.Policies, policyNamed("q")) }}},
+		"no policy":                          {api.HostHADisabled, []func(*Host){func(h *Host) { h.Policies = nil }}},
+		"DryRun":                             {api.HostHADisabled, []func(*Host){dryRun}},
+		"DryRun, and its device is silent":   {api.HostHADisabled, []func(*Host){dryRun, is(metav1.ConditionFalse)}},
+		"DryRun, and unhealthy":              {api.HostHADisabled, []func(*Host){dryRun, fence(api.Pending)}},
+		"DryRun, and a fence had begun":      {api.HostHAFencing, []func(*Host){dryRun, fence(api.Fencing)}},
+		"paused":                             {api.HostHADisabled, []func(*Host){paused}},
+		"paused, and it is brought back":     {api.HostHARecovering, []func(*Host){paused, fence(api.PoweringOn)}},
+		"of a newer nodefence":               {api.HostHADisabled, []func(*Host){func(h *Host) { h.Policies[0].NotUnderstood.Unknown = []string{"spec.brake"} }}},
+		"stopped":                            {api.HostHADisabled, []func(*Host){func(h *Host) { h.Stopped = true }}},
+		"of the control plane":               {api.HostHADisabled, []func(*Host){func(h *Host) { h.ControlPlane = true }}},
+		"of the control plane, under quorum": {api.HostHAAvailable, []func(*Host){func(h *Host) { h.ControlPlane, h.Policies[0].Spec.ControlPlane.Fence = true, &quorum }}},
+		"unhealthy":                          {api.HostHASuspect, []func(*Host){fence(api.Pending)}},
+		"unhealthy, and silent before":       {api.HostHASuspect, []func(*Host){fence(api.Pending), is(metav1.ConditionFalse)}},
+		"unhealthy, and left alone":          {api.HostHAIneligible, []func(*Host){fence(api.Pending), excluded}},
+		"unhealthy, and its Node is gone":    {api.HostHASuspect, []func(*Host){fence(api.Pending), func(h *Host) { h.Here, h.Policies = false, nil }}},
+		"between two rounds":                 {api.HostHASuspect, []func(*Host){fence(api.Pending, evidence(api.ActivityRecord{}))}},
+		"its checks are asked":               {api.HostHAChecking, []func(*Host){fence(api.Pending, asking)}},
+		"its device is asked":                {api.HostHAChecking, []func(*Host){fence(api.Fencing, evidence(api.ActivityRecord{Reading: true}))}},
+		"seen alive":                         {api.HostHADegraded, []func(*Host){fence(api.Pending, evidence(api.ActivityRecord{Degraded: true}))}},
+		"seen alive, and then fenced":        {api.HostHAFencing, []func(*Host){fence(api.Isolating, evidence(api.ActivityRecord{Degraded: true}))}},
+		"its work is released":               {api.HostHAFencing, []func(*Host){fence(api.Releasing)}},
+		"it stays off":                       {api.HostHAFenced, []func(*Host){fence(api.Fenced)}},
+		"it boots":                           {api.HostHARecovering, []func(*Host){fence(api.Recovering)}},
+		"access is given back":               {api.HostHARecovering, []func(*Host){fence(api.Restoring)}},
+		"it is Ready again":                  {api.HostHARecovered, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
+		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.LiftHold })}},
+		"its fence failed":                   {api.HostHAIneligible, []func(*Host){fence(api.Failed)}},
+	} {
+		h := Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}
+		for _, change := range c.change {
+			change(&h)
+		}
+		if got := HostHA(h); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func policyNamed(name string) api.FencePolicy {
+	return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Mode: api.Enforce}}
+}
