@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"slices"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -11,8 +9,10 @@ import (
 
 // recordOf is what came of the device of that name; nil if nothing did.
 func (d *decision) recordOf(device string) *api.IsolationRecord {
-	if i := slices.IndexFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return r.Device == device }); i >= 0 {
-		return &d.st.Isolation[i]
+	for i := range d.st.Isolation {
+		if d.st.Isolation[i].Device == device {
+			return &d.st.Isolation[i]
+		}
 	}
 	return nil
 }
@@ -22,7 +22,12 @@ func (d *decision) record(i int) *api.IsolationRecord { return d.recordOf(d.dec.
 
 // place is where a device stands in the isolation; -1 if it does not.
 func (d *decision) place(device string) int {
-	return slices.IndexFunc(d.dec.Isolation(), func(b api.Binding) bool { return b.Name == device })
+	for i := range d.dec.Isolation() {
+		if d.dec.Isolation()[i].Name == device {
+			return i
+		}
+	}
+	return -1
 }
 
 // isolationRecords has one record for each device, and those of what we cut and is bound no

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,8 +155,10 @@ func (d *Decision) Isolation() []Binding { return d.Devices[d.levels():] }
 
 // levels are the devices that switch the machine: they stand first.
 func (d *Decision) levels() int {
-	if i := slices.IndexFunc(d.Devices, func(b Binding) bool { return b.Role != RolePower }); i >= 0 {
-		return i
+	for i := range d.Devices {
+		if d.Devices[i].Role != RolePower {
+			return i
+		}
 	}
 	return len(d.Devices)
 }
@@ -177,8 +178,10 @@ func (d *Decision) Power(level int32) *Binding {
 
 // Device is the one of that name; nil if there is none.
 func (d *Decision) Device(name string) *Binding {
-	if i := slices.IndexFunc(d.Devices, func(b Binding) bool { return b.Name == name }); i >= 0 {
-		return &d.Devices[i]
+	for i := range d.Devices {
+		if d.Devices[i].Name == name {
+			return &d.Devices[i]
+		}
 	}
 	return nil
 }
