@@ -46,8 +46,9 @@ func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
 	d.st.Awaited = nil
-	if r := d.spec.Requests.Approve; r != nil && d.st.RequestServed {
-		d.st.ApproveHandled, d.st.ApprovalSince = r.At.DeepCopy(), nil
+	if r := d.asks.Approve; r != nil && d.st.RequestServed {
+		d.st.ApprovalSince = nil
+		d.answer(api.AskedApprove, r, api.Done, "power was cut or work released under it: another pass takes another approval")
 	}
 	d.forgetActivity()
 	d.restartIsolation()
@@ -96,7 +97,7 @@ func (d *decision) fail(why api.Reason, msg string) Action {
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
 func (d *decision) slowly(why api.Reason, msg string) Action {
 	wait := d.slower()
-	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.asks.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
 		d.st.Outcome = api.AbortedByPerson
 		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")

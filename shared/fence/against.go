@@ -190,7 +190,7 @@ func (b *Brakes) none(f *api.NodeFence) {
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
 	was := f.Status.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
-	if is.Settings.Mode == api.RequireApproval && approved(f.Spec.Requests, f.Status) {
+	if is.Settings.Mode == api.RequireApproval && approved(f.Requests(), &f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
 	why, msg := stricter(was, is)

@@ -8,10 +8,10 @@ import (
 
 // approved: a person approved this pass. What was approved is one cut, and not each that
 // a restart of the flow may come to.
-func (d *decision) approved() bool { return approved(d.spec.Requests, d.st) }
+func (d *decision) approved() bool { return approved(d.asks, &d.st) }
 
-func approved(r api.Requests, st api.NodeFenceStatus) bool {
-	return r.Approve != nil && !st.ApproveHandled.Equal(&r.Approve.At)
+func approved(r api.Requests, st *api.NodeFenceStatus) bool {
+	return r.Approve != nil && !st.Answered(api.AskedApprove, r.Approve.At)
 }
 
 // awaitApproval holds for a person, without a slot, and gives up when the time

@@ -122,8 +122,8 @@ func (d *decision) endsAwaited() (act Action, ends bool) {
 		d.back()
 		return None, true
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() {
-		d.st.RetryHandled = r.At.DeepCopy()
+	if r := d.asks.Retry; d.retryAsked() {
+		d.answer(api.AskedRetry, r, api.Done, "the device is asked again now")
 		return d.askedAnew("retry asked by " + r.By), true
 	}
 	if c := d.told; c != nil && c.Wrong {
@@ -133,7 +133,7 @@ func (d *decision) endsAwaited() (act Action, ends bool) {
 }
 
 // ending: a person has asked for the end of this record.
-func (d *decision) ending() bool { return d.spec.Requests.Abort != nil || d.seen.Deleting }
+func (d *decision) ending() bool { return d.asks.Abort != nil || d.seen.Deleting }
 
 // onAfterAll: the machine reads on, and no Off of ours can still take effect. It is not
 // off by us any more; another Off is for the gate to allow, as a first one is (S17).

@@ -92,7 +92,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 		}, end{api.Recovering, api.NodeHealthy, false, false}, None},
 		"a person says that it is off": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(now)}}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		}, end{api.Releasing, api.ConfirmedOff, true, true}, None},
 		"a person ends it": {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.PoweringOn, api.AbortedByPerson, false, true}, None},
 		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *Seen) {

@@ -52,10 +52,10 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		}},
 		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.AbortedByPerson, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Deleting = true }},
 		"a person retries": {spec: fabricSpec(), want: end{api.Pending, api.RetryAsked, None, false}, change: func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Retry = &api.Request{By: "ann", At: metav1.NewTime(walkStart)}
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
 		}},
 		"a person says that it is off": {spec: fabricSpec(), want: end{api.Fencing, api.Isolated, None, true}, change: func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(walkStart)}}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}}
 		}},
 		"its release is begun":                           {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, _ *Seen) { begun(f) }},
 		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.AbortedByPerson, None, false}, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Deleting = true }},

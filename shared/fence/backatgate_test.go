@@ -30,9 +30,9 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 			policies := []api.FencePolicy{livePolicy()}
 			f := underPolicy(policies, begun)
 			at := metav1.NewTime(walkStart)
-			f.Spec.Requests.Approve = &api.Request{By: "alice", At: at}
+			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "alice", At: at}
 			if c.served {
-				f.Status.ApproveHandled = &at
+				f.Status.Answers = done(api.AskedApprove, at)
 			}
 			policies[0].Generation++
 			c.live(&policies[0].Spec)

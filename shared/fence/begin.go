@@ -238,29 +238,6 @@ func (d *decision) recentCuts() int32 {
 
 // confirmAsked: a person's word that the machine is off waits for an answer.
 func (d *decision) confirmAsked() bool {
-	c := d.spec.Requests.ConfirmOff
-	return c != nil && !d.onlyMachine() && !d.st.ConfirmHandled.Equal(&c.At)
-}
-
-// noteWords answers what people ask for where nothing waits for it: kept, it would be
-// carried out at some later time, on another state than the one they spoke of. A word
-// that a machine is off is not about the machine that was switched on since (S3).
-func (d *decision) noteWords() {
-	st := &d.st
-	switch st.Phase {
-	case api.Pending, api.Isolating, api.Fencing, api.Failed:
-	default:
-		if c := d.spec.Requests.ConfirmOff; d.confirmAsked() && !(st.Phase == api.Fenced && st.Reason == api.IsolatedOnly) && !byDump(st) {
-			st.ConfirmHandled = c.At.DeepCopy()
-			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
-		}
-	}
-	if r := d.spec.Requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
-		st.RetryHandled = r.At.DeepCopy()
-		if st.Phase == api.Pending {
-			d.dropYes()
-		}
-		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
-	}
-	d.noteLift()
+	c := d.asks.ConfirmOff
+	return c != nil && !d.onlyMachine() && !d.st.Answered(api.AskedConfirmOff, c.At)
 }

@@ -50,11 +50,11 @@ func TestAWordIsForNow(t *testing.T) {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase = phase
 			f.Status.Release = begunAt(now, true)
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(walkStart)}}
-			f.Spec.Requests.Retry = &api.Request{By: "ann", At: metav1.NewTime(walkStart)}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}}
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
 		})
 		st, _ := Decide(f, s, now)
-		got := [2]bool{st.ConfirmHandled == nil, st.RetryHandled == nil}
+		got := [2]bool{!st.Answered(api.AskedConfirmOff, metav1.NewTime(walkStart)), !st.Answered(api.AskedRetry, metav1.NewTime(walkStart))}
 		if got != want {
 			t.Errorf("%s: waiting %v, want %v", phase, got, want)
 		}
@@ -69,11 +69,11 @@ func TestASecondWordCounts(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	first, second := metav1.NewTime(walkStart), metav1.NewTime(walkStart.Add(-time.Minute))
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Status.Phase, f.Status.RetryHandled = api.Failed, &first
-		f.Spec.Requests.Retry = &api.Request{By: "ben", At: second}
+		f.Status.Phase, f.Status.Answers = api.Failed, done(api.AskedRetry, first)
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ben", At: second}
 	})
-	if st, _ := Decide(f, s, now); st.Phase != api.Pending || !st.RetryHandled.Equal(&second) {
-		t.Errorf("%s, answered %v", st.Phase, st.RetryHandled)
+	if st, _ := Decide(f, s, now); st.Phase != api.Pending || !st.Answered(api.AskedRetry, second) {
+		t.Errorf("%s, answered %v", st.Phase, st.Answers)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now)
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
-		f.Spec.Requests.Abort = &api.Request{By: "ann"}
+		f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"}
 		s.Deleting = true
 	})
 	for range 200 {
@@ -118,7 +118,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 func TestWhatWasGivenUp(t *testing.T) {
 	now := walkStart.Add(72 * time.Hour)
 	cut := stampOf(walkStart)
-	abort := func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }
+	abort := func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)
 		phase  api.Phase
@@ -152,7 +152,7 @@ func TestWhatWasGivenUp(t *testing.T) {
 	}
 	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 		f.Status.Phase, f.Status.Release = api.Failed, begunAt(walkStart, true)
-		f.Spec.Requests.Retry = &api.Request{By: "ann"}
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann"}
 	})
 	if st, _ := Decide(f, s, now); st.Phase != api.Pending || st.Release.StartedAt != nil {
 		t.Errorf("%s, with the release of the last pass: %v", st.Phase, st.Release.StartedAt != nil)

@@ -84,8 +84,8 @@ var broken = map[string]decider{
 	}),
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		at := f.Status.Decision.Trigger.Since.Time
-		if f.Status.Phase == api.Fencing && f.Status.ConfirmHandled == nil {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "nobody"}}
+		if f.Status.Phase == api.Fencing && f.Status.Answer(api.AskedConfirmOff) == nil {
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
 		}
 	}),
@@ -192,7 +192,7 @@ func mistake(s *Seen, power string) {
 // unsettled takes the second read at any time, and writes down when both were.
 func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 	first := f.Status.Power.FirstOff
-	if d := (&decision{spec: &f.Spec, dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); first == nil || d.callElsewhere() {
+	if d := (&decision{dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); first == nil || d.callElsewhere() {
 		return Decide(f, s, now)
 	}
 	g := *f
@@ -222,7 +222,7 @@ func noLead(f *api.NodeFence) {
 func before(change func(*api.NodeFence, *Seen, time.Time)) decider {
 	changed := always(change)
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		if d := (&decision{spec: &f.Spec, dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); d.callElsewhere() {
+		if d := (&decision{dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); d.callElsewhere() {
 			return Decide(f, s, now)
 		}
 		return changed(f, s, now)
@@ -390,10 +390,10 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{By: "me"}
+			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{FenceNumber: 1, By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true

@@ -16,12 +16,13 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	if !f.Open() && f.Status.FenceNumber == 0 {
 		return f.Status, None // nothing was ever decided of this node
 	}
-	d := &decision{spec: &f.Spec, dec: effective(f), uid: string(f.UID), st: copied(&f.Status), seen: seen, now: now}
+	d := &decision{dec: effective(f), uid: string(f.UID), st: copied(&f.Status), seen: seen, now: now}
 	if d.callElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
 	d.st.ObservedGeneration = f.Generation
 	d.open()
+	d.hear(f.Spec.Requests)
 	d.st.NextLook = nil
 	d.noteLease()
 	d.noteConditions()
@@ -70,8 +71,9 @@ func (d *decision) byPhase() Action {
 
 // decision is one call of Decide.
 type decision struct {
-	// spec is people's, dec what the gate decided, as it counts for this fence.
-	spec *api.NodeFenceSpec
+	// asks are people's requests about this fence, dec is what the gate decided, as it
+	// counts for this fence.
+	asks api.Requests
 	dec  *api.Decision
 	uid  string
 	st   api.NodeFenceStatus
@@ -93,7 +95,7 @@ type decision struct {
 // that is closed stays closed until this is written (S18). Whoever dies before it has
 // opened nothing; the node is unhealthy still, and the source says so again (S19).
 func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
-	d := &decision{spec: &f.Spec, dec: &dec, uid: string(f.UID), st: copied(&f.Status), now: now}
+	d := &decision{dec: &dec, uid: string(f.UID), st: copied(&f.Status), now: now}
 	d.st.FenceNumber++
 	d.begin()
 	d.st.Decision, d.st.ObservedGeneration = dec, f.Generation

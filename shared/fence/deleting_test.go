@@ -43,7 +43,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 			f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: before}
 			if c.word {
-				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "anna", At: metav1.NewTime(before.Time)}}
+				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "anna", At: metav1.NewTime(before.Time)}}
 			}
 			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
 			if c.was != nil {

@@ -55,7 +55,7 @@ func (d *decision) lockedOut(b *api.Binding) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	for _, r := range d.st.Power.Denied {
-		if retry := d.spec.Requests.Retry; retry != nil && retry.At.After(r.At.Time) {
+		if retry := d.st.Answer(api.AskedRetry); d.retryAsked() || retry != nil && retry.AnsweredAt.After(r.At.Time) {
 			continue // who asks for it has mended something
 		}
 		if until := r.At.Add(deniedPause); r.Device == b.Words() && r.Count >= deniedTries && d.now.Before(until) {

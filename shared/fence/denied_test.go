@@ -61,7 +61,7 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 			if f.Status.Phase != api.Failed {
 				return // it goes on, as slowly
 			}
-			f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now)}
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: metav1.NewTime(now)}
 			again, _ := denying(f, s, now)
 			if len(again) == 0 || again[0].Sub(now) > time.Minute {
 				t.Errorf("after a retry it was asked at %v, from %s on", again, now)
@@ -89,7 +89,7 @@ func TestARetryEndsTheWait(t *testing.T) {
 				b := f.Status.Decision.Power(0)
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
-					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
+					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
 				}
 			})
 			if _, got := Decide(f, s, now); got != tc.want {
@@ -150,7 +150,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		}, seen{15, api.Restoring, false}},
 		"it is to give access back, and a person has ended the record": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
-			f.Status.Isolation[0].SwitchedByUs, f.Spec.Requests.Abort = true, &api.Request{By: "kim"}
+			f.Status.Isolation[0].SwitchedByUs, f.Spec.Requests.Abort = true, &api.AbortRequest{By: "kim"}
 		}, seen{3, api.Recovering, false}},
 	} {
 		t.Run(name, func(t *testing.T) {

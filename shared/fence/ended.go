@@ -75,7 +75,7 @@ func (d *decision) calledOff() bool {
 	if d.begun() {
 		return false
 	}
-	if a := d.spec.Requests.Abort; a != nil || d.seen.Deleting {
+	if a := d.asks.Abort; a != nil || d.seen.Deleting {
 		who := "the record was deleted"
 		if a != nil {
 			who = "asked by " + a.By

@@ -336,7 +336,7 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, RequestServed: true,
 		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
-	f.Spec.Requests.Retry = &api.Request{By: "me"}
+	f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "me"}
 	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
 	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
 	if d := cmp.Diff(want, st.Activity); d != "" || st.Phase != api.Pending {

@@ -92,7 +92,7 @@ func TestCut(t *testing.T) {
 			}},
 		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, None},
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
-				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me"}}
+				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 			}},
 		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.PausedHold, None},
 			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {

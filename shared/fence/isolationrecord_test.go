@@ -55,7 +55,7 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 			f.Status.Isolation = append([]api.IsolationRecord{{Device: "storage-1", Driver: "san", Address: "7", SwitchedByUs: c.ours}}, f.Status.Isolation...)
 			f.Status.Restore = &api.RestoreRecord{Then: api.Recovering, Reason: api.NodeHealthy}
 			if c.abort {
-				f.Spec.Requests.Abort = &api.Request{By: "kim"}
+				f.Spec.Requests.Abort = &api.AbortRequest{By: "kim"}
 			}
 			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Deleting = c.deleting

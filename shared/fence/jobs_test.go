@@ -13,7 +13,7 @@ import (
 // TestJobsAreRecorded: those of every call, the last ones; not those of a call
 // whose claim is gone.
 func TestJobsAreRecorded(t *testing.T) {
-	d := decision{spec: &api.NodeFenceSpec{}, dec: &api.Decision{}, seen: Seen{Me: "me"}, now: walkStart}
+	d := decision{dec: &api.Decision{}, seen: Seen{Me: "me"}, now: walkStart}
 	var want []string
 	for i := range maxJobs + 3 {
 		name := fmt.Sprint("call-", i)

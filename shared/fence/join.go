@@ -24,7 +24,7 @@ func Ends(f *api.NodeFence, node types.UID) string {
 		return "the fence that is under way is of another Node object of this name, and ends"
 	case served(st):
 		return ""
-	case undone(st) || f.Spec.Requests.Abort != nil || f.DeletionTimestamp != nil:
+	case undone(st) || f.Requests().Abort != nil || f.DeletionTimestamp != nil:
 		return "the fence of this node that is under way ends, and no power was cut"
 	}
 	return ""

@@ -155,7 +155,7 @@ func TestEnds(t *testing.T) {
 			f.Status.Phase, f.Status.Outcome = api.Recovering, api.SentBack
 		}, "", "it joins the fence that waits"},
 		"it goes back to the gate, and a person has ended it": {func(f *api.NodeFence) {
-			f.Status.Phase, f.Status.Outcome, f.Spec.Requests.Abort = api.Recovering, api.SentBack, &api.Request{By: "ann"}
+			f.Status.Phase, f.Status.Outcome, f.Spec.Requests.Abort = api.Recovering, api.SentBack, &api.AbortRequest{By: "ann"}
 		}, "the fence of this node that is under way ends", ""},
 		"it gives access back on its way to the gate": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.SentBack, &api.RestoreRecord{Then: api.Recovering}
@@ -170,7 +170,7 @@ func TestEnds(t *testing.T) {
 			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.Healed, &api.RestoreRecord{Then: api.Recovering}
 		}, "the fence of this node that is under way ends", ""},
 		"it was cut, and the node is back":  {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
-		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.Request{By: "ann"} }, "the fence of this node that is under way ends", ""},
+		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }, "the fence of this node that is under way ends", ""},
 		"the Node is another one":           {func(f *api.NodeFence) { f.Status.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
 		"it was cut as another one":         {func(f *api.NodeFence) { cut(f); f.Status.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
 		"there was no Node":                 {missingNode, "the fence that is under way is of another Node", ""},

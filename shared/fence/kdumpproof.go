@@ -133,7 +133,7 @@ func (d *decision) fromDump(msg string) Action {
 		d.to(api.Pending, api.KdumpHold, msg+why)
 		return d.until(until)
 	case d.confirmAsked():
-		return d.to(api.Pending, api.KdumpOver, msg+d.spec.Requests.ConfirmOff.By+" says that the machine is off")
+		return d.to(api.Pending, api.KdumpOver, msg+d.asks.ConfirmOff.By+" says that the machine is off")
 	}
 	return d.to(api.Pending, api.KdumpOver, msg+d.dumpOver())
 }

@@ -80,9 +80,9 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"there is a storm":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Storm = true }, None, api.Pending, ""},
 		"it is paused":          {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Paused = true }, None, api.Pending, ""},
 		"nobody saw the brakes": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{} }, None, api.Releasing, ""},
-		"a person ends it":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = &api.Request{By: "me"} }, None, api.Recovering, ""},
+		"a person ends it":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = &api.AbortRequest{By: "me"} }, None, api.Recovering, ""},
 		"a person confirms": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me"}}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 		}, None, api.Pending, "me says that the machine is off"},
 		"it was decided long ago": {func(f *api.NodeFence, _ *Seen, now time.Time) {
 			at := stampOf(now.Add(-2 * time.Minute))

@@ -19,7 +19,7 @@ func (d *decision) levels() int {
 // anotherLevel: there is one that was not tried in this pass. The word of a
 // person who ended the fence stops the climb: another level is another Off (S25).
 func (d *decision) anotherLevel() bool {
-	return int(d.st.Power.Level)+1 < d.levels() && !d.seen.Deleting && d.spec.Requests.Abort == nil
+	return int(d.st.Power.Level)+1 < d.levels() && !d.seen.Deleting && d.asks.Abort == nil
 }
 
 // nextLevel goes on to the node's next device. What the last one said does not

@@ -17,7 +17,8 @@ func (d *decision) keptBack() bool {
 		return false
 	}
 	if d.liftAsked() {
-		d.tell(api.LiftAsked, d.spec.Requests.Uncordon.By+" gives the node back")
+		d.tell(api.LiftAsked, d.asks.Uncordon.By+" gives the node back")
+		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
 		return false
 	}
 	d.hold(api.LiftHold, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilLifted(), Resync)
@@ -50,7 +51,7 @@ func (d *decision) untilLifted() string {
 // person to end that. What somebody has given back by hand can't be kept.
 func (d *decision) keeps() bool {
 	n := d.seen.Node
-	if d.dec.Settings.Recovery.Uncordon != api.UncordonManual || d.spec.Requests.Abort != nil || d.seen.Deleting || n.UID != d.dec.NodeUID || !n.Taint {
+	if d.dec.Settings.Recovery.Uncordon != api.UncordonManual || d.asks.Abort != nil || d.seen.Deleting || n.UID != d.dec.NodeUID || !n.Taint {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
@@ -59,8 +60,8 @@ func (d *decision) keeps() bool {
 
 // liftAsked: a person wants this node back, and it is this time that they speak of.
 func (d *decision) liftAsked() bool {
-	r := d.spec.Requests.Uncordon
-	return r != nil && !d.st.UncordonHandled.Equal(&r.At)
+	r := d.asks.Uncordon
+	return r != nil && !d.st.Answered(api.AskedUncordon, r.At)
 }
 
 // noteLift answers who lifts what is not kept, so that it counts for no later recovery.
@@ -68,7 +69,7 @@ func (d *decision) noteLift() {
 	if waits := d.st.Phase == api.Recovering && d.dec.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.liftAsked() {
 		return
 	}
-	r := d.spec.Requests.Uncordon
-	d.st.UncordonHandled = r.At.DeepCopy()
+	r := d.asks.Uncordon
+	d.answer(api.AskedUncordon, r, api.NotNeeded, "it is not kept isolated now, and it counts for no later recovery")
 	d.aside(api.LiftAsked, r.By+" lifted what is not kept isolated now: it counts for nothing later")
 }

@@ -29,7 +29,9 @@ func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFenc
 	})
 }
 
-func lift(at time.Time) *api.Request { return &api.Request{By: "ann", At: metav1.NewTime(at)} }
+func lift(at time.Time) *api.Request {
+	return &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(at)}
+}
 
 // TestAHealthyNodeWaitsForAPerson: what was fenced under recovery.uncordon: Manual stays
 // isolated until a person lifts it; what was not, and whatever ends a record, does not.
@@ -45,11 +47,13 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = lift(now) }, back},
 		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
 		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
-		"a person ends it":                    {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = lift(now) }, alone},
-		"its record is deleted":               {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
-		"everything is paused":                {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
-		"only its work was released":          {func(f *api.NodeFence, _ *Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
-		"nothing was done to it":              {func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed, f.Status.Power.Cuts = false, 0 }, alone},
+		"a person ends it": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Requests.Abort = &api.AbortRequest{By: "ann", At: metav1.NewTime(now)}
+		}, alone},
+		"its record is deleted":      {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
+		"everything is paused":       {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
+		"only its work was released": {func(f *api.NodeFence, _ *Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
+		"nothing was done to it":     {func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed, f.Status.Power.Cuts = false, 0 }, alone},
 		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Decision.Settings.Action = false, 0, api.ActionIsolate
 		}, held},
@@ -67,10 +71,10 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"it is deleted":   {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
 		"it is another":   {func(_ *api.NodeFence, s *Seen) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
 		"it was lifted once": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Uncordon, f.Status.UncordonHandled = lift(now), &metav1.Time{Time: now}
+			f.Spec.Requests.Uncordon, f.Status.Answers = lift(now), done(api.AskedUncordon, metav1.NewTime(now))
 		}, held},
 		"it is lifted twice": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Uncordon, f.Status.UncordonHandled = lift(now), &metav1.Time{Time: walkStart}
+			f.Spec.Requests.Uncordon, f.Status.Answers = lift(now), done(api.AskedUncordon, metav1.NewTime(walkStart))
 		}, back},
 		"it healed beforehand": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.Healed
@@ -115,8 +119,8 @@ func TestALiftIsForNow(t *testing.T) {
 		})
 		st, _ := Decide(f, s, now)
 		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann lifted")
-		if waits := phase == api.Recovering; (st.UncordonHandled == nil) != waits || told == waits {
-			t.Errorf("%s: answered %v, told %v", phase, st.UncordonHandled, st.History)
+		if waits := phase == api.Recovering; (st.Answer(api.AskedUncordon) == nil) != waits || told == waits {
+			t.Errorf("%s: answered %v, told %v", phase, st.Answers, st.History)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
-	return []any{"manual", s.st.UncordonHandled != nil, s.st.Reason == api.LiftHold}
+	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.LiftHold}
 }
 
 // lifted is a look with a person's word beside it.
@@ -58,7 +58,7 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 		return
 	}
 	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
-	word := f.Spec.Requests.Uncordon != nil && !s.st.UncordonHandled.Equal(&f.Spec.Requests.Uncordon.At)
+	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At)
 	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")

@@ -50,7 +50,7 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if st.NextLook != nil && st.NextLook.After(now) {
 			now = st.NextLook.Time
 		}
-		if d := (&decision{spec: &api.NodeFenceSpec{Requests: s.spec.Requests}, dec: &s.spec.Decision, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
+		if d := (&decision{asks: s.spec.Requests, dec: &s.spec.Decision, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
 			now = d.takeover(st.Claim) // the source sends what is overdue again and again
 		}
 		if s.isCounted() && st.Reason == api.NodeLimitHold {

@@ -176,14 +176,16 @@ func lead(b *api.Binding) time.Duration {
 
 // confirmed takes a named person's word for the machine being off (S1).
 func (d *decision) confirmed() Action {
-	c := d.spec.Requests.ConfirmOff
-	d.st.ConfirmHandled = c.At.DeepCopy()
+	c := d.asks.ConfirmOff
 	switch {
 	case d.leaseFresh():
+		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moves: the machine is not off")
 		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moves: not believed", Handover)
 	case d.leaseGone():
+		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moved a moment ago, and is gone now: nobody can tell that the machine is off")
 		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", Handover)
 	}
+	d.answer(api.AskedConfirmOff, &c.Request, api.Done, "taken for the proof that the machine is off")
 	d.st.Proof = d.proof(api.ProofConfirmed)
 	d.st.Proof.By, d.st.Proof.At = c.By, d.time()
 	if d.st.BootIDBefore == "" {
@@ -255,7 +257,7 @@ func (d *decision) readOrOff() Action {
 // braking: a brake is on that stops further Offs also after the first.
 func (d *decision) braking() bool {
 	b := d.seen.Brakes
-	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.spec.Requests.Abort != nil || d.seen.Deleting
+	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.asks.Abort != nil || d.seen.Deleting
 }
 
 // recovered: the node's own health began this fence, and it is healthy again since our

@@ -64,7 +64,7 @@ func (d *decision) lifeShows() time.Duration {
 
 func (d *decision) bootFailed() (Action, bool) {
 	msg := "the node was not healthy within " + d.dec.Settings.Recovery.BootTimeout.Duration.String()
-	if d.seen.Deleting || d.spec.Requests.Abort != nil {
+	if d.seen.Deleting || d.asks.Abort != nil {
 		d.st.Outcome = api.AbortedByPerson
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
 		return None, true
@@ -133,12 +133,12 @@ func (d *decision) fenced() Action {
 	if d.endAsked() {
 		return None
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
-		d.st.RetryHandled = r.At.DeepCopy()
+	if r := d.asks.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
+		d.answer(api.AskedRetry, r, api.Done, "the machine is switched on again")
 		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
 	}
 	if d.st.Reason == api.IsolatedOnly && d.confirmAsked() {
-		return d.askedAnew(d.spec.Requests.ConfirmOff.By + " says that the machine is off")
+		return d.askedAnew(d.asks.ConfirmOff.By + " says that the machine is off")
 	}
 	if d.healthy() {
 		why := "somebody switched the machine on"
@@ -162,8 +162,8 @@ func (d *decision) failed() Action {
 	if d.endBegun() || d.healed() {
 		return None
 	}
-	if r := d.spec.Requests.Retry; d.retryAsked() {
-		d.st.RetryHandled = r.At.DeepCopy()
+	if r := d.asks.Retry; d.retryAsked() {
+		d.answer(api.AskedRetry, r, api.Done, "it is tried once more")
 		return d.askedAnew("retry asked by " + r.By)
 	}
 	switch {
@@ -173,7 +173,7 @@ func (d *decision) failed() Action {
 		return d.to(api.Pending, d.st.Reason, d.st.Message) // where it is resolved
 	}
 	if d.confirmAsked() {
-		return d.askedAnew(d.spec.Requests.ConfirmOff.By + " says that the machine is off")
+		return d.askedAnew(d.asks.ConfirmOff.By + " says that the machine is off")
 	}
 	return d.hold(d.st.Reason, d.st.Message, Resync)
 }
@@ -206,8 +206,8 @@ func (d *decision) dropYes() {
 }
 
 func (d *decision) retryAsked() bool {
-	r := d.spec.Requests.Retry
-	return r != nil && !d.st.RetryHandled.Equal(&r.At)
+	r := d.asks.Retry
+	return r != nil && !d.st.Answered(api.AskedRetry, r.At)
 }
 
 // anew begins another pass. A release that was done belongs to the last one.
@@ -229,7 +229,7 @@ func (d *decision) askedAnew(msg string) Action {
 
 // endAsked: a person ends a record that is given up or stays off (S27).
 func (d *decision) endAsked() bool {
-	if d.spec.Requests.Abort == nil && !d.seen.Deleting {
+	if d.asks.Abort == nil && !d.seen.Deleting {
 		return false
 	}
 	return d.undoNow(api.AbortedByPerson, "ended by a person")
@@ -238,7 +238,7 @@ func (d *decision) endAsked() bool {
 // endBegun is endAsked where power may have been cut: what we cut is switched on
 // first, unless it is to stay off (S25).
 func (d *decision) endBegun() bool {
-	if !d.owesPowerOn() || d.spec.Requests.Abort == nil && !d.seen.Deleting {
+	if !d.owesPowerOn() || d.asks.Abort == nil && !d.seen.Deleting {
 		return d.endAsked()
 	}
 	d.st.Outcome = api.AbortedByPerson

@@ -27,7 +27,7 @@ func (d *decision) releasing() Action {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
 	if d.pastWord() {
-		if d.seen.Deleting || d.spec.Requests.Abort != nil {
+		if d.seen.Deleting || d.asks.Abort != nil {
 			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched))
 			return d.released() // S27
 		}
@@ -88,7 +88,7 @@ func (d *decision) batch(left *Left) Action {
 	}
 	if n := d.seen.Node; d.dec.Settings.Release.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
 		d.st.Placed.OutOfService = true
-		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: *d.spec, Status: d.st}).OutOfServiceAs()
+		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: api.NodeFenceSpec{Requests: d.asks}, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	r.AskedAt = d.at(0)

@@ -88,7 +88,7 @@ func (d *decision) outOfReach() string {
 			continue
 		}
 		held = d.cut(r) + " was cut off by nodefence, and is no device of this node any more: give it back by hand, and delete this record"
-		if d.seen.Deleting || d.spec.Requests.Abort != nil {
+		if d.seen.Deleting || d.asks.Abort != nil {
 			d.abandon(r, "it is no device of this node any more")
 		}
 	}
@@ -216,7 +216,7 @@ func (d *decision) backFailed(i int, msg string) {
 	wait := d.pause(r.Tries)
 	r.Tries++
 	_, locked := d.lockedOut(&d.dec.Isolation()[i])
-	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.spec.Requests.Abort != nil) {
+	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.asks.Abort != nil) {
 		d.abandon(r, msg)
 		return
 	}

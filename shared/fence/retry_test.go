@@ -33,7 +33,7 @@ func TestARetryGoesByWhatWasMended(t *testing.T) {
 					f.Status.DecidedAt = nil // the flow began anew
 				}
 				if c.asked {
-					f.Spec.Requests.Retry = &api.Request{By: "kim", At: metav1.NewTime(now)}
+					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: metav1.NewTime(now)}
 				}
 			})
 			var did []Action

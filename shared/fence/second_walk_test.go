@@ -111,7 +111,7 @@ func (c *counted) count(now time.Time) int {
 func (s *state) beginsAnew(sh *shadow, asked bool, a *api.NodeFenceStatus) bool {
 	n := len(sh.reads)
 	on := (s.st.Awaited != nil || s.sh.cut) && n > 0 && sh.reads[n-1].Power == "On"
-	return a.Phase == api.Pending && s.st.Phase != api.Pending && (asked && s.st.RetryHandled == nil || on)
+	return a.Phase == api.Pending && s.st.Phase != api.Pending && (asked && s.st.Answer(api.AskedRetry) == nil || on)
 }
 
 // counts takes a step into the account.
@@ -162,7 +162,7 @@ func (s *state) countedKey() []any {
 		return nil
 	}
 	sh, st := &s.sh, &s.st
-	k := []any{"counted", min(sh.passes, 4), min(sh.inDay(s.now), 3), min(sh.count(s.now), 3), min(st.Power.Cuts, 3), st.RetryHandled != nil}
+	k := []any{"counted", min(sh.passes, 4), min(sh.inDay(s.now), 3), min(sh.count(s.now), 3), min(st.Power.Cuts, 3), st.Answer(api.AskedRetry) != nil}
 	if st.Phase == api.Isolating || st.Phase == api.Fencing || st.Phase == api.Releasing && st.Release.StartedAt == nil {
 		k = append(k, min(sh.offs, 4), min(sh.misses, 4), st.Retries)
 	}

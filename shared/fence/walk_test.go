@@ -278,16 +278,16 @@ func (w *walker) step(s *state, l *look) {
 	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.spec(), s.st
 	at := metav1.NewTime(walkStart)
 	if l.abort {
-		f.Spec.Requests.Abort = &api.Request{By: "me", At: at}
+		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
 	}
 	if l.retry {
-		f.Spec.Requests.Retry = &api.Request{By: "me", At: at}
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "me", At: at}
 	}
 	if l.lift {
-		f.Spec.Requests.Uncordon = &api.Request{By: "me", At: at}
+		f.Spec.Requests.Uncordon = &api.Request{FenceNumber: 1, By: "me", At: at}
 	}
 	if l.confirm {
-		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "me", At: at}}
+		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me", At: at}}
 	}
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++
@@ -373,7 +373,7 @@ func climbed(s *state) bool {
 
 // saw updates the shadow by what the look really showed.
 func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
-	if !(&decision{spec: &api.NodeFenceSpec{Requests: spec.Requests}, dec: &spec.Decision, st: st, seen: seen, now: now}).callElsewhere() {
+	if !(&decision{asks: spec.Requests, dec: &spec.Decision, st: st, seen: seen, now: now}).callElsewhere() {
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
@@ -512,7 +512,7 @@ func key(s *state) string {
 			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Recovery.ReadyDuration.Duration), age(st.PhaseSince, pol.Settings.Recovery.BootTimeout.Duration))
 		}
 	case api.Fenced, api.Failed:
-		k = append(k, lease, st.RetryHandled != nil)
+		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
 		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
 	case api.Fencing:

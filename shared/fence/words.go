@@ -30,6 +30,7 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) Action {
 	d.next(Handover)
 	if p == api.Finished {
 		d.st.NextLook, d.st.Claim = nil, nil
+		d.lastWords()
 	}
 	return None
 }

@@ -17,7 +17,7 @@ func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			moved := stampOf(now.Add(-still))
 			f.Status.Lease.StillSince, s.Lease = &moved, Lease{}
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{By: "ann", At: metav1.NewTime(now)}}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		})
 		if st, _ := Decide(f, s, now); st.Phase != want {
 			t.Errorf("gone, and it moved %s ago: %s (%s)", still, st.Phase, st.Message)
@@ -32,7 +32,7 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 	for served, want := range map[bool]api.Reason{true: api.ApprovalHold, false: api.Admitted} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
-			f.Spec.Requests.Approve = &api.Request{By: "ann", At: metav1.NewTime(walkStart)}
+			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
 			f.Status.Phase, f.Status.RequestServed = api.Recovering, served
 			since := stampOf(now.Add(-time.Hour))
 			f.Status.PhaseSince, f.Status.ReadySince = &since, nil

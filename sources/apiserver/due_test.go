@@ -29,7 +29,7 @@ func check(at float64) func(*api.NodeFence) {
 }
 func finished(f *api.NodeFence) { f.Status.Phase = api.Finished }
 func reopened(f *api.NodeFence) { f.Status.Phase, f.Status.FenceNumber = api.Pending, 2 }
-func wished(f *api.NodeFence)   { f.Spec.Requests.Abort = &api.Request{By: "ada"} }
+func wished(f *api.NodeFence)   { f.Spec.Requests.Abort = &api.AbortRequest{By: "ada"} }
 func resolved(f *api.NodeFence) { f.Generation++ }
 func empty(f *api.NodeFence)    { f.Status = api.NodeFenceStatus{} }
 func held(f *api.NodeFence)     { f.Finalizers = []string{api.Finalizer} }

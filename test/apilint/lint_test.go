@@ -35,8 +35,7 @@ var off = []string{"arrayofstruct", "commentstart", "nomaps", "nonpointerstructs
 var inSpecs = []string{"maxlength", "nodurations", "requiredfields"}
 
 // notYet are types whose shape is about to change, and is not held to all this so far.
-var notYet = strings.Fields(`Binding Cleanup FencePolicySpec Limits PowerLevel
-	Proof Request ResolvedPolicy Retries Settings Storm Timeouts`)
+var notYet = strings.Fields(`FenceTarget FenceTargetStatus Proof Storm`)
 
 // TestLint: kube-api-linter finds nothing in the API that does not stand on purpose.
 func TestLint(t *testing.T) {

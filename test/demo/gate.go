@@ -127,7 +127,7 @@ func approve(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	if err != nil {
 		return err
 	}
-	wish := map[string]any{"spec": map[string]any{"requests": map[string]any{"approve": map[string]any{"by": me, "at": metav1.Now()}}}}
+	wish := map[string]any{"spec": map[string]any{"requests": map[string]any{"approve": map[string]any{"fenceNumber": f.Status.FenceNumber, "by": me, "at": metav1.Now()}}}}
 	patch, err := json.Marshal(wish)
 	if err != nil {
 		return err

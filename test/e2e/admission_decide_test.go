@@ -117,7 +117,7 @@ func TestOnlyTheGateDecides(t *testing.T) {
 	if r := w.decide(gateAccount, "of-gate", another); r.code != 422 || !strings.Contains(r.says, "does not change within one fence") {
 		t.Errorf("another node's UID, by the gate: %+v", r)
 	}
-	ask := func(s *api.NodeFenceSpec) { s.Requests.Abort = wish("otto") }
+	ask := func(s *api.NodeFenceSpec) { s.Requests.Abort = aborts("otto") }
 	if r := w.change("otto", "of-gate", ask); r != (refusal{}) {
 		t.Errorf("a wish: %+v", r)
 	}

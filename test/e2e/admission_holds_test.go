@@ -55,7 +55,7 @@ func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 
 	// What people may do goes as before: labels, and a wish, as kubectl edit sends it.
 	must(t, w.patchMeta("otto", "a", map[string]any{"labels": map[string]string{"by": "otto"}}))
-	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = wish("otto") }); r != (refusal{}) {
+	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = aborts("otto") }); r != (refusal{}) {
 		t.Errorf("a wish: %+v", r)
 	}
 

@@ -66,11 +66,25 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: abort-on
 subjects: [{kind: User, name: dan}]
 `
 
-func wish(by string) *api.Request {
-	return &api.Request{By: by, At: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+// thisFence is the number of each fence that people ask something of.
+const thisFence = 4
+
+func wish(by string) *api.Request { return about(thisFence, by) }
+
+func about(number int64, by string) *api.Request {
+	return &api.Request{FenceNumber: number, By: by, At: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 }
 
-func because(r *api.Request, reason string) *api.Request {
+// aborts is a wish to abort, which need not name its fence.
+func aborts(by string, number ...int64) *api.AbortRequest {
+	a := &api.AbortRequest{By: by, At: wish(by).At}
+	for _, n := range number {
+		a.FenceNumber = &n
+	}
+	return a
+}
+
+func because(r *api.AbortRequest, reason string) *api.AbortRequest {
 	r.Reason = reason
 	return r
 }
@@ -80,17 +94,20 @@ func because(r *api.Request, reason string) *api.Request {
 var asks = map[string]struct {
 	who, node      string
 	before, wanted *api.Requests
+	over           bool // the fence is closed
 	refused        refusal
 }{
 	"a record without wishes needs no verb": {who: "ben", wanted: &api.Requests{}},
-	"a record with a wish to abort does":    {who: "ben", wanted: &api.Requests{Abort: wish("ben")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
-	"with the verb one may":                 {who: "cleo", wanted: &api.Requests{Abort: wish("cleo"), Retry: wish("cleo")}},
-	"in nobody else's name":                 {who: "cleo", wanted: &api.Requests{Abort: wish("anna")}, refused: refusal{422, "spec.requests.abort.by must be your own name, cleo"}},
-	"one verb is not another":               {who: "cleo", wanted: &api.Requests{Abort: wish("cleo"), ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
+	"a record with a wish to abort does":    {who: "ben", wanted: &api.Requests{Abort: aborts("ben")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
+	"with the verb one may":                 {who: "cleo", wanted: &api.Requests{Abort: aborts("cleo")}},
+	"before there is a fence nothing can be asked of it": {who: "cleo", node: "new", wanted: &api.Requests{Retry: wish("cleo")},
+		refused: refusal{422, "no fence of new was opened yet: there is nothing to retry"}},
+	"in nobody else's name":   {who: "cleo", wanted: &api.Requests{Abort: aborts("anna")}, refused: refusal{422, "spec.requests.abort.by must be your own name, cleo"}},
+	"one verb is not another": {who: "cleo", wanted: &api.Requests{Abort: aborts("cleo"), ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"nor is a confirmation in another's name": {
 		who: "anna", wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{422, "spec.requests.confirmOff.by must be your own name, anna"}},
-	"a verb on one node":                {who: "dan", node: "dans", wanted: &api.Requests{Abort: wish("dan")}},
-	"a verb on one node is on no other": {who: "dan", wanted: &api.Requests{Abort: wish("dan")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
+	"a verb on one node":                {who: "dan", node: "dans", wanted: &api.Requests{Abort: aborts("dan")}},
+	"a verb on one node is on no other": {who: "dan", wanted: &api.Requests{Abort: aborts("dan")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
 
 	"a wish is added by who has the verb": {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{Retry: wish("cleo")}},
 	"and by nobody else":                  {who: "ben", before: &api.Requests{}, wanted: &api.Requests{Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
@@ -105,17 +122,32 @@ var asks = map[string]struct {
 	"a confirmation is added by who has the verb": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a confirmation is added by nobody else":      {who: "cleo", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("cleo")}}, refused: refusal{403, "it needs the verb confirm on nodefences"}},
 	"old wishes that stay as they are need no verb": {
-		who: "ben", before: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
-		wanted: &api.Requests{Abort: wish("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
+		who: "ben", before: &api.Requests{Abort: aborts("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
+		wanted: &api.Requests{Abort: aborts("anna"), Approve: wish("anna"), Retry: wish("anna"), Uncordon: wish("anna"), ConfirmOff: &api.Confirmation{Request: *wish("anna")}}},
 	"a new wish beside an old one does": {
-		who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
+		who: "ben", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{Abort: aborts("anna"), Retry: wish("ben")}, refused: refusal{403, "it needs the verb retry on nodefences"}},
 	"another's words are not changed": {
-		who: "cleo", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: because(wish("anna"), "changed")}, refused: refusal{422, "spec.requests.abort.by must be your own name, cleo"}},
-	"one's own are": {who: "anna", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: because(wish("anna"), "changed")}},
-	"a wish takes another's place with the verb":                     {who: "cleo", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("cleo")}},
-	"a wish takes no other's place without the verb":                 {who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{Abort: wish("ben")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
-	"a wish is withdrawn by who may write":                           {who: "ben", before: &api.Requests{Abort: wish("anna"), Retry: wish("anna")}, wanted: &api.Requests{Retry: wish("anna")}},
-	"all wishes are, as the gate does when it opens the record anew": {who: "ben", before: &api.Requests{Abort: wish("anna")}, wanted: &api.Requests{}},
+		who: "cleo", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{Abort: because(aborts("anna"), "changed")}, refused: refusal{422, "spec.requests.abort.by must be your own name, cleo"}},
+	"one's own are": {who: "anna", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{Abort: because(aborts("anna"), "changed")}},
+	"an approval of another fence": {who: "anna", node: "approved", before: &api.Requests{}, wanted: &api.Requests{Approve: about(3, "anna")},
+		refused: refusal{422, "this is fence 4 of approved; you approved fence 3 (spec.requests.approve.fenceNumber)"}},
+	"a confirmation of another fence": {who: "anna", node: "confirmed", before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *about(3, "anna")}},
+		refused: refusal{422, "this is fence 4 of confirmed; you confirmed fence 3 (spec.requests.confirmOff.fenceNumber)"}},
+	"a retry of a fence that is still to come": {who: "anna", node: "retried", before: &api.Requests{}, wanted: &api.Requests{Retry: about(5, "anna")},
+		refused: refusal{422, "this is fence 4 of retried; you asked to retry fence 5"}},
+	"a node that is given back from another fence": {who: "anna", node: "given", before: &api.Requests{}, wanted: &api.Requests{Uncordon: about(3, "anna")},
+		refused: refusal{422, "this is fence 4 of given; you gave the node back from fence 3"}},
+	"an abort of another fence": {who: "anna", node: "aborted", before: &api.Requests{}, wanted: &api.Requests{Abort: aborts("anna", 3)},
+		refused: refusal{422, "this is fence 4 of aborted; you aborted fence 3 (spec.requests.abort.fenceNumber; leave it out to abort the one that is open)"}},
+	"an abort of this one":  {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Abort: aborts("anna", thisFence)}},
+	"an abort of whichever": {who: "anna", before: &api.Requests{}, wanted: &api.Requests{Abort: aborts("anna")}},
+	"a confirmation of a fence that is over": {who: "anna", node: "over", over: true, before: &api.Requests{}, wanted: &api.Requests{ConfirmOff: &api.Confirmation{Request: *wish("anna")}},
+		refused: refusal{422, "fence 4 of over is over: there is nothing to confirm"}},
+
+	"a wish takes another's place with the verb":                     {who: "cleo", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{Abort: aborts("cleo")}},
+	"a wish takes no other's place without the verb":                 {who: "ben", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{Abort: aborts("ben")}, refused: refusal{403, "it needs the verb abort on nodefences"}},
+	"a wish is withdrawn by who may write":                           {who: "ben", before: &api.Requests{Abort: aborts("anna"), Retry: wish("anna")}, wanted: &api.Requests{Retry: wish("anna")}},
+	"all wishes are, as the gate does when it opens the record anew": {who: "ben", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{}},
 }
 
 // TestRequestsAreHeldToTheirAuthors: the admission policy of infra/crd lets
@@ -126,7 +158,7 @@ func TestRequestsAreHeldToTheirAuthors(t *testing.T) {
 	// The last of the roles, and the last of the bindings: the API server learns them in order.
 	w.allowed("dan", "abort", "dans")
 	w.until("the admission policy to hold", func() (bool, error) {
-		return strings.Contains(w.ask("ben", "probe", nil, &api.Requests{Abort: wish("ben")}).says, "needs the verb abort"), nil
+		return strings.Contains(w.ask("ben", "probe", nil, &api.Requests{Abort: aborts("ben")}, false).says, "needs the verb abort"), nil
 	})
 	nodes := 0
 	for name, c := range asks {
@@ -134,7 +166,7 @@ func TestRequestsAreHeldToTheirAuthors(t *testing.T) {
 			c.node = fmt.Sprintf("n-%d", nodes)
 		}
 		t.Run(name, func(t *testing.T) {
-			got := w.ask(c.who, c.node, c.before, c.wanted)
+			got := w.ask(c.who, c.node, c.before, c.wanted, c.over)
 			if got.code != c.refused.code || !strings.Contains(got.says, c.refused.says) {
 				t.Errorf("got %+v, want %+v", got, c.refused)
 			}
@@ -193,15 +225,23 @@ type refusal struct {
 	says string
 }
 
-// ask writes the record as that user, after anna if she has asked before.
-func (w *world) ask(who, node string, before, wanted *api.Requests) refusal {
+// ask writes the record as that user, after anna if she has asked before of the fence that
+// was opened then.
+func (w *world) ask(who, node string, before, wanted *api.Requests, over bool) refusal {
 	w.t.Helper()
 	f, write := w.record(node), w.as(who).CreateFence
 	if before != nil {
-		f.Spec.Requests = *before
 		made, err := w.as("anna").CreateFence(w.ctx, f)
 		must(w.t, err)
-		f = made
+		made.Status = f.Status
+		if made.Status.FenceNumber = thisFence; over {
+			made.Status.Phase = api.Finished
+		}
+		made, err = w.Fences.SaveStatus(w.ctx, made)
+		must(w.t, err)
+		made.Spec.Requests = *before
+		f, err = w.as("anna").SaveFence(w.ctx, made)
+		must(w.t, err)
 		write = w.as(who).SaveFence
 	}
 	f.Spec.Requests = *wanted

@@ -83,7 +83,7 @@ func (w *world) lifts(who, node string) (no refusal) {
 		if err != nil {
 			return false, err
 		}
-		f.Spec.Requests.Uncordon = wish(who)
+		f.Spec.Requests.Uncordon = about(f.Status.FenceNumber, who)
 		_, err = w.as(who).SaveFence(w.ctx, f)
 		if no = w.refused(err); no.code == 409 {
 			return false, nil // it was written meanwhile

@@ -67,7 +67,7 @@ func TestMachineBeingDeleted(t *testing.T) {
 
 	// A person has seen that it is off.
 	must(t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+db).Body([]byte(
-		`{"spec":{"requests":{"confirmOff":{"by":"lab-admin","at":"2026-01-01T00:00:00Z"}}}}`)).Do(w.ctx).Error())
+		`{"spec":{"requests":{"confirmOff":{"fenceNumber":1,"by":"lab-admin","at":"2026-01-01T00:00:00Z"}}}}`)).Do(w.ctx).Error())
 	w.moved("db-0", db)
 	w.oneWriter()
 	w.words(db, "")

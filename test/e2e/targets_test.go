@@ -80,7 +80,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 // retries has a person ask that a fence that was given up be tried again.
 func (w *world) retries(node string) {
 	w.t.Helper()
-	ask := fmt.Sprintf(`{"spec":{"requests":{"retry":{"by":"lab-admin","at":%q}}}}`, time.Now().UTC().Format(time.RFC3339))
+	ask := fmt.Sprintf(`{"spec":{"requests":{"retry":{"fenceNumber":1,"by":"lab-admin","at":%q}}}}`, time.Now().UTC().Format(time.RFC3339))
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node).Body([]byte(ask)).Do(w.ctx).Error())
 }
 

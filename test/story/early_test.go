@@ -82,6 +82,6 @@ var early = map[string]incident{
 	"a Lease stands still, a person aborts": {func(w *world) {
 		suspect(w)
 		w.crashed = true
-		at(w, 13*time.Second, func() { w.record.Spec.Requests.Abort = ask(w); w.wake(0, "asked") })
+		at(w, 13*time.Second, func() { w.record.Spec.Requests.Abort = abort(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 0},
 }

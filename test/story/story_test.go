@@ -32,7 +32,13 @@ func (w *world) twoLevels() {
 	w.record.Status.Decision.Devices = api.Named(append(w.record.Status.Decision.Devices, api.Binding{Driver: "mem", Address: "pdu/7", EffectDelay: metav1.Duration{Duration: 5 * time.Second}})...)
 }
 
-func ask(w *world) *api.Request { return &api.Request{By: "ada", At: metav1.NewTime(w.now)} }
+func abort(w *world) *api.AbortRequest {
+	return &api.AbortRequest{By: "ada", At: metav1.NewTime(w.now)}
+}
+
+func ask(w *world) *api.Request {
+	return &api.Request{FenceNumber: 1, By: "ada", At: metav1.NewTime(w.now)}
+}
 
 var incidents = map[string]incident{
 	"a node crashes":         {func(w *world) { w.crashed = true }, []api.Phase{api.Finished}, 1},
@@ -71,7 +77,7 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Fenced}, 0},
 	"a person aborts in time": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"
-		at(w, 7*time.Second, func() { w.record.Spec.Requests.Abort = ask(w); w.wake(0, "asked") })
+		at(w, 7*time.Second, func() { w.record.Spec.Requests.Abort = abort(w); w.wake(0, "asked") })
 	}, []api.Phase{api.Finished}, 0},
 	"a record is deleted while its device is dead": {func(w *world) {
 		w.crashed, w.bmc = true, "dead"

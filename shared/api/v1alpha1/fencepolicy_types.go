@@ -54,7 +54,7 @@ type FencePolicySpec struct {
 	// mode has no default. Enforce acts; RequireApproval waits for a person before
 	// anything is touched; DryRun opens records that say what would be done.
 	// +required
-	Mode Mode `json:"mode"`
+	Mode Mode `json:"mode,omitempty"`
 	// approvalTimeout is how long mode RequireApproval waits for a person, from 1s to
 	// 168h; unless set, 1h. After that the fence is given up, visibly; a retry asks
 	// again. Only with mode RequireApproval.

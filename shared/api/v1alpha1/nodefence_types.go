@@ -205,17 +205,13 @@ type NodeFenceStatus struct {
 	// ReadySince is since when recovery has seen the node healthy.
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
-	// ApproveHandled is the approval under which power was cut: another pass through the
-	// flow needs another.
+	// answers say what became of what people asked of this fence (spec.requests), one for
+	// each kind of request.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=map
+	// +listMapKey=request
 	// +optional
-	ApproveHandled *metav1.Time `json:"approveHandled,omitempty"`
-	// RetryHandled, ConfirmHandled, LiftHandled: the last requests that were answered.
-	// +optional
-	RetryHandled *metav1.Time `json:"retryHandled,omitempty"`
-	// +optional
-	ConfirmHandled *metav1.Time `json:"confirmHandled,omitempty"`
-	// +optional
-	UncordonHandled *metav1.Time `json:"uncordonHandled,omitempty"`
+	Answers []RequestAnswer `json:"answers,omitempty"`
 	// Outcome is why the record was closed.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`

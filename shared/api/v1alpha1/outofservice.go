@@ -13,11 +13,11 @@ const (
 // OutOfServiceAs is the value with which this fence releases: the one that it has
 // asked for already, the word of the person who confirmed, or nodeshutdown.
 func (f *NodeFence) OutOfServiceAs() OutOfServiceValue {
-	switch c := f.Spec.Requests.ConfirmOff; {
+	switch c := f.Requests().ConfirmOff; {
 	case f.Status.Placed.OutOfServiceAs != "":
 		return f.Status.Placed.OutOfServiceAs
-	case c != nil && c.OutOfService != "":
-		return c.OutOfService
+	case c != nil && c.OutOfServiceValue != "":
+		return c.OutOfServiceValue
 	}
 	return NodeShutdown
 }

@@ -6,7 +6,7 @@ import "testing"
 // what was once asked for stands until it is cleared (S22, S23).
 func TestOutOfServiceAs(t *testing.T) {
 	confirms := func(as OutOfServiceValue) func(*NodeFence) {
-		return func(f *NodeFence) { f.Spec.Requests.ConfirmOff = &Confirmation{OutOfService: as} }
+		return func(f *NodeFence) { f.Spec.Requests.ConfirmOff = &Confirmation{OutOfServiceValue: as} }
 	}
 	for name, c := range map[string]struct {
 		change []func(*NodeFence)

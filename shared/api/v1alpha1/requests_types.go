@@ -4,37 +4,73 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Requests are what people ask of a running fence.
+// Requests are what people ask of the fence that is open. Each names that fence: a word
+// about one is never taken for a word about the next.
 type Requests struct {
-	// Approve lets a fence go on that its policy holds for a person.
+	// approve lets a fence go on that its policy holds for a person (mode: RequireApproval).
 	// +optional
 	Approve *Request `json:"approve,omitempty"`
-	// Abort ends the fence if no power was cut yet, and stops further Offs.
+	// abort ends the fence if no power was cut yet, and stops further Offs.
 	// +optional
-	Abort *Request `json:"abort,omitempty"`
-	// Retry starts a fence that was given up once more.
+	Abort *AbortRequest `json:"abort,omitempty"`
+	// retry starts a fence that was given up once more.
 	// +optional
 	Retry *Request `json:"retry,omitempty"`
-	// Uncordon gives a healthy node back that its policy keeps isolated (recovery.uncordon: Manual).
-	// It is about the recovery that is under way, and counts for no later one.
+	// uncordon gives a healthy node back that its policy keeps isolated
+	// (recovery.uncordon: Manual). It is about the recovery that is under way, and counts
+	// for no later one.
 	// +optional
 	Uncordon *Request `json:"uncordon,omitempty"`
-	// ConfirmOff is a person's word that the machine is off. What it says
-	// can't be checked by nodefence: if it is not so, data is lost.
+	// confirmOff is a person's word that the machine is off. What it says can't be checked
+	// by nodefence: if it is not so, data is lost.
 	// +optional
 	ConfirmOff *Confirmation `json:"confirmOff,omitempty"`
 }
 
-// Request is one person's wish.
+// Request is one person's wish, about one fence.
 type Request struct {
-	// By is the authenticated user.
+	// fenceNumber is status.fenceNumber of the fence that it is about. It is compared when
+	// it is written, and when it is acted on.
+	// +kubebuilder:validation:Minimum=1
+	// +required
+	FenceNumber int64 `json:"fenceNumber,omitempty"`
+	// by is your own name, as the API server knows you (kubectl auth whoami).
 	// +kubebuilder:validation:MinLength=1
-	By string `json:"by"`
-	// At tells one request from the next.
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	By string `json:"by,omitempty"`
+	// at tells one request from the next: a time, such as 2026-01-02T03:04:05Z.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
+	// +required
 	At metav1.Time `json:"at"`
+	// reason says why, for whoever reads it later: at most 256 letters.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// AbortRequest is a Request that need not name its fence: a brake brakes.
+type AbortRequest struct {
+	// fenceNumber is status.fenceNumber of the fence that it is about. Unless set, it is
+	// about the one that is open.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	FenceNumber *int64 `json:"fenceNumber,omitempty"`
+	// by is your own name, as the API server knows you (kubectl auth whoami).
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	By string `json:"by,omitempty"`
+	// at tells one request from the next: a time, such as 2026-01-02T03:04:05Z.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Type=string
+	// +required
+	At metav1.Time `json:"at"`
+	// reason says why, for whoever reads it later: at most 256 letters.
+	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
@@ -42,22 +78,91 @@ type Request struct {
 // Confirmation is a person's word that the machine is off.
 type Confirmation struct {
 	Request `json:",inline"`
-	// OutOfService is how the out-of-service taint says it: nodeshutdown, or
-	// hardwarefailure for a machine that is beyond repair. Unless set: nodeshutdown.
-	// Kubernetes frees the work of both alike; others may read it.
+	// outOfServiceValue is how the out-of-service taint says it: nodeshutdown, the default,
+	// or hardwarefailure for a machine that is beyond repair. Kubernetes frees the work of
+	// both alike; others may read it.
 	// +optional
-	OutOfService OutOfServiceValue `json:"outOfService,omitempty"`
+	OutOfServiceValue OutOfServiceValue `json:"outOfServiceValue,omitempty"`
 }
 
-// LastEnd is when the last fence of this node ended, nil if none has. What was asked or
-// reported before that was about that one.
-func (f *NodeFence) LastEnd() *Time {
-	past := f.Status.Past
-	switch {
-	case f.Status.Phase == Finished: // reopened, perhaps, and not looked at since
-		return f.Status.PhaseSince
-	case len(past) > 0:
-		return &past[len(past)-1].ClosedAt
+// About are those of them that are about the fence of this number. An abort without a
+// number is about whichever is open.
+func (r Requests) About(fence int64) Requests {
+	for _, one := range []**Request{&r.Approve, &r.Retry, &r.Uncordon} {
+		if *one != nil && (*one).FenceNumber != fence {
+			*one = nil
+		}
+	}
+	if r.ConfirmOff != nil && r.ConfirmOff.FenceNumber != fence {
+		r.ConfirmOff = nil
+	}
+	if r.Abort != nil && r.Abort.FenceNumber != nil && *r.Abort.FenceNumber != fence {
+		r.Abort = nil
+	}
+	return r
+}
+
+// Requests are what people ask of the fence that is open.
+func (f *NodeFence) Requests() Requests { return f.Spec.Requests.About(f.Status.FenceNumber) }
+
+// RequestName names one of spec.requests.
+// +kubebuilder:validation:Enum=Approve;Abort;Retry;Uncordon;ConfirmOff
+type RequestName string
+
+// The names.
+const (
+	AskedApprove    RequestName = "Approve"
+	AskedAbort      RequestName = "Abort"
+	AskedRetry      RequestName = "Retry"
+	AskedUncordon   RequestName = "Uncordon"
+	AskedConfirmOff RequestName = "ConfirmOff"
+)
+
+// AnswerResult is what became of a request.
+// +kubebuilder:validation:Enum=Accepted;Done;NotNeeded;Refused
+type AnswerResult string
+
+// The results. Accepted counts until something else is said; the others are the last word.
+const (
+	Accepted  AnswerResult = "Accepted"
+	Done      AnswerResult = "Done"
+	NotNeeded AnswerResult = "NotNeeded"
+	Refused   AnswerResult = "Refused"
+)
+
+// RequestAnswer says what became of what a person asked of this fence.
+type RequestAnswer struct {
+	// request names it: Approve, Abort, Retry, Uncordon or ConfirmOff.
+	Request RequestName `json:"request"`
+	// by is that of the request.
+	// +kubebuilder:validation:MaxLength=256
+	By string `json:"by"`
+	// at is that of the request that is answered; another at is another request.
+	At metav1.Time `json:"at"`
+	// result is Accepted as long as it counts and is not carried out yet, Done once it
+	// was, NotNeeded where nothing waited for it, and Refused where it was not believed or
+	// is about another fence.
+	Result AnswerResult `json:"result"`
+	// answeredAt is when that was decided.
+	AnsweredAt Time `json:"answeredAt"`
+	// message says it in words.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Answer is what was said to the last request of this name; nil if nothing was.
+func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
+	for i := range st.Answers {
+		if st.Answers[i].Request == name {
+			return &st.Answers[i]
+		}
 	}
 	return nil
+}
+
+// Answered tells whether the last word on this request was said.
+func (st *NodeFenceStatus) Answered(name RequestName, at metav1.Time) bool {
+	a := st.Answer(name)
+	return a != nil && a.At.Equal(&at) && a.Result != Accepted
 }

@@ -13,6 +13,7 @@ type ResolvedPolicy struct {
 	Settings Settings `json:"settings"`
 	// Limits are those of every policy that selects the node; all must hold.
 	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
 	Limits []ScopedLimits `json:"limits"`
 }
 
@@ -29,6 +30,7 @@ type Settings struct {
 	// +optional
 	Conflict string `json:"conflict,omitempty"`
 	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
 	UnhealthyConditions []ConditionSetting `json:"unhealthyConditions"`
 	// +optional
 	EarlyProbe *ProbeSetting `json:"earlyProbe,omitempty"`

@@ -1,0 +1,87 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// done is the last word on a request of that time.
+func done(name api.RequestName, at metav1.Time) []api.RequestAnswer {
+	return []api.RequestAnswer{{Request: name, At: at, Result: api.Done}}
+}
+
+// TestAWordAboutAnotherFenceCountsForNothing: it was written while that one ended and this
+// one opened, or stands in a file that somebody kept. It is refused, and nothing that it
+// asks for happens (S3, S20).
+func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
+	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
+	about := func(n int64) *api.Request { return &api.Request{FenceNumber: n, By: "ann", At: at} }
+	for name, c := range map[string]struct {
+		asked  api.RequestName
+		phase  api.Phase
+		ask    func(r *api.Requests, fence int64)
+		counts func(api.NodeFenceStatus) bool
+	}{
+		"a confirmation": {api.AskedConfirmOff, api.Failed, func(r *api.Requests, n int64) { r.ConfirmOff = &api.Confirmation{Request: *about(n)} },
+			func(st api.NodeFenceStatus) bool { return st.Phase == api.Pending }},
+		"a retry": {api.AskedRetry, api.Failed, func(r *api.Requests, n int64) { r.Retry = about(n) },
+			func(st api.NodeFenceStatus) bool { return st.Phase == api.Pending }},
+		"an approval": {api.AskedApprove, api.Pending, func(r *api.Requests, n int64) { r.Approve = about(n) },
+			func(st api.NodeFenceStatus) bool { return st.Reason != api.ApprovalHold }},
+		"an abort": {api.AskedAbort, api.Pending, func(r *api.Requests, n int64) { r.Abort = &api.AbortRequest{FenceNumber: &n, By: "ann", At: at} },
+			func(st api.NodeFenceStatus) bool { return st.Outcome == api.AbortedByPerson }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n, want := range map[int64]bool{4: true, 3: false, 5: false} {
+				f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+					f.Status.FenceNumber, f.Status.Phase = 4, c.phase
+					f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, 2*time.Hour
+					c.ask(&f.Spec.Requests, n)
+				})
+				st, _ := Decide(f, s, now)
+				a := st.Answer(c.asked)
+				if got := c.counts(st); got != want || a == nil || (a.Result == api.Refused) == want {
+					t.Errorf("a word about fence %d in fence 4: counts %v, want %v; %s, %s, %q; answers %+v", n, got, want, st.Phase, st.Reason, st.Message, st.Answers)
+				}
+			}
+		})
+	}
+}
+
+// TestAnAbortNeedsNoNumber: a brake brakes.
+func TestAnAbortNeedsNoNumber(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Abort = 4, api.Pending, &api.AbortRequest{By: "ann", At: metav1.NewTime(walkStart)}
+	})
+	st, _ := Decide(f, s, now)
+	if st.Outcome != api.AbortedByPerson {
+		t.Errorf("%s, %s: %s", st.Phase, st.Reason, st.Message)
+	}
+}
+
+// TestAnAnswerStandsOnce: what was answered is not answered again at each look, and another
+// word takes its place.
+func TestAnAnswerStandsOnce(t *testing.T) {
+	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.Phase, f.Spec.Requests.Retry = api.Releasing, &api.Request{FenceNumber: 1, By: "ann", At: at}
+	})
+	st, _ := Decide(f, s, now)
+	first := st.Answers
+	f.Status = st
+	st, _ = Decide(f, s, now.Add(time.Second))
+	if d := cmp.Diff(first, st.Answers); d != "" || len(first) != 1 || first[0].Result != api.NotNeeded {
+		t.Error(d, first)
+	}
+	f.Status, f.Spec.Requests.Retry.At = st, metav1.NewTime(walkStart.Add(time.Second))
+	st, _ = Decide(f, s, now.Add(time.Second))
+	if len(st.Answers) != 1 || !st.Answered(api.AskedRetry, f.Spec.Requests.Retry.At) {
+		t.Errorf("%+v", st.Answers)
+	}
+}
