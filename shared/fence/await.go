@@ -13,9 +13,6 @@ import (
 // slowly. Meanwhile the fence holds no slot (S14) and sends no Off: what is seen off is
 // released and switched on as ever, and what is seen on goes back to the gate.
 
-// awaitedCondition is True while such a fence waits.
-const awaitedCondition = "WaitingForDevice"
-
 // mustAwait: there is something that only this machine's device can end.
 func (d *decision) mustAwait() bool {
 	r, p := d.st.Release, d.st.Phase

@@ -106,7 +106,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			if d := cmp.Diff(c.want, got); d != "" || act != c.act {
 				t.Errorf("%s(%s), action %q", d, st.Message, act)
 			}
-			loud := meta.IsStatusConditionTrue(st.Conditions, awaitedCondition) && meta.IsStatusConditionFalse(st.Conditions, "Succeeded")
+			loud := meta.IsStatusConditionFalse(st.Conditions, api.ConditionSucceeded)
 			if g := (&api.NodeFence{Spec: f.Spec, Status: st}); loud != (c.want.Awaited && st.Phase != api.Releasing) || g.HoldsSlot() && st.Awaited != nil {
 				t.Errorf("loud %v, holds a slot %v", loud, g.HoldsSlot())
 			}

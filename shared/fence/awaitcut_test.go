@@ -80,7 +80,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 				t.Errorf("%s (%s)", d, st.Message)
 			}
 			g := &api.NodeFence{Spec: f.Spec, Status: st}
-			if loud := meta.IsStatusConditionTrue(st.Conditions, awaitedCondition); loud != (st.Awaited != nil && st.Phase != api.Releasing) || g.HoldsSlot() && st.Awaited != nil {
+			if loud := meta.IsStatusConditionFalse(st.Conditions, api.ConditionSucceeded); loud != (st.Awaited != nil && st.Phase != api.Releasing) || g.HoldsSlot() && st.Awaited != nil {
 				t.Errorf("loud %v, holds a slot %v", loud, g.HoldsSlot())
 			}
 			if st.Phase == api.Pending && (st.Isolation[0].NotBefore != nil || st.Isolation[0].Tries != 0) {

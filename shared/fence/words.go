@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -118,48 +117,11 @@ func (d *decision) within(t *api.Time, age time.Duration) bool {
 // describe derives the words that people and other systems read.
 func (d *decision) describe() {
 	st := &d.st
-	st.Step, st.Status = st.Phase.Step(), st.Phase.Status()
+	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
 	if st.Phase != api.Finished && st.NextLook == nil {
 		st.NextLook = d.at(Resync)
 	}
-	processing, acted, succeeded := metav1.ConditionTrue, metav1.ConditionUnknown, metav1.ConditionUnknown
-	if st.Release.StartedAt != nil {
-		acted = metav1.ConditionTrue
-	}
-	switch st.Phase {
-	case api.Finished:
-		processing, succeeded = metav1.ConditionFalse, metav1.ConditionTrue
-		if acted == metav1.ConditionUnknown {
-			acted = metav1.ConditionFalse
-		}
-	case api.Fenced:
-		processing, succeeded = metav1.ConditionFalse, metav1.ConditionTrue
-	case api.Failed:
-		processing, succeeded = metav1.ConditionFalse, metav1.ConditionFalse
-		if acted == metav1.ConditionUnknown {
-			acted = metav1.ConditionFalse
-		}
-	}
-	if st.Awaited != nil && st.Phase != api.Releasing {
-		succeeded = metav1.ConditionFalse
-		d.condition(awaitedCondition, metav1.ConditionTrue)
-	} else {
-		meta.RemoveStatusCondition(&st.Conditions, awaitedCondition)
-	}
-	d.condition("Processing", processing)
-	d.condition("FenceActionSucceeded", acted)
-	d.condition("Succeeded", succeeded)
-}
-
-func (d *decision) condition(typ string, status metav1.ConditionStatus) {
-	c := metav1.Condition{
-		Type: typ, Status: status, Reason: string(d.st.Reason), Message: d.st.Message,
-		LastTransitionTime: metav1.NewTime(d.now.UTC().Truncate(time.Second)),
-	}
-	if c.Reason == "" {
-		c.Reason = string(api.Opened)
-	}
-	meta.SetStatusCondition(&d.st.Conditions, c)
+	d.conditions()
 }
 
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }

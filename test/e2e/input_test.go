@@ -162,8 +162,8 @@ func badBinding(t *testing.T, w *world) {
 	must(t, err)
 	w.node("node-1", "crash")
 	f := w.phase("node-1", api.Failed)
-	if f.Status.Reason != api.BindingInvalid || f.Status.Status != "Error" || !strings.Contains(f.Status.Message, "node-2") {
-		t.Errorf("%s %s: %s", f.Status.Status, f.Status.Reason, f.Status.Message)
+	if f.Status.Reason != api.BindingInvalid || f.Status.Phase != api.Failed || !strings.Contains(f.Status.Message, "node-2") {
+		t.Errorf("%s %s: %s", f.Status.Phase, f.Status.Reason, f.Status.Message)
 	}
 	w.words("node-1", "")
 	w.words("node-2", "")

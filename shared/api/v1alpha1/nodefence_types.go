@@ -15,14 +15,13 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=nodefence
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name=PHASE,type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name=STEP,type=string,JSONPath=`.status.step`
-// +kubebuilder:printcolumn:name=STATUS,type=string,JSONPath=`.status.status`
-// +kubebuilder:printcolumn:name=RETRIES,type=integer,JSONPath=`.status.retries`
-// +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.status.openedAt`
-// +kubebuilder:printcolumn:name=REASON,type=string,priority=1,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name=POLICY,type=string,JSONPath=`.status.decision.policy.name`
+// +kubebuilder:printcolumn:name=ACTION,type=string,JSONPath=`.status.decision.settings.action`
+// +kubebuilder:printcolumn:name=OPENED,type=date,JSONPath=`.status.openedAt`
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:printcolumn:name=NUMBER,type=integer,priority=1,JSONPath=`.status.fenceNumber`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.nodeName",message="a NodeFence is named like its node (spec.nodeName)"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.fenceNumber) || has(self.status) && has(self.status.fenceNumber) && self.status.fenceNumber >= oldSelf.status.fenceNumber",message="status.fenceNumber never goes back"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.decision) || !has(self.status) || !has(self.status.fenceNumber) || self.status.fenceNumber != oldSelf.status.fenceNumber || has(self.status.decision) && self.status.decision.nodeUID == oldSelf.status.decision.nodeUID",message="status.decision.nodeUID does not change within one fence (status.fenceNumber)"
@@ -108,11 +107,6 @@ type NodeFenceStatus struct {
 	Decision Decision `json:"decision,omitzero"`
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// Step, Status: the proposal's words for the phase.
-	// +optional
-	Step string `json:"step,omitempty"`
-	// +optional
-	Status string `json:"status,omitempty"`
 	// Reason and Message say why it stands where it stands.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
@@ -224,6 +218,14 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Past []PastFence `json:"past,omitempty"`
+	// views are the words of other systems for where this fence stands. They are derived,
+	// and nothing reads them.
+	// +optional
+	Views Views `json:"views,omitzero"`
+	// conditions say how far this fence has come: Admitted, Isolated, ProvenOff, Released,
+	// Recovered and Succeeded. All are Unknown when a fence opens; observedGeneration is the
+	// metadata.generation whose requests were looked at.
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional

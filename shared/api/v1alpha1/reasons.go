@@ -8,6 +8,7 @@ type Reason string
 const (
 	// Ways forward.
 	Opened          Reason = "Opened"
+	NotYet          Reason = "NotYet"
 	Waiting         Reason = "WaitingForTime"
 	Suspected       Reason = "LeaseStandsStill"
 	Admitted        Reason = "Admitted"

@@ -166,3 +166,16 @@ func (st *NodeFenceStatus) Answered(name RequestName, at metav1.Time) bool {
 	a := st.Answer(name)
 	return a != nil && a.At.Equal(&at) && a.Result != Accepted
 }
+
+// LastEnd is when the last fence of this node ended, nil if none has. What was asked or
+// reported before that was about that one.
+func (f *NodeFence) LastEnd() *Time {
+	past := f.Status.Past
+	switch {
+	case f.Status.Phase == Finished: // reopened, perhaps, and not looked at since
+		return f.Status.PhaseSince
+	case len(past) > 0:
+		return &past[len(past)-1].ClosedAt
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package fence
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestConditionsSayHowFarItCame, one row for each place at which a fence may stand.
+func TestConditionsSayHowFarItCame(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	when := stampOf(now.Add(-time.Minute))
+	fenced := func(f *api.NodeFence) {
+		f.Status.DecidedAt, f.Status.Placed.Taint = &when, true
+		f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, Device: "mem 7", Reads: []api.Read{{At: when}, {At: when}}}
+	}
+	released := func(f *api.NodeFence) {
+		fenced(f)
+		f.Status.RequestServed, f.Status.Release = true, api.ReleaseRecord{StartedAt: &when, DoneAt: &when}
+	}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence)
+		want   string // Admitted Isolated ProvenOff Released Recovered Succeeded: True, False, Unknown
+	}{
+		"just opened":       {func(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.Opened }, "UUUUUU"},
+		"held by the gate":  {func(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.StormHold }, "FUUUUU"},
+		"with a slot":       {func(f *api.NodeFence) { f.Status.Phase, f.Status.DecidedAt = api.Isolating, &when }, "TFUUUU"},
+		"being made sure":   {func(f *api.NodeFence) { fenced(f); f.Status.Phase, f.Status.Proof = api.Fencing, nil }, "TTFUUU"},
+		"proven off":        {func(f *api.NodeFence) { fenced(f); f.Status.Phase = api.Releasing }, "TTTUUU"},
+		"being released":    {func(f *api.NodeFence) { released(f); f.Status.Phase, f.Status.Release.DoneAt = api.Releasing, nil }, "TTTFUU"},
+		"switched on again": {func(f *api.NodeFence) { released(f); f.Status.Phase = api.PoweringOn }, "TTTTFU"},
+		"left off":          {func(f *api.NodeFence) { released(f); f.Status.Phase, f.Status.Reason = api.Fenced, api.StaysOff }, "TTTTFT"},
+		"given up":          {func(f *api.NodeFence) { fenced(f); f.Status.Phase, f.Status.Proof = api.Failed, nil }, "TTFFFF"},
+		"its device awaited": {func(f *api.NodeFence) {
+			fenced(f)
+			f.Status.Phase, f.Status.Proof, f.Status.Awaited = api.Fencing, nil, &api.AwaitedRecord{Since: when}
+		}, "TTFUUF"},
+		"over": {func(f *api.NodeFence) {
+			released(f)
+			f.Status.Phase, f.Status.Outcome, f.Status.Placed = api.Finished, api.Recovered, api.Placed{}
+		}, "TFTTTT"},
+		"healed":     {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.Healed }, "FFFFTT"},
+		"called off": {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.AbortedByPerson }, "FFFFFF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.Waiting}}
+			c.change(f)
+			d := &decision{dec: &f.Status.Decision, st: f.Status, now: now}
+			d.describe()
+			got := ""
+			for _, typ := range api.FenceConditions {
+				is := meta.FindStatusCondition(d.st.Conditions, typ)
+				if is == nil || is.ObservedGeneration != 12 || is.Reason == "" {
+					t.Fatalf("%s: %+v", typ, is)
+				}
+				got += string(is.Status[0])
+			}
+			if got != c.want || len(d.st.Conditions) != len(api.FenceConditions) {
+				t.Errorf("%s, want %s: %+v", got, c.want, d.st.Conditions)
+			}
+		})
+	}
+}
+
+// TestAFenceThatOpensForgetsTheLast: whoever waits for a condition waits for this fence,
+// and not for what the last one came to.
+func TestAFenceThatOpensForgetsTheLast(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, _ := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.Phase, f.Status.Outcome = api.Finished, api.Recovered
+		f.Status.Conditions = []metav1.Condition{{Type: api.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Recovered"}, {Type: "Processing", Status: metav1.ConditionFalse}}
+	})
+	st := Opening(f, f.Status.Decision, now)
+	if st.Conditions != nil {
+		t.Error("before its first look:", st.Conditions)
+	}
+	f.Status = st
+	st, _ = Decide(f, usual(&state{spec: givenBy(f), st: st, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	for _, typ := range api.FenceConditions {
+		if is := meta.FindStatusCondition(st.Conditions, typ); is == nil || is.Status == metav1.ConditionTrue && typ != api.ConditionAdmitted {
+			t.Errorf("%s: %+v", typ, is)
+		}
+	}
+	if meta.FindStatusCondition(st.Conditions, "Processing") != nil {
+		t.Error(st.Conditions)
+	}
+}
