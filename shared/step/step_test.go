@@ -31,6 +31,10 @@ type world struct {
 	power  string
 	// before is called ahead of each save: somebody else's chance.
 	before func(*world)
+	// blind is why nothing can be seen.
+	blind error
+	// stopped: a brake is on.
+	stopped bool
 }
 
 func (w *world) Fence(context.Context, string) (*api.NodeFence, error) {
@@ -59,8 +63,11 @@ func (w *world) wrote() {
 
 func (w *world) Look(_ context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	w.asked.WriteString("L")
+	if w.blind != nil {
+		return w.blind
+	}
 	seen.Node = fence.Node{Exists: true, UID: "node", BootID: "a", Taint: w.taint, Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown"}}}
-	seen.Brakes.Looked = true
+	seen.Brakes.Looked, seen.Brakes.Stopped = true, w.stopped
 	return nil
 }
 
