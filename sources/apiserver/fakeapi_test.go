@@ -279,8 +279,10 @@ func (f *fakeAPI) one(w http.ResponseWriter, r *http.Request) {
 		f.writes = append(f.writes, r.Method+" "+name)
 		now := maps.Clone(old.(map[string]any))
 		status, _ := now["status"].(map[string]any)
-		now["status"] = maps.Clone(status)
-		maps.Copy(now["status"].(map[string]any), body["status"].(map[string]any))
+		after := map[string]any{}
+		maps.Copy(after, status)
+		maps.Copy(after, body["status"].(map[string]any))
+		now["status"] = after
 		kubetest.Answer(w, f.store(targetsURL, now))
 	case r.Method == http.MethodDelete && !wanted(body, old):
 		kubetest.Refuse(w, http.StatusConflict, "Conflict")

@@ -73,13 +73,15 @@ func TestHostHAIsWrittenWhenItChanges(t *testing.T) {
 	s.doubtAll()
 	s.mu.Unlock()
 	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.hostHA.doubtful) == 0 })
+	f.set(fencesURL, fenceOf(""))
+	eventually(t, func() bool { return f.hostHA("a") == api.HostHAFencing })
 	n := 0
 	for _, w := range f.written() {
 		if w == "PATCH a" {
 			n++
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d writes", n)
+	if n != 2 {
+		t.Errorf("%d writes of two states", n)
 	}
 }
