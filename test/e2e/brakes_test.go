@@ -44,6 +44,7 @@ var brakes = []brake{
 	{name: "none", spec: unswitched + roomy + "action: WaitForOff\n", why: api.ConfirmationHold},
 	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
 	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.PausedHold},
+	{name: "tomorrow", spec: broken + roomy + "drainFirst: true\n", why: api.NotUnderstoodHold},
 	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},
 	{name: "label", why: api.ExcludedHold, also: func(w *world, nodes []string) {
 		for _, n := range nodes {
@@ -83,6 +84,7 @@ func TestBrakes(t *testing.T) {
 		}
 	}
 	w := newWorld(t, all, "precedence: 1000\nselector: {matchLabels: {row: nobody}}\n"+quick)
+	w.tomorrow()
 	w.start(nil)
 	var wg sync.WaitGroup
 	last := brakes[len(brakes)-1] // stops all others too
@@ -107,7 +109,7 @@ func TestBrakes(t *testing.T) {
 	w.goesOn(rows)
 	for _, b := range brakes {
 		for _, n := range b.asked(rows[b.name]) {
-			if b.name != "limits" && b.name != last.name { // whose brakes were taken back
+			if b.name != "limits" && b.name != "tomorrow" && b.name != last.name { // whose brakes were taken back
 				w.words(n, "")
 			}
 		}
@@ -163,6 +165,9 @@ func (w *world) put(b brake, nodes []string) {
 	for _, n := range b.asked(nodes) {
 		w.standsStill(b, n)
 	}
+	if b.why == api.NotUnderstoodHold {
+		w.keeps(b.name, "drainFirst")
+	}
 }
 
 // standStill returns when the ledger has it that the Leases of these do.
@@ -214,17 +219,41 @@ func (w *world) goesOn(rows map[string][]string) {
 		return f != nil && f.Status.Reason != api.StoppedHold, err
 	})
 	w.t.Logf("a lifted stop was noticed after %s", time.Since(at).Round(time.Millisecond))
-	at = time.Now()
-	must(w.t, w.Apply(w.ctx, brake{name: "limits"}.policy(rows["limits"], broken+roomy)))
-	w.until("a fence to go on under raised limits", func() (bool, error) {
-		for _, n := range rows["limits"] {
-			if words, err := w.Lab.Words(n); words != "" || err != nil {
-				return true, err
+	for _, name := range []string{"limits", "tomorrow"} {
+		at = time.Now()
+		must(w.t, w.Apply(w.ctx, brake{name: name}.policy(rows[name], broken+roomy)))
+		w.until("a fence of "+name+" to go on under the policy of before", func() (bool, error) {
+			for _, n := range rows[name] {
+				if words, err := w.Lab.Words(n); words != "" || err != nil {
+					return true, err
+				}
 			}
+			return false, nil
+		})
+		w.t.Logf("%s taken back led to an Off after %s", name, time.Since(at).Round(time.Millisecond))
+	}
+}
+
+// tomorrow has the API server take a field of FencePolicies that this nodefence does not
+// know, as it does where the kinds are newer than the programs.
+func (w *world) tomorrow() {
+	w.t.Helper()
+	const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fencepolicies.nodefence.io"
+	const patch = `[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/drainFirst","value":{"type":"boolean"}}]`
+	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.JSONPatchType).AbsPath(crd).Body([]byte(patch)).Do(w.ctx).Error())
+}
+
+// keeps: what this nodefence does not know of a policy is still there after it has written
+// its status, in which it says what that is.
+func (w *world) keeps(policy, field string) {
+	w.t.Helper()
+	w.until("policy "+policy+" to say that "+field+" is not understood", func() (bool, error) {
+		raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/" + policy).DoRaw(w.ctx)
+		if err == nil && !strings.Contains(string(raw), `"`+field+`":true`) {
+			return false, errors.New(field + " is gone")
 		}
-		return false, nil
+		return strings.Contains(string(raw), "FencePolicy "+policy+" has spec."+field+", which this nodefence does not know"), err
 	})
-	w.t.Logf("raised limits led to an Off after %s", time.Since(at).Round(time.Millisecond))
 }
 
 func (w *world) stop(on bool) {
