@@ -31,7 +31,7 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				at := stampOf(now.Add(-time.Minute))
 				f.Status.PhaseSince = &at
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: stampOf(now)}}
 				f.Status.RequestServed = true
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
@@ -270,7 +270,7 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 		at := stampOf(now.Add(-time.Minute))
 		f.Status.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}}
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-10 * time.Second))}}
 		f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
 	})
 	s.Call = &CallResult{Call: api.CallRead, Power: "Off", At: now}
@@ -291,7 +291,7 @@ func TestACutOfTheDayBeforeCountsNoMore(t *testing.T) {
 	for ago, want := range map[time.Duration]int32{23 * time.Hour: 2, 25 * time.Hour: 1} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-ago))
-			f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &at, LastRead: &api.Read{Power: "On", At: stampOf(now)}}
+			f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &at, LastRead: &api.Read{State: api.PoweredOn, At: stampOf(now)}}
 		})
 		st, act := Decide(f, s, now)
 		if act != Off || st.Power.Cuts != want {

@@ -35,7 +35,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 	at := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
-		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
 	}
 	if begun {
 		f.Status.Power.SwitchedByUs, f.Status.Power.CutAt, f.Status.Power.Cut = true, &at, []int32{0}

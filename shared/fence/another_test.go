@@ -69,7 +69,7 @@ func TestAnotherMachineIsWaitedFor(t *testing.T) {
 				}
 				still := stampOf(now.Add(-c.still))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{Power: "Off", At: off}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOff, At: off}}
 				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", "True", "r1"
 				s.Lease.StillSince = time.Time{}

@@ -24,12 +24,12 @@ func AsksAnew(f *api.NodeFence) bool {
 		return f.CurrentPhase() == api.Fencing
 	}
 	r := f.Status.Power.LastRead
-	return f.CurrentPhase() == api.Fencing && f.Status.Power.OffAt == nil && r != nil && r.Power == "On"
+	return f.CurrentPhase() == api.Fencing && f.Status.Power.OffAt == nil && r != nil && r.State == api.PoweredOn
 }
 
 // AsksCut tells whether what isolate decides next may cut off storage or network.
 func AsksCut(f *api.NodeFence) bool {
 	return f.CurrentPhase() == api.Isolating && slices.ContainsFunc(f.Status.Isolation, func(r api.IsolationRecord) bool {
-		return r.OffAt == nil && r.LastRead != nil && r.LastRead.Power == "On"
+		return r.OffAt == nil && r.LastRead != nil && r.LastRead.State == api.PoweredOn
 	})
 }

@@ -40,7 +40,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 		return d.clearFirst(why, msg)
 	}
 	disobeyed := why == api.OffNotSeen || d.refused
-	on := d.justRead() && d.st.Power.LastRead.Power == "On"
+	on := d.justRead() && d.st.Power.LastRead.State == api.PoweredOn
 	d.giveBack()
 	d.restart()
 	d.st.Restarts-- // it goes on where it stands

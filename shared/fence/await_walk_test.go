@@ -22,7 +22,7 @@ func (sh *shadow) awaits(s *state, after *api.NodeFenceStatus) {
 // readsOn: a fence goes back to the gate, or is given up, after the machine read on.
 func (sh *shadow) readsOn(s *state, after *api.NodeFenceStatus) bool {
 	n := len(sh.reads)
-	return len(s.spec.Decision.Isolation()) == 0 && (after.Phase == api.Pending || after.Phase == api.Failed) && n > 0 && sh.reads[n-1].Power == "On" && !sh.wrong
+	return len(s.spec.Decision.Isolation()) == 0 && (after.Phase == api.Pending || after.Phase == api.Failed) && n > 0 && sh.reads[n-1].State == api.PoweredOn && !sh.wrong
 }
 
 // awaitedKey is what tells apart two fences that wait for their device.

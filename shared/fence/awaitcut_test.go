@@ -39,12 +39,12 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, None, true}},
 		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCut, None, false},
 			change: func(f *api.NodeFence, s *Seen) {
-				f.Status.Isolation[0].FirstCut = &api.Read{Power: "Off", At: stampOf(s.Call.At.Add(-2 * time.Second))}
+				f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: stampOf(s.Call.At.Add(-2 * time.Second))}
 			}},
 		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.DeviceAwaited, None, true}},
 		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.ReadOn, None, false}, change: func(f *api.NodeFence, _ *Seen) {
 			r := &f.Status.Isolation[0]
-			r.LastRead, r.OffAt, r.NotBefore = &api.Read{Power: "On", At: *f.Status.PhaseSince}, nil, nil
+			r.LastRead, r.OffAt, r.NotBefore = &api.Read{State: api.PoweredOn, At: *f.Status.PhaseSince}, nil, nil
 		}},
 		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.PausedHold, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }},
 		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.Healed, None, false}, change: func(_ *api.NodeFence, s *Seen) {

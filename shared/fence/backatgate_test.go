@@ -51,7 +51,7 @@ func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 	at := stampOf(now)
 	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].SwitchedByUs = &at, true
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "network-9", Driver: "switch", Address: "gone"})
-	f.Status.Power.LastRead = &api.Read{Power: "On", At: at}
+	f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: at}
 	st, act := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 	if act != Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Status.Decision.Isolation()) {
 		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))

@@ -210,7 +210,7 @@ func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
 func TestOurOwnMachineIsNotCut(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
-		f.Status.Power.LastRead = &api.Read{Power: "On", At: stampOf(now)}
+		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
 		s.Self = true
 	})
 	if st, act := Decide(f, s, now); act != None || st.Power.SwitchedByUs || st.Reason != api.OwnMachineHold {

@@ -244,7 +244,7 @@ func awaitedNow() []state {
 
 // readOn is a machine that has just been read on.
 func readOn(spec given) state {
-	s, on := cutJustNow()[1], api.Read{Power: "On", At: stampOf(walkStart)}
+	s, on := cutJustNow()[1], api.Read{State: api.PoweredOn, At: stampOf(walkStart)}
 	s.spec, s.st.Power, s.st.RequestServed = spec, api.PowerRecord{LastRead: &on}, false
 	s.sh = shadow{moved: s.sh.moved, renewed: "r0", decided: s.sh.decided, reads: []api.Read{on}}
 	return s
@@ -267,7 +267,7 @@ func readOnHeld() []state { return []state{again(heldSpec())} }
 func again(spec given) state {
 	s := cutJustNow()[1]
 	s.now, s.spec = s.now.Add(time.Minute), spec
-	on := api.Read{Power: "On", At: stampOf(s.now)}
+	on := api.Read{State: api.PoweredOn, At: stampOf(s.now)}
 	s.st.Power.OffAt, s.st.Power.LastRead, s.sh.reads = nil, &on, []api.Read{on}
 	return s
 }

@@ -47,7 +47,7 @@ var broken = map[string]decider{
 	}),
 	"believes one read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(c.At.Add(-10 * time.Second))}
+			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: stampOf(c.At.Add(-10 * time.Second))}
 		}
 	}),
 	"does not let it settle":                                 unsettled,
@@ -91,12 +91,12 @@ var broken = map[string]decider{
 	}),
 	"sends Off without a read": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if f.Status.Phase == api.Fencing && s.Call == nil && f.Status.Power.LastRead == nil {
-			f.Status.Power.LastRead = &api.Read{Power: "On", At: stampOf(now)}
+			f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
 		}
 	}),
 	"sends Off on an old read": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if r := f.Status.Power.LastRead; r != nil && s.Call == nil {
-			f.Status.Power.LastRead = &api.Read{Power: r.Power, At: stampOf(now)}
+			f.Status.Power.LastRead = &api.Read{State: r.State, At: stampOf(now)}
 		}
 	}),
 	"does not mind whose machine answers":     before(func(_ *api.NodeFence, s *Seen, _ time.Time) { mistake(s, "On") }),
@@ -171,7 +171,7 @@ var broken = map[string]decider{
 	"cuts where it should only isolate": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.Action = api.ActionReboot }),
 	"takes what one level said for the next": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if l := f.Status.Power.Level; l > 0 && f.Status.Power.LastRead == nil && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Minute))}
+			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-time.Minute))}
 		}
 	}),
 	"switches on one level alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {

@@ -114,13 +114,13 @@ func (d *decision) wait(after time.Duration) {
 	d.next(after)
 }
 
-func (d *decision) freshlyRead(power string) bool {
-	return d.reads(d.st.Power.LastRead, power)
+func (d *decision) freshlyRead(state api.PowerState) bool {
+	return d.reads(d.st.Power.LastRead, state)
 }
 
 // reads: this read says so, and an Off or On may follow it.
-func (d *decision) reads(r *api.Read, power string) bool {
-	return r != nil && r.Power == power && d.within(&r.At, readValidity(d.dec))
+func (d *decision) reads(r *api.Read, state api.PowerState) bool {
+	return r != nil && r.State == state && d.within(&r.At, readValidity(d.dec))
 }
 
 // readValidity: an Off or On follows a read no older (S9). The read itself may take
@@ -150,4 +150,15 @@ func (c *CallResult) machine() string {
 		return c.Identity + " (node " + c.Whose + ")"
 	}
 	return c.Identity
+}
+
+// powerState is what a record says of a device's answer.
+func powerState(power string) api.PowerState {
+	switch power {
+	case "On":
+		return api.PoweredOn
+	case "Off":
+		return api.PoweredOff
+	}
+	return api.PowerUnknown
 }

@@ -83,7 +83,7 @@ func (d *decision) givenBackByOthers() bool {
 	d.isolationRecords()
 	for i, b := range d.dec.Isolation() {
 		r := d.record(i)
-		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.Power == "On" {
+		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.State == api.PoweredOn {
 			return true
 		}
 	}

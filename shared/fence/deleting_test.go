@@ -17,7 +17,7 @@ import (
 // the machine is off touches no machine.
 func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 	before := stampOf(walkStart.Add(-time.Second))
-	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{Power: "On", At: before} }
+	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{State: api.PoweredOn, At: before} }
 	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.SwitchedByUs = true }
 	for name, c := range map[string]struct {
 		phase    api.Phase

@@ -75,7 +75,7 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
 				at := stampOf(now)
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at}}
+				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at}}
 				s.Brakes.Storm = true
 				c.change(f, s)
 			})
@@ -96,7 +96,7 @@ func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		at := stampOf(now)
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{Power: "On", At: at},
+		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at},
 			Denied: []api.Denied{{Device: "fabric s1", Count: deniedTries, At: at}}}
 		s.Brakes.Storm = true
 	})

@@ -58,7 +58,7 @@ var brokenHeld = map[string]decider{
 	},
 	"believes half a proof from before a restore": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
 		if o := f.Status.Power.FirstOff; o != nil && now.Sub(o.At.Time) > ProofValidity {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-ProofValidity))}
+			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-ProofValidity))}
 		}
 	}),
 	"releases on a person's word from before a restore": before(func(f *api.NodeFence, s *Seen, _ time.Time) {

@@ -217,7 +217,7 @@ func kindOf(st api.NodeFenceStatus) string {
 
 func lastRead(sh shadow) string {
 	if n := len(sh.reads); n > 0 {
-		return sh.reads[n-1].Power
+		return string(sh.reads[n-1].State)
 	}
 	return "never"
 }
@@ -240,7 +240,7 @@ func (s *state) holdKey() []any {
 		k = append(k, before(&r.At))
 	}
 	if n := len(s.sh.reads); n > 0 {
-		k = append(k, s.sh.reads[n-1].Power)
+		k = append(k, s.sh.reads[n-1].State)
 	}
 	return k
 }

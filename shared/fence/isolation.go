@@ -104,7 +104,7 @@ func (d *decision) cutDone(i int) bool {
 	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
 		return r.SeenCutAt != nil
 	}
-	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.Power == "Off" &&
+	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
 		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.since(&r.LastRead.At) <= ProofValidity
 }
 
@@ -116,9 +116,9 @@ func (d *decision) judgeCut(i int) bool {
 		return d.cutFailed(i, api.WrongMachine, r.Words()+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
 	case c.Call != api.CallRead:
 		return false // it is read next
-	case r.LastRead.Power == "Off":
+	case r.LastRead.State == api.PoweredOff:
 		return d.seenCut(i)
-	case r.LastRead.Power == "On":
+	case r.LastRead.State == api.PoweredOn:
 		return d.stillThere(i)
 	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way: the device has not failed
@@ -186,7 +186,7 @@ func (d *decision) sayCut(i int) Action {
 	if until, locked := d.lockedOut(&d.dec.Isolation()[i]); locked {
 		return d.until(until) // a retry may end it sooner
 	}
-	if !d.reads(r.LastRead, "On") || r.OffAt != nil {
+	if !d.reads(r.LastRead, api.PoweredOn) || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	if d.st.Awaited != nil {

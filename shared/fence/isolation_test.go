@@ -30,7 +30,7 @@ func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 func TestCut(t *testing.T) {
 	ago := func(now time.Time, d time.Duration) *api.Time { m := stampOf(now.Add(-d)); return &m }
 	read := func(now time.Time, power string, d time.Duration) *api.Read {
-		return &api.Read{Power: power, At: *ago(now, d)}
+		return &api.Read{State: powerState(power), At: *ago(now, d)}
 	}
 	type want struct {
 		Phase  api.Phase
@@ -203,7 +203,7 @@ func TestWithheld(t *testing.T) {
 			}
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Status.Isolation[0].LastRead = &api.Read{Power: "Off", At: stampOf(now.Add(-time.Second))}
+			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-time.Second))}
 			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
 			seen.Brakes = Brakes{} // no brake stops this (S27)
@@ -295,7 +295,7 @@ func TestALostCutIsReadFirst(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
 	at := stampOf(now)
 	r := &f.Status.Isolation[0]
-	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{Power: "On", At: at}
+	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{State: api.PoweredOn, At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Device: f.Status.Decision.Isolation()[0].Name}
 	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
@@ -314,9 +314,11 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 		change func(*api.NodeFenceStatus, api.Time)
 		back   bool
 	}{
-		"it runs":                              {func(*api.NodeFenceStatus, api.Time) {}, false},
-		"a supply of it was asked for anew":    {func(st *api.NodeFenceStatus, at api.Time) { st.Power.OnAt = &at }, false},
-		"it reads off":                         {func(st *api.NodeFenceStatus, at api.Time) { st.Power.LastRead = &api.Read{Power: "Off", At: at} }, true},
+		"it runs":                           {func(*api.NodeFenceStatus, api.Time) {}, false},
+		"a supply of it was asked for anew": {func(st *api.NodeFenceStatus, at api.Time) { st.Power.OnAt = &at }, false},
+		"it reads off": {func(st *api.NodeFenceStatus, at api.Time) {
+			st.Power.LastRead = &api.Read{State: api.PoweredOff, At: at}
+		}, true},
 		"it was proven off, and its work went": {func(st *api.NodeFenceStatus, at api.Time) { st.Release.DoneAt = &at }, true},
 	} {
 		f, now := isolatedFence(fabricSpec(), api.Restoring)

@@ -74,7 +74,7 @@ func (s *state) readOn() bool {
 	if len(s.st.Isolation) > 0 {
 		r = s.st.Isolation[0].LastRead
 	}
-	return r != nil && r.Power == "On"
+	return r != nil && r.State == api.PoweredOn
 }
 
 // delayAt is how long a call of this level may take effect late.
@@ -104,7 +104,7 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		if x == nil {
 			return "-"
 		}
-		return x.Power + age(&x.At, limits...)
+		return string(x.State) + age(&x.At, limits...)
 	}
 	k := fmt.Sprint("cut", s.cutOnly(), r.SwitchedByUs, r.SeenCutAt != nil, r.GaveUp, r.Abandoned, s.sh.cut,
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
@@ -146,10 +146,10 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 		say(a.Claim.Device == s.spec.Decision.Isolation()[0].Name, "S7: the claim names the device that is spoken with")
 	}
 	if b.Phase == api.Isolating && a.Phase == api.Fencing && f.Spec.Requests.ConfirmOff == nil {
-		say(last.Power == "Off" && !sh.wrong, "isolation: the power is not cut before what must be cut off was seen so")
+		say(last.State == api.PoweredOff && !sh.wrong, "isolation: the power is not cut before what must be cut off was seen so")
 	}
 	if a.Phase == api.Releasing && b.Phase == api.Isolating {
-		ok := len(sh.reads) == 2 && last.Power == "Off" && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
+		ok := len(sh.reads) == 2 && last.State == api.PoweredOff && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
 		say(ok && a.Proof != nil && a.Proof.Type == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
 		say(now.Sub(last.At.Time) <= promisedProof, "S3: the proof of a cut is fresh")
 	}
@@ -162,7 +162,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 	}
 	if left := a.Phase != b.Phase && (a.Phase == api.Recovering && a.Outcome != api.SentBack || a.Phase == api.Finished) && b.Phase != api.Recovering; left && sh.cut { // who is sent back owes it still
 		ended := seen.Deleting || f.Spec.Requests.Abort != nil
-		say(ended && a.Isolation[0].Abandoned || len(sh.reads) > 0 && last.Power == "On" && !sh.wrong, "S25: no recovery before what we cut off was seen given back")
+		say(ended && a.Isolation[0].Abandoned || len(sh.reads) > 0 && last.State == api.PoweredOn && !sh.wrong, "S25: no recovery before what we cut off was seen given back")
 	}
 }
 
@@ -171,7 +171,7 @@ func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
 	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
 	switch {
 	case sh.freed == "":
-		return mine || s.st.Release.DoneAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.Power == "Off"
+		return mine || s.st.Release.DoneAt != nil || s.st.Power.LastRead != nil && s.st.Power.LastRead.State == api.PoweredOff
 	case mine && seen.Node.BootID != "" && seen.Node.BootID != sh.boot:
 		return true
 	case sh.freed != api.ProofStorageCut:
@@ -190,7 +190,7 @@ var brokenCut = map[string]decider{
 	}),
 	"believes one read of a cut": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && len(f.Status.Isolation) > 0 && f.Status.Isolation[0].FirstCut == nil {
-			f.Status.Isolation[0].FirstCut = &api.Read{Power: "Off", At: stampOf(c.At.Add(-Settle))}
+			f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: stampOf(c.At.Add(-Settle))}
 		}
 	}),
 	"places the taint where only storage is cut": after(func(st *api.NodeFenceStatus, act Action, _ time.Time) {

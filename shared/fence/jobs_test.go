@@ -56,7 +56,7 @@ func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 	at, decided := stampOf(walkStart), stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
-		Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+		Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
 	}
 	if earlier > 0 {
 		until := stampOf(walkStart.Add(earlier))
@@ -76,7 +76,7 @@ func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 	spec.Decision.Isolation()[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
 	s := &state{now: now, spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
-	f.Status.Isolation[0].LastRead = &api.Read{Power: "On", At: stampOf(now)}
+	f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
 	until := stampOf(now.Add(50 * time.Second))
 	if earlier > 0 {
 		of := stampOf(now.Add(earlier))

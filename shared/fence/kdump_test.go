@@ -205,7 +205,7 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 					Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 				}
 				if phase == api.Fencing {
-					decided, read := stampOf(now), api.Read{Power: "On", At: stampOf(now)}
+					decided, read := stampOf(now), api.Read{State: api.PoweredOn, At: stampOf(now)}
 					f.Status.DecidedAt, f.Status.Placed.Taint, f.Status.Power.LastRead = &decided, true, &read
 				}
 				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
@@ -228,7 +228,7 @@ func TestADumpAfterTheYes(t *testing.T) {
 	f := &api.NodeFence{Spec: kdumpSpec().spec(), Status: kdumpSpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
-		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{Power: "On", At: at}},
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
 	}
 	seen := usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: f.Status.Decision.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}

@@ -37,7 +37,7 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 				f, seen := under(at, func(f *api.NodeFence, seen *Seen) {
 					cut := stampOf(now.Add(-time.Second))
 					f.Status.Decision.Power(0).Lead = c.lead
-					f.Status.Power = api.PowerRecord{SwitchedByUs: c.cut, OffAt: &cut, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{Power: "Off", At: stampOf(now)}}
+					f.Status.Power = api.PowerRecord{SwitchedByUs: c.cut, OffAt: &cut, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{State: api.PoweredOff, At: stampOf(now)}}
 					if c.begun {
 						f.Status.Release = begunAt(now, false)
 					}

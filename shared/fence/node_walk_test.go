@@ -17,8 +17,8 @@ func goneSpec() given {
 // releasedBy is such a fence once its work is to be released.
 func releasedBy(s state, kind api.ProofKind) state {
 	at := stampOf(walkStart)
-	off := api.Read{Power: "Off", At: stampOf(walkStart.Add(-Settle))}
-	last := api.Read{Power: "Off", At: at}
+	off := api.Read{State: api.PoweredOff, At: stampOf(walkStart.Add(-Settle))}
+	last := api.Read{State: api.PoweredOff, At: at}
 	s.sh.moved, s.sh.decided = walkStart.Add(-time.Minute), &at
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
 	still := stampOf(s.sh.moved)
@@ -68,7 +68,7 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	}
 	if p.Type.Ages() {
 		n := len(sh.reads)
-		say(n > 0 && sh.reads[n-1].Power == "Off" && now.Sub(sh.reads[n-1].At.Time) <= promisedProof, "S3: a Node is deleted on a fresh proof")
+		say(n > 0 && sh.reads[n-1].State == api.PoweredOff && now.Sub(sh.reads[n-1].At.Time) <= promisedProof, "S3: a Node is deleted on a fresh proof")
 		say(n == 0 || !seen.Lease.Exists || !sh.moved.After(sh.reads[n-1].At.Time), "S3: no Node is deleted whose Lease moves")
 	}
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: no Node is deleted after a reboot")

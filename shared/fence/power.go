@@ -74,13 +74,13 @@ func (d *decision) aliveAgain() string {
 // judge takes a fresh reading.
 func (d *decision) judge() Action {
 	r := d.st.Power.LastRead
-	if r.Power != "Off" && d.untouched() {
+	if r.State != api.PoweredOff && d.untouched() {
 		return d.standDown()
 	}
-	switch r.Power {
-	case "Off":
+	switch r.State {
+	case api.PoweredOff:
 		return d.seenOff(r)
-	case "On":
+	case api.PoweredOn:
 		return d.seenOnInFencing()
 	}
 	if d.seen.Call.Stopping && d.since(d.st.PhaseSince) < StopTakes {
@@ -217,7 +217,7 @@ func (d *decision) readOrOff() Action {
 	if d.spoken() || d.early() {
 		return None
 	}
-	if d.freshlyRead("On") && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.seen.Self {
 			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}

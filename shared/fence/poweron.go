@@ -36,7 +36,7 @@ func (d *decision) poweringOn() Action {
 	if d.mayBeAnother() {
 		return d.awaitAnother()
 	}
-	if lacking := d.freshlyRead("On") && d.st.Power.LastRead.MissingSupply != ""; (lacking || d.freshlyRead("Off")) && d.st.Power.OnAt == nil {
+	if lacking := d.freshlyRead(api.PoweredOn) && d.st.Power.LastRead.MissingSupply != ""; (lacking || d.freshlyRead(api.PoweredOff)) && d.st.Power.OnAt == nil {
 		d.st.Power.OnAt = d.at(0)
 		d.st.Power.OnCalls++
 		if lacking {
@@ -49,8 +49,8 @@ func (d *decision) poweringOn() Action {
 }
 
 func (d *decision) judgeOn() Action {
-	switch d.st.Power.LastRead.Power {
-	case "On":
+	switch d.st.Power.LastRead.State {
+	case api.PoweredOn:
 		if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" && d.onAgain(lacks) {
 			return None
 		}
@@ -60,7 +60,7 @@ func (d *decision) judgeOn() Action {
 		}
 		d.another()
 		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
-	case "Off":
+	case api.PoweredOff:
 		if d.st.Power.OnAt == nil {
 			d.next(0)
 			return None
@@ -115,13 +115,13 @@ func (d *decision) renamed() bool {
 // off, or is not heard of. Where that machine had no Node it may be its own, which has
 // just registered: then it must read off.
 func (d *decision) anotherLives() bool {
-	return d.renamed() && d.healthy() && (d.dec.NodeUID != "" || d.freshlyRead("Off"))
+	return d.renamed() && d.healthy() && (d.dec.NodeUID != "" || d.freshlyRead(api.PoweredOff))
 }
 
 // mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two
 // renewals; whether it lives, its next renewal tells.
 func (d *decision) mayBeAnother() bool {
-	return d.renamed() && d.seen.Node.Exists && d.seen.Node.Ready() && d.leaseFresh() && d.st.Power.OnAt == nil && d.freshlyRead("Off")
+	return d.renamed() && d.seen.Node.Exists && d.seen.Node.Ready() && d.leaseFresh() && d.st.Power.OnAt == nil && d.freshlyRead(api.PoweredOff)
 }
 
 // awaitAnother sends no On until that Lease has moved, which ends this fence by the next

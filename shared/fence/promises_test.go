@@ -71,7 +71,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	}
 	if a.Proof != nil && a.Proof.Type == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		r := a.Proof.Reads
-		ok := len(r) == 2 && len(sh.reads) == 2 && sh.reads[0].Power == "Off" && !sh.wrong &&
+		ok := len(r) == 2 && len(sh.reads) == 2 && sh.reads[0].State == api.PoweredOff && !sh.wrong &&
 			!r[0].At.Time.Before(sh.reads[0].At.Time) && r[1].At.Time.Equal(sh.reads[1].At.Time)
 		say(ok, "S1: a proof is two reads of off, with nothing else between them")
 		if ok {
@@ -128,7 +128,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 	fresh := now.Sub(last.At.Time) <= f.Status.Decision.DeviceCallTimeout.Duration+promisedRead
 	if act == Off {
-		say(last.Power == "On" && fresh, "S9: an Off follows a fresh read of on")
+		say(last.State == api.PoweredOn && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
 		say(!seen.Brakes.Stricter && !seen.Brakes.Gone, "S17: no Off while the policies as they stand are stricter")
@@ -149,7 +149,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 	if act == On {
 		say(sh.cut, "S12: only what we cut is switched on")
-		say((last.Power == "Off" || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
+		say((last.State == api.PoweredOff || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
 		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}
 }

@@ -49,7 +49,7 @@ func (d *decision) peekReason() api.Reason {
 // alive is why nothing is done, in words.
 func (d *decision) alive() string {
 	how := "can't be read"
-	if r := d.st.Power.LastRead; r != nil && r.Power == "On" {
+	if r := d.st.Power.LastRead; r != nil && r.State == api.PoweredOn {
 		how = "is on"
 	}
 	if d.dec.Settings.Action == api.ActionWaitForOff {
@@ -93,7 +93,7 @@ func (d *decision) peek() Action {
 	switch {
 	case !d.untouched() || d.confirmAsked():
 		return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more")
-	case d.justRead() && d.st.Power.LastRead.Power == "Off":
+	case d.justRead() && d.st.Power.LastRead.State == api.PoweredOff:
 		return d.to(api.Isolating, api.ReadOff, "the machine reads off: isolating the node, then looking again")
 	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
 		return d.standDown()

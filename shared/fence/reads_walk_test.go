@@ -23,7 +23,7 @@ func (s *state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 	}
 	p, read := s.st.Power, false
 	if r := p.LastRead; r != nil {
-		read = r.Power == "On"
+		read = r.State == api.PoweredOn
 	}
 	return []any{"read", s.st.Placed.Taint, age(p.NotBefore, 0), read}
 }
@@ -42,7 +42,7 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 	say(act != Off && act != On, "S12: what nodefence is told to leave alone is neither switched off nor on")
 	say(!a.Power.SwitchedByUs && a.Phase != api.PoweringOn, "S12: an off that was another's doing is never ours")
 	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
-		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Power == "Off"
+		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].State == api.PoweredOff
 		say(off || f.Spec.Requests.ConfirmOff != nil, "S17: nothing is placed on a node whose machine is not seen off, where nobody confirms that it is")
 	}
 }
@@ -66,7 +66,7 @@ var brokenReads = map[string]decider{
 	}),
 	"releases on one read of off": before(func(f *api.NodeFence, s *Seen, now time.Time) {
 		if c := s.Call; f.Status.Phase == api.Fencing && c != nil && c.Power == "Off" && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{Power: "Off", At: stampOf(now.Add(-10 * time.Second))}
+			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-10 * time.Second))}
 		}
 	}),
 }

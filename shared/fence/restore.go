@@ -141,7 +141,7 @@ func (d *decision) withheld(i int) string {
 // supplies is sent one while it runs.
 func (d *decision) wasOff() bool {
 	r := d.st.Power.LastRead
-	return d.st.Release.DoneAt != nil || r != nil && r.Power == "Off"
+	return d.st.Release.DoneAt != nil || r != nil && r.State == api.PoweredOff
 }
 
 // unused: the kubelet lives and says that none of the released volumes is in use.
@@ -175,7 +175,7 @@ func (d *decision) sayBack(i int) Action {
 	if d.dec.Isolation()[i].LeaveOff {
 		return d.sayTo(i, api.CallRead) // who gives it back is not we
 	}
-	if !d.reads(r.LastRead, "Off") || r.OnAt != nil {
+	if !d.reads(r.LastRead, api.PoweredOff) || r.OnAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	r.OnAt = d.at(0)
@@ -191,12 +191,12 @@ func (d *decision) judgeBack(i int) {
 	case c.Wrong:
 		d.backFailed(i, r.Words()+" answers for another machine: it is not given access")
 	case c.Call != api.CallRead:
-	case r.LastRead.Power == "On":
+	case r.LastRead.State == api.PoweredOn:
 		*r = api.RecordOf(&b)
 		d.tell(api.SeenBack, taken(b)+" reads as given back")
 	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way
-	case r.LastRead.Power != "Off":
+	case r.LastRead.State != api.PoweredOff:
 		d.backFailed(i, r.Words()+": "+r.LastError)
 	case b.LeaveOff:
 		d.backFailed(i, taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")

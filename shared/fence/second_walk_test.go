@@ -110,7 +110,7 @@ func (c *counted) count(now time.Time) int {
 // to allow another cut.
 func (s *state) beginsAnew(sh *shadow, asked bool, a *api.NodeFenceStatus) bool {
 	n := len(sh.reads)
-	on := (s.st.Awaited != nil || s.sh.cut) && n > 0 && sh.reads[n-1].Power == "On"
+	on := (s.st.Awaited != nil || s.sh.cut) && n > 0 && sh.reads[n-1].State == api.PoweredOn
 	return a.Phase == api.Pending && s.st.Phase != api.Pending && (asked && s.st.Answer(api.AskedRetry) == nil || on)
 }
 

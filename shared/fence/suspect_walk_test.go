@@ -63,7 +63,7 @@ func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 	really := stampOf(s.sh.moved)
 	k := []any{"early", held, sick, age(l, walkStill-1) + age(&really, walkStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
 	if st.Phase == api.Pending || st.Phase == api.Isolating {
-		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec.Decision)) == "On0")
+		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec.Decision)) == "PoweredOn0")
 	}
 	return k
 }
@@ -91,7 +91,7 @@ func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(sh.sickDue(now), "S17: no Off for the Lease alone, before a condition of the policy has held for its time")
 	}
 	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
-		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].Power == "Off"
+		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].State == api.PoweredOff
 		say(off || sh.sickDue(now) || f.Spec.Requests.ConfirmOff != nil, "S17: for the Lease alone nothing is placed on a node whose machine is not seen off")
 	}
 	if act == Release {

@@ -75,7 +75,7 @@ func TestWhatWasBegunIsCarriedOnByWhatWasDecided(t *testing.T) {
 		f := underPolicy(ps, true)
 		at := stampOf(walkStart)
 		if f.Status.Phase = phase; phase == api.Fencing {
-			f.Status.Power.OffAt, f.Status.Power.LastRead = &at, &api.Read{Power: "Off", At: at}
+			f.Status.Power.OffAt, f.Status.Power.LastRead = &at, &api.Read{State: api.PoweredOff, At: at}
 		}
 		c, l := cluster(f)
 		want, wantAct := Decide(f, lookBeforeOff(f, ps, c, l), walkStart)

@@ -385,8 +385,8 @@ func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Tim
 		return sh
 	}
 	if c.Call == api.CallRead {
-		r := api.Read{Power: c.Power, MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
-		if n := len(sh.reads); n > 0 && sh.reads[n-1].Power == c.Power {
+		r := api.Read{State: powerState(c.Power), MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
+		if n := len(sh.reads); n > 0 && sh.reads[n-1].State == powerState(c.Power) {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
 		} else {
 			sh.reads = []api.Read{r}
@@ -453,7 +453,7 @@ func key(s *state) string {
 		if r == nil {
 			return "-"
 		}
-		return r.Power + r.MissingSupply + age(&r.At, limits...)
+		return string(r.State) + r.MissingSupply + age(&r.At, limits...)
 	}
 	claim, proof, lease := "-", "-", "-"
 	if c := st.Claim; c != nil {
@@ -500,7 +500,7 @@ func key(s *state) string {
 	if e := evidenceKey(s, age) + s.kdumpKey(age) + s.cutKey(age); e != "" {
 		k = append(k, e)
 	}
-	if r := p.LastRead; s.sh.wrong && r != nil && r.Power != "" {
+	if r := p.LastRead; s.sh.wrong && r != nil && r.State != api.PowerUnknown {
 		k = append(k, "another machine's") // which no Decide takes for the node's own but a broken one
 	}
 	switch st.Phase {

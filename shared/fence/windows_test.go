@@ -126,7 +126,7 @@ func TestClosed(t *testing.T) {
 func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 	now := walkStart.Add(30 * time.Minute)
 	at := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
-	on := &api.Read{Power: "On", At: *at(time.Second)}
+	on := &api.Read{State: api.PoweredOn, At: *at(time.Second)}
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		change func(*api.NodeFenceStatus)

@@ -18,10 +18,23 @@ type Claim struct {
 	NoEarlierEffect bool `json:"noEarlierEffect,omitempty"`
 }
 
-// Read is one power reading.
+// PowerState is what a device says of its machine.
+// +kubebuilder:validation:Enum=PoweredOn;PoweredOff;Unknown
+type PowerState string
+
+// The states. Of a device that cuts a machine off from storage or network, PoweredOn is
+// that the machine has access, and PoweredOff that it has none.
+const (
+	PoweredOn    PowerState = "PoweredOn"
+	PoweredOff   PowerState = "PoweredOff"
+	PowerUnknown PowerState = "Unknown"
+)
+
+// Read is one reading of a device.
 type Read struct {
-	// Power is On, Off or empty for unknown.
-	Power string `json:"power"`
+	// state is PoweredOn, PoweredOff or Unknown. Of a device that cuts a machine off from
+	// storage or network PoweredOn is access, and PoweredOff none.
+	State PowerState `json:"state"`
 	// +optional
 	Identity string `json:"identity,omitempty"`
 	// MissingSupply says which of several supplies is not seen on, though the machine is.
