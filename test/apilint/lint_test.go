@@ -28,7 +28,7 @@ var settings = config.LintersConfig{
 var besides = []string{"maxlength", "statusoptional", "statussubresource"}
 
 // off are linters that speak of what stands on purpose; CONTRIBUTING says why.
-var off = []string{"arrayofstruct", "commentstart", "nomaps", "nonpointerstructs", "nophase", "optionalfields", "optionalorrequired"}
+var off = []string{"arrayofstruct", "nomaps", "nonpointerstructs", "nophase", "optionalfields"}
 
 // inSpecs are linters that are heard of what people write, and not of what only
 // nodefence does; CONTRIBUTING says why.

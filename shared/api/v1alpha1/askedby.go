@@ -10,12 +10,15 @@ type AskedBy struct {
 	// id is the event's. Together with source it tells the event from every other: it is
 	// served once.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	ID string `json:"id"`
 	// source is the event's.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Source string `json:"source"`
 	// type is the event's.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Type string `json:"type"`
 	// user is the one that the event's token was issued to, or names the problem that was
 	// reported; empty if a rule of a NodeProblemPolicy believes the source.
@@ -28,6 +31,7 @@ type AskedBy struct {
 	Reason string `json:"reason,omitempty"`
 	// at is when the gate took it, as the fence opened or to join it. Its age counts from
 	// here.
+	// +required
 	At Time `json:"at"`
 	// served is set where power had been cut, or work released, when it came: the fence
 	// answers to it too, and it changes nothing.
@@ -39,9 +43,11 @@ type AskedBy struct {
 type PastAskedBy struct {
 	// id is the event's.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	ID string `json:"id"`
 	// source is the event's.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Source string `json:"source"`
 	// served is set where power had been cut, or work released, when it came.
 	// +optional

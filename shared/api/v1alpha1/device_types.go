@@ -26,15 +26,19 @@ type Binding struct {
 	// switches the machine, power-2 the next level, storage-1 the first that cuts it off
 	// from storage.
 	// +kubebuilder:validation:MaxLength=32
+	// +required
 	Name string `json:"name"`
 	// role is what it does to the machine: Power switches it, Storage and Network cut it
 	// off from these while it runs on.
+	// +required
 	Role Role `json:"role"`
 	// driver is what speaks with it.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Driver string `json:"driver"`
 	// address is the outlet or machine in the driver's one spelling (S11).
 	// +kubebuilder:validation:MaxLength=4096
+	// +required
 	Address string `json:"address"`
 	// params are the driver's parameters, without the secret ones.
 	// +kubebuilder:validation:MaxProperties=64
@@ -55,17 +59,17 @@ type Binding struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Identity string `json:"identity,omitempty"`
-	// tells: the device has told this identity before; an answer without one is refused.
+	// tells says that the device has told this identity before; an answer without one is refused.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
-	// leaveOff: the node's configuration has no method that switches the machine on, or
+	// leaveOff says that the node's configuration has no method that switches the machine on, or
 	// gives back what this device cuts, so that it stays off whatever the policy says.
 	// +optional
 	LeaveOff bool `json:"leaveOff,omitempty"`
-	// kdump: the node's configuration asks for its dump to be waited for.
+	// kdump says that the node's configuration asks for its dump to be waited for.
 	// +optional
 	Kdump bool `json:"kdump,omitempty"`
-	// must: the fence goes no further before this device is seen to cut.
+	// must says that the fence goes no further before this device is seen to cut.
 	// +optional
 	Must bool `json:"must,omitempty"`
 	// covers is the storage that it cuts off.
@@ -99,9 +103,11 @@ func (b *Binding) Scope() Scope {
 type SetMember struct {
 	// driver is what speaks with it.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Driver string `json:"driver"`
 	// address is the outlet or machine in the driver's one spelling (S11).
 	// +kubebuilder:validation:MaxLength=4096
+	// +required
 	Address string `json:"address"`
 	// params are the driver's parameters, without the secret ones.
 	// +kubebuilder:validation:MaxProperties=64
@@ -124,11 +130,15 @@ func (m SetMember) Binding() *Binding {
 
 // SecretRef is a key of a Secret, or of a ConfigMap where a person left one.
 type SecretRef struct {
+	// secret is the name of the Secret.
 	// +optional
 	Secret string `json:"secret,omitempty"`
+	// configMap is the name of the ConfigMap.
 	// +optional
 	ConfigMap string `json:"configMap,omitempty"`
-	Key       string `json:"key"`
+	// key is the key in it.
+	// +required
+	Key string `json:"key"`
 }
 
 // Named gives each device its name. What has no role switches the machine's power.

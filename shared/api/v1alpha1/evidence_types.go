@@ -21,7 +21,8 @@ type ActivityChecks struct {
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'Device').size() <= 1",message="checks has type Device twice: a node has one device, check it once"
 	// +listType=atomic
-	Checks []ActivityCheck `json:"checks"`
+	// +required
+	Checks []ActivityCheck `json:"checks,omitempty"`
 	// rounds is how many rounds are asked before a node that has not failed enough of
 	// them counts as alive: 1 to 100, 10 unless set.
 	// +kubebuilder:default=10
@@ -98,7 +99,8 @@ type ActivityCheck struct {
 	// the manifests set. Job is one of your own. Device reads the machine's power, or the
 	// instance's state, from the device or cloud that is bound to the node; it needs action
 	// Reboot or PowerOff.
-	Type CheckType `json:"type"`
+	// +required
+	Type CheckType `json:"type,omitempty"`
 	// neighbors is for type Neighbors: three, in other zones, unless set.
 	// +optional
 	Neighbors *NeighborsCheck `json:"neighbors,omitempty"`
@@ -155,7 +157,8 @@ type JobCheck struct {
 	// suspected, or last checked, RFC 3339).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	PodTemplateName string `json:"podTemplateName"`
+	// +required
+	PodTemplateName string `json:"podTemplateName,omitempty"`
 }
 
 // StorageCheck is a question about the storage, asked before a fence begins: if
@@ -165,7 +168,8 @@ type JobCheck struct {
 // +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="type Job needs job, and no other type has it"
 type StorageCheck struct {
 	// type is how the storage is asked: TCP connects to it, Job is one of your own.
-	Type StorageCheckType `json:"type"`
+	// +required
+	Type StorageCheckType `json:"type,omitempty"`
 	// tcp is for type TCP.
 	// +optional
 	TCP *TCPCheck `json:"tcp,omitempty"`
@@ -201,7 +205,8 @@ type TCPCheck struct {
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=262
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+:[0-9]{1,5}$')",message="write address as host:port, such as 192.0.2.10:2049"
-	Address string `json:"address"`
+	// +required
+	Address string `json:"address,omitempty"`
 }
 
 // Answer is what one check says.
@@ -223,30 +228,34 @@ const (
 
 // CheckResult is one check of a round.
 type CheckResult struct {
-	// Check names it: its place in the policy, and its kind.
+	// check names it: its place in the policy, and its kind.
+	// +required
 	Check string `json:"check"`
-	// Answer is empty until there is one.
+	// answer is empty until there is one.
 	// +optional
 	Answer Answer `json:"answer,omitempty"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // CheckRound is the round of checks under way, or the last one.
 type CheckRound struct {
-	// Number of the round, which names its Jobs: a late answer of another round
+	// number of the round, which names its Jobs: a late answer of another round
 	// counts for nothing.
 	// +optional
 	Number int32 `json:"number,omitempty"`
-	// StartedAt is set while the round is under way, EndedAt from its end.
+	// startedAt is when the round began.
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
+	// endedAt is when the last answer came; it is not set while the round is under way.
 	// +optional
 	EndedAt *Time `json:"endedAt,omitempty"`
-	// Since is what activity is compared with: the time of the suspicion, or the
+	// since is what activity is compared with: the time of the suspicion, or the
 	// end of the round before.
 	// +optional
 	Since *Time `json:"since,omitempty"`
+	// results are the answers, one for each witness.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +optional
@@ -256,26 +265,30 @@ type CheckRound struct {
 // ActivityRecord is what the second evidence has come to.
 type ActivityRecord struct {
 	CheckRound `json:",inline"`
-	// Done, Failed, Errored: rounds since the node was suspected. Errored ones
-	// are not among those done.
+	// done counts the rounds since the node was suspected. Those that errored count in
+	// none of done and failed.
 	// +optional
 	Done int32 `json:"done,omitempty"`
+	// failed counts the rounds in which no witness saw activity.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
+	// errored counts the rounds that went wrong, and say nothing.
 	// +optional
 	Errored int32 `json:"errored,omitempty"`
-	// FailedAt is when a round last failed.
+	// failedAt is when a round last failed.
 	// +optional
 	FailedAt *Time `json:"failedAt,omitempty"`
-	// Degraded: unhealthy and alive; Saw is by what. Suspected anew after recheck.
+	// degraded says that the node is unhealthy and alive; saw is by what. It is suspected anew
+	// after recheckInterval.
 	// +optional
 	Degraded bool `json:"degraded,omitempty"`
-	// Reading: all other checks have answered, and the machine is being read.
+	// reading says that all other checks have answered, and the machine is being read.
 	// +optional
 	Reading bool `json:"reading,omitempty"`
+	// saw is the witness that saw activity.
 	// +optional
 	Saw string `json:"saw,omitempty"`
-	// DegradedSince is when it was first seen alive, and not taken for dead since.
+	// degradedSince is when it was first seen alive, and not taken for dead since.
 	// +optional
 	DegradedSince *Time `json:"degradedSince,omitempty"`
 }

@@ -26,11 +26,15 @@ import (
 // +kubebuilder:printcolumn:name=ACCEPTED,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type FenceBudget struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what a person decides.
 	// +required
 	Spec FenceBudgetSpec `json:"spec"`
+	// status is what nodefence found and did.
 	// +optional
 	Status FenceBudgetStatus `json:"status,omitzero"`
 

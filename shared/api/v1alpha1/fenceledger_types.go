@@ -22,11 +22,15 @@ import (
 // +kubebuilder:printcolumn:name=LEASES-SEEN,type=date,JSONPath=`.status.leases.observedAt`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'cluster'",message="there is one FenceLedger, named cluster"
 type FenceLedger struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what a person decides.
 	// +optional
 	Spec FenceLedgerSpec `json:"spec,omitzero"`
+	// status is what nodefence found and did.
 	// +optional
 	Status FenceLedgerStatus `json:"status,omitzero"`
 
@@ -60,16 +64,19 @@ type CoolDownEnded struct {
 	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	By string `json:"by"`
+	// +required
+	By string `json:"by,omitempty"`
 	// reason is why, for the history of the fences that go on by it, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	Reason string `json:"reason"`
+	// +required
+	Reason string `json:"reason,omitempty"`
 	// until is status.storms[].coolDownUntil of the last of those that are meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
-	Until Time `json:"until"`
+	// +required
+	Until Time `json:"until,omitempty"`
 }
 
 // RestoreConfirmed is said of one restore, and of no later one.
@@ -77,12 +84,14 @@ type RestoreConfirmed struct {
 	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	By string `json:"by"`
+	// +required
+	By string `json:"by,omitempty"`
 	// seenAt is status.restored.seenAt of the restore that is meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
-	SeenAt Time `json:"seenAt"`
+	// +required
+	SeenAt Time `json:"seenAt,omitempty"`
 }
 
 // FenceLedgerStatus is what nodefence keeps.
@@ -137,9 +146,7 @@ type FenceLedgerStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Checks []NodeTurn `json:"checks,omitempty"`
-	// conditions, 16 at most, say how the ledger stands: AcceptingFences is False, with the
-	// reason and its numbers, while no fence at all may begin. It is brought up to date each
-	// half minute, and nobody decides by it: STOPPED is spec.stop as it is now.
+	// conditions say in Kubernetes' way what holds now, each with a reason and a message.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -151,8 +158,10 @@ type FenceLedgerStatus struct {
 type NodeTurn struct {
 	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	NodeName string `json:"nodeName"`
 	// until is when the turn is over. No read of it begins less than 20s before.
+	// +required
 	Until Time `json:"until"`
 }
 
@@ -173,12 +182,15 @@ func (s FenceLedgerStatus) Turn(node string) (until Time, is bool) {
 // Restored is an answer of the API server that is older than one it gave before.
 type Restored struct {
 	// seenAt tells one restore from the next.
+	// +required
 	SeenAt Time `json:"seenAt"`
 	// from is the highest resourceVersion of the FenceLedger that was read before.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	From string `json:"from"`
 	// to is the lower one that was read then.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	To string `json:"to"`
 }
 
@@ -186,14 +198,18 @@ type Restored struct {
 type Reservation struct {
 	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	NodeName string `json:"nodeName"`
 	// fenceUID is that of the NodeFence.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	FenceUID types.UID `json:"fenceUID"`
 	// fenceNumber is which fence of the node it is.
+	// +required
 	FenceNumber int64 `json:"fenceNumber"`
 	// at is when it was reserved.
+	// +required
 	At Time `json:"at"`
 	// countedBy are the limits that held for the node when it was reserved: they count
 	// it also once its Node object is gone, or has other labels. There are two at most of
@@ -209,6 +225,7 @@ type Reservation struct {
 type CountedBy struct {
 	// policy is its name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Policy string `json:"policy"`
 	// topologyKey is that of the policy's perDomain; empty where it counts over all nodes.
 	// +kubebuilder:validation:MaxLength=316
@@ -224,14 +241,17 @@ type CountedBy struct {
 type UnderWay struct {
 	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	NodeName string `json:"nodeName"`
 	// fenceUID is that of the NodeFence.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	FenceUID types.UID `json:"fenceUID"`
 	// fenceNumber is which fence of the node it is.
+	// +required
 	FenceNumber int64 `json:"fenceNumber"`
-	// controlPlane: the node was of the control plane, or of etcd, at some time since.
+	// controlPlane says that the node was of the control plane, or of etcd, at some time since.
 	// +optional
 	ControlPlane bool `json:"controlPlane,omitempty"`
 	// budgets are the FenceBudgets that chose the node at some time since, 64 at most. Where
@@ -283,13 +303,16 @@ func (p LeasePicture) Cut() bool { return int(p.StillCount) > len(p.Still) }
 type StillLease struct {
 	// nodeName is the Node's name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	NodeName string `json:"nodeName"`
 	// renewed is the renewTime at which it stands.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Renewed string `json:"renewed"`
 	// since is when it was last seen to move, by the API server's clock.
+	// +required
 	Since Time `json:"since"`
-	// stale: two renewals missed. Otherwise suspect: one.
+	// stale says that two renewals were missed. Otherwise it was one: the node is suspect.
 	// +optional
 	Stale bool `json:"stale,omitempty"`
 }
@@ -297,9 +320,11 @@ type StillLease struct {
 // Storm is more unhealthy nodes than a policy allows.
 type Storm struct {
 	// since is when it began.
+	// +required
 	Since Time `json:"since"`
 	// policy is its name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Policy string `json:"policy"`
 	// topologyKey is that of the policy's perDomain, where the storm is over one domain;
 	// empty where it is over all nodes of the policy.
@@ -314,6 +339,7 @@ type Storm struct {
 	Domain string `json:"domain"`
 	// message has its numbers.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Message string `json:"message"`
 	// coolDownUntil is set once it has ended: nothing begins before that.
 	// +optional

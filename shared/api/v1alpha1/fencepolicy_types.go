@@ -25,11 +25,15 @@ import (
 // +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="FencingAllowed")].reason`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type FencePolicy struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what a person decides.
 	// +required
 	Spec FencePolicySpec `json:"spec"`
+	// status is what nodefence found and did.
 	// +optional
 	Status FencePolicyStatus `json:"status,omitzero"`
 
@@ -107,15 +111,15 @@ type FencePolicySpec struct {
 	// condition counts. Unless set, only conditions do.
 	// +optional
 	EarlyProbe *EarlyProbe `json:"earlyProbe,omitempty"`
-	// ActivityChecks asks other witnesses whether the node is really dead, before
+	// activityChecks asks other witnesses whether the node is really dead, before
 	// anything is reserved. Off unless set.
 	// +optional
 	ActivityChecks *ActivityChecks `json:"activityChecks,omitempty"`
-	// StorageCheck holds fences while the storage is unreachable for everyone. Off
+	// storageCheck holds fences while the storage is unreachable for everyone. Off
 	// unless set.
 	// +optional
 	StorageCheck *StorageCheck `json:"storageCheck,omitempty"`
-	// Kdump waits for a crashed machine to have written its memory away before its
+	// kdump waits for a crashed machine to have written its memory away before its
 	// power is cut. Off unless set, here or by kdump=enabled in the node's
 	// configuration.
 	// +optional
@@ -129,7 +133,7 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	ControlPlane ControlPlane `json:"controlPlane,omitzero"`
-	// Action is what becomes of the machine: Reboot switches it on again after
+	// action is what becomes of the machine: Reboot switches it on again after
 	// its work is released, PowerOff leaves it off. Isolate keeps new work away
 	// and touches no device: nothing is released unless a named person confirms
 	// that the machine is off. WaitForOff switches nothing either, and places no mark

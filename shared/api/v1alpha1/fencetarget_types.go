@@ -27,6 +27,7 @@ import (
 // +kubebuilder:printcolumn:name=MESSAGE,type=string,JSONPath=`.status.conditions[?(@.type=="Fenceable")].message`,priority=1
 type FenceTarget struct {
 	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -92,8 +93,10 @@ const (
 type CheckNow struct {
 	// value is that of annotation nodefence.io/check-now: its first 64 letters.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Value string `json:"value"`
 	// at is since when it is heeded.
+	// +required
 	At Time `json:"at"`
 	// doneAt is when each of the devices had been asked since; none: not yet.
 	// +optional
@@ -121,9 +124,11 @@ func (t *FenceTarget) Heeded(wish string) bool {
 type TargetDevice struct {
 	// driver is what speaks with it.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Driver string `json:"driver"`
 	// address is the outlet or machine in the driver's one spelling (S11).
 	// +kubebuilder:validation:MaxLength=4096
+	// +required
 	Address string `json:"address"`
 	// scope is what it takes from the machine; empty for its power.
 	// +optional
@@ -155,6 +160,7 @@ type TargetDevice struct {
 	LastAsked *Time `json:"lastAsked,omitempty"`
 	// reason is one of the closed list.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Reason Reason `json:"reason"`
 	// message says what is wrong with it, and what to mend.
 	// +kubebuilder:validation:MaxLength=1024
@@ -166,10 +172,13 @@ type TargetDevice struct {
 type TargetClaim struct {
 	// holder names the invocation that reads it.
 	// +kubebuilder:validation:MaxLength=256
+	// +required
 	Holder string `json:"holder"`
 	// at is when it began.
+	// +required
 	At Time `json:"at"`
 	// notAfter is when the read is over for certain: 20s after at, at most.
+	// +required
 	NotAfter Time `json:"notAfter"`
 }
 

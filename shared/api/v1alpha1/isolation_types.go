@@ -12,10 +12,12 @@ const (
 
 // Coverage is the storage that a device of scope Storage cuts the machine off from.
 type Coverage struct {
+	// storageClasses are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	StorageClasses []string `json:"storageClasses,omitempty"`
+	// csiDrivers are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
@@ -36,47 +38,53 @@ func (c *Coverage) Empty() bool {
 type IsolationRecord struct {
 	// device is the name of the device, in status.decision.devices.
 	// +kubebuilder:validation:MaxLength=32
+	// +required
 	Device string `json:"device"`
 	// driver and address are the device's: a record of another one of the name is begun
 	// anew.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Driver string `json:"driver"`
 	// address is the device's.
 	// +kubebuilder:validation:MaxLength=4096
+	// +required
 	Address string `json:"address"`
-	// LastRead is On for access and Off for none; FirstCut the first of the reads of
+	// lastRead is On for access and Off for none; FirstCut the first of the reads of
 	// none in a row.
 	// +optional
 	LastRead *Read `json:"lastRead,omitempty"`
+	// firstCut is the first read that found it cut.
 	// +optional
 	FirstCut *Read `json:"firstCut,omitempty"`
-	// OffAt, OnAt: when our last word to cut, and to give back, was intended.
+	// offAt is when our last word to cut was intended.
 	// +optional
 	OffAt *Time `json:"offAt,omitempty"`
+	// onAt is when our last word to give back was intended.
 	// +optional
 	OnAt *Time `json:"onAt,omitempty"`
-	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
+	// effectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
-	// SwitchedByUs: a cut was intended after a read of access. Only then is access given
+	// switchedByUs says that a cut was intended after a read of access. Only then is access given
 	// back (S12).
 	// +optional
 	SwitchedByUs bool `json:"switchedByUs,omitempty"`
-	// SeenCutAt is when it was last seen without access.
+	// seenCutAt is when it was last seen without access.
 	// +optional
 	SeenCutAt *Time `json:"seenCutAt,omitempty"`
-	// GaveUp: it could not be cut off, and the fence went on without.
+	// gaveUp says that it could not be cut off, and the fence went on without.
 	// +optional
 	GaveUp bool `json:"gaveUp,omitempty"`
-	// Abandoned: a person ended the record before access could be given back.
+	// abandoned says that a person ended the record before access could be given back.
 	// +optional
 	Abandoned bool `json:"abandoned,omitempty"`
+	// tries counts the calls so far.
 	// +optional
 	Tries int32 `json:"tries,omitempty"`
-	// NotBefore spaces the calls.
+	// notBefore spaces the calls.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
-	// LastError is the device's last failure, in words, without secrets.
+	// lastError is the device's last failure, in words, without secrets.
 	// +optional
 	LastError string `json:"lastError,omitempty"`
 }
@@ -96,8 +104,13 @@ func (r *IsolationRecord) Words() string { return r.Driver + " " + r.Address }
 
 // RestoreRecord is where a fence goes on once access is given back, and why.
 type RestoreRecord struct {
-	Then   Phase  `json:"then"`
+	// then is the phase that follows once access is given back.
+	// +required
+	Then Phase `json:"then"`
+	// reason is the one word for it, of the closed list in infra/crd/REASONS.md.
+	// +required
 	Reason Reason `json:"reason"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -40,20 +40,26 @@ type KdumpRule struct {
 
 // KdumpRecord is what was heard of a dump during this fence.
 type KdumpRecord struct {
-	// Since is when a dump was first heard of by this fence; what it is waited for
+	// since is when a dump was first heard of by this fence; what it is waited for
 	// counts from here.
+	// +required
 	Since Time `json:"since"`
-	// FirstSeen, LastSeen are the messages' times at the listener, by the API
-	// server's clock; Source is the address that they came from.
-	FirstSeen Time   `json:"firstSeen"`
-	LastSeen  Time   `json:"lastSeen"`
-	Source    string `json:"source"`
-	// Count is how many messages came; those that came close together count as one.
+	// firstSeen is the first message's time at the listener, by the API server's clock.
+	// +required
+	FirstSeen Time `json:"firstSeen"`
+	// lastSeen is the last message's time at the listener, by the API server's clock.
+	// +required
+	LastSeen Time `json:"lastSeen"`
+	// source is the address that the messages came from.
+	// +required
+	Source string `json:"source"`
+	// count is how many messages came; those that came close together count as one.
+	// +required
 	Count int64 `json:"count"`
-	// BootID is the boot that the node had when the first message came.
+	// bootID is the boot that the node had when the first message came.
 	// +optional
 	BootID string `json:"bootID,omitempty"`
-	// DoneAt is when no pod was left that may be released on the word of a dump.
+	// doneAt is when no pod was left that may be released on the word of a dump.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
 }

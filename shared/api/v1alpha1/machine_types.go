@@ -12,10 +12,12 @@ type MachineRef struct {
 	Namespace string `json:"namespace,omitempty"`
 	// name of the Machine.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// uid of the Machine.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	UID types.UID `json:"uid"`
 	// owner is the UID of the object that controls it.
 	// +kubebuilder:validation:Type=string
@@ -44,23 +46,26 @@ const (
 // FailedMachine is a Machine whose node is to be fenced on its account.
 type FailedMachine struct {
 	MachineRef `json:",inline"`
-	// Node is its node, and NodeUID the Node object of that name; empty if it has none.
+	// node is its node, and NodeUID the Node object of that name; empty if it has none.
 	// +optional
 	Node string `json:"node,omitempty"`
+	// nodeUID is the UID of the Node object.
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
 	// state is Failed, Remediate where somebody asks for it by annotation, or NoNode
 	// where no node has come of it in time.
+	// +required
 	State MachineState `json:"state"`
-	// Message is why, in the Machine's own words.
+	// message is why, in the Machine's own words.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Since is when it was first seen so.
+	// since is when it was first seen so.
+	// +required
 	Since Time `json:"since"`
-	// NotBefore is until when it waits, as one that replaces others that failed.
+	// notBefore is until when it waits, as one that replaces others that failed.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
-	// Held says why it is left alone, if it is.
+	// held says why it is left alone, if it is.
 	// +optional
 	Held string `json:"held,omitempty"`
 }
@@ -75,8 +80,10 @@ func (m FailedMachine) Record() string {
 
 // MachineRecord is what was asked for of a Machine that has no node.
 type MachineRecord struct {
-	// AskedAt is when its deletion was last asked for, saved before it is.
+	// askedAt is when its deletion was last asked for, saved before it is.
+	// +required
 	AskedAt Time `json:"askedAt"`
-	// Tries there were.
+	// tries there were.
+	// +required
 	Tries int32 `json:"tries"`
 }

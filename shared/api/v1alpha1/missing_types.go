@@ -69,12 +69,13 @@ func (m *MachinesRule) Deletes() bool {
 
 // MissingNode is an expected node without a Node object.
 type MissingNode struct {
-	// Node is its name; empty for a Machine that no Node has come of yet.
+	// node is its name; empty for a Machine that no Node has come of yet.
 	// +optional
 	Node string `json:"node,omitempty"`
-	// Machine is the namespace/name of the Machine that it is expected of, if it is.
+	// machine is the namespace/name of the Machine that it is expected of, if it is.
 	// +optional
 	Machine string `json:"machine,omitempty"`
-	// Since is when it was first seen to be missing, or when the Machine was created.
+	// since is when it was first seen to be missing, or when the Machine was created.
+	// +required
 	Since Time `json:"since"`
 }

@@ -26,11 +26,15 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.fenceNumber) || has(self.status) && has(self.status.fenceNumber) && self.status.fenceNumber >= oldSelf.status.fenceNumber",message="status.fenceNumber never goes back"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.decision) || !has(self.status) || !has(self.status.fenceNumber) || self.status.fenceNumber != oldSelf.status.fenceNumber || has(self.status.decision) && self.status.decision.nodeUID == oldSelf.status.decision.nodeUID",message="status.decision.nodeUID does not change within one fence (status.fenceNumber)"
 type NodeFence struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what a person decides.
 	// +required
 	Spec NodeFenceSpec `json:"spec"`
+	// status is what nodefence found and did.
 	// +optional
 	Status NodeFenceStatus `json:"status,omitzero"`
 }
@@ -40,6 +44,7 @@ type NodeFenceSpec struct {
 	// nodeName is the name of the node. It does not change.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
+	// +required
 	NodeName string `json:"nodeName"`
 	// requests are what people ask of this fence. The recorded name is held to
 	// the authenticated one by an admission policy (S20).
@@ -49,10 +54,12 @@ type NodeFenceSpec struct {
 
 // Decision is what the gate decided when the fence was opened, and what it resolved since.
 type Decision struct {
-	// NodeUID is the Node object that failed; another one of the same name is
+	// nodeUID is the Node object that failed; another one of the same name is
 	// another node (S6).
+	// +required
 	NodeUID types.UID `json:"nodeUID"`
 	// trigger is why the fence opened.
+	// +required
 	Trigger Trigger `json:"trigger"`
 	// askedBy are who asked for this fence, oldest first: the first one that counts, who may
 	// have opened it, and the last that came after. One that comes while the fence is open
@@ -94,7 +101,7 @@ type NodeFenceStatus struct {
 	// observedGeneration is the metadata.generation whose requests were looked at.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// MinReaderVersion of this record (S21).
+	// minReaderVersion of this record (S21).
 	// +optional
 	MinReaderVersion int32 `json:"minReaderVersion,omitempty"`
 	// fenceNumber numbers the fences of this node from 1. Without it no fence was ever opened.
@@ -105,48 +112,53 @@ type NodeFenceStatus struct {
 	// on nodefences.
 	// +optional
 	Decision Decision `json:"decision,omitzero"`
+	// phase is where the fence stands: one event and one owner for each.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// Reason and Message say why it stands where it stands.
+	// reason and Message say why it stands where it stands.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Retries are failed tries of this step; Restarts of the whole flow.
+	// retries are failed tries of this step; Restarts of the whole flow.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
+	// restarts counts how often the flow began anew.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
 	// requestServed is set once power was cut or work released: what decision.askedBy asks
 	// for is done, and from here the node's health alone decides.
 	// +optional
 	RequestServed bool `json:"requestServed,omitempty"`
+	// openedAt is when the fence was opened, by the API server's clock.
 	// +optional
 	OpenedAt *Time `json:"openedAt,omitempty"`
+	// phaseSince is when the phase began, by the API server's clock.
 	// +optional
 	PhaseSince *Time `json:"phaseSince,omitempty"`
-	// DecidedAt is when the gate last said yes; older than its validity it is
+	// decidedAt is when the gate last said yes; older than its validity it is
 	// decided again (S17).
 	// +optional
 	DecidedAt *Time `json:"decidedAt,omitempty"`
-	// GivenBack is when the reservation was made that this fence gave back unused:
+	// givenBack is when the reservation was made that this fence gave back unused:
 	// it is no slot any more.
 	// +optional
 	GivenBack *Time `json:"givenBack,omitempty"`
-	// ApprovalSince is since when a person is waited for.
+	// approvalSince is since when a person is waited for.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`
-	// NextLook is when this record must be looked at again; missing on an
+	// nextLook is when this record must be looked at again; missing on an
 	// open record means now (S19).
 	// +optional
 	NextLook *Time `json:"nextLook,omitempty"`
-	// Transitions counts saves that changed the phase; it tells events apart.
+	// transitions counts saves that changed the phase; it tells events apart.
 	// +optional
 	Transitions int64 `json:"transitions,omitempty"`
-	// Claim is the one device call that may be in flight (S7).
+	// claim is the one device call that may be in flight (S7).
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
-	// Jobs are those in which a fence agent ran for this fence, the last 16, oldest
+	// jobs are those in which a fence agent ran for this fence, the last 16, oldest
 	// first.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
@@ -157,13 +169,13 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Activity is what the policy's second evidence has come to.
+	// activity is what the policy's second evidence has come to.
 	// +optional
 	Activity *ActivityRecord `json:"activity,omitempty"`
-	// Storage is the last round of the policy's storage probe.
+	// storage is the last round of the policy's storage probe.
 	// +optional
 	Storage *CheckRound `json:"storage,omitempty"`
-	// Kdump is what was heard of the machine's dump.
+	// kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
 	// isolation is what came of each device that cuts the machine off.
@@ -172,31 +184,35 @@ type NodeFenceStatus struct {
 	// +listMapKey=device
 	// +optional
 	Isolation []IsolationRecord `json:"isolation,omitempty"`
-	// Restore is where the fence goes on once access is given back.
+	// restore is where the fence goes on once access is given back.
 	// +optional
 	Restore *RestoreRecord `json:"restore,omitempty"`
-	// Machine is what was asked for of a Machine that has no node.
+	// machine is what was asked for of a Machine that has no node.
 	// +optional
 	Machine *MachineRecord `json:"machine,omitempty"`
-	// Awaited: all tries were used up after power was cut or work was released. The
+	// awaited is set when all tries were used up after power was cut or work was released. The
 	// device is read, more and more slowly, for as long as it takes.
 	// +optional
 	Awaited *AwaitedRecord `json:"awaited,omitempty"`
+	// power is what was read of the machine's power, and what was done to it.
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
+	// proof is why the machine counts as off.
 	// +optional
 	Proof *Proof `json:"proof,omitempty"`
+	// lease is the node's Lease as last seen.
 	// +optional
 	Lease LeaseRecord `json:"lease,omitzero"`
-	// BootIDBefore is the node's boot ID when its power was first looked at.
+	// bootIDBefore is the node's boot ID when its power was first looked at.
 	// +optional
 	BootIDBefore string `json:"bootIDBefore,omitempty"`
-	// Placed is what nodefence put on the node and must take away (S22).
+	// placed is what nodefence put on the node and must take away (S22).
 	// +optional
 	Placed Placed `json:"placed,omitzero"`
+	// release is how far the node's work is released.
 	// +optional
 	Release ReleaseRecord `json:"release,omitzero"`
-	// ReadySince is since when recovery has seen the node healthy.
+	// readySince is since when recovery has seen the node healthy.
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
 	// answers say what became of what people asked of this fence (spec.requests), one for
@@ -206,14 +222,14 @@ type NodeFenceStatus struct {
 	// +listMapKey=request
 	// +optional
 	Answers []RequestAnswer `json:"answers,omitempty"`
-	// Outcome is why the record was closed.
+	// outcome is why the record was closed.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
-	// History is this fence's story, oldest first, at most 64 entries.
+	// history is this fence's story, oldest first, at most 64 entries.
 	// +listType=atomic
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
-	// Past are the last ten fences of this node, oldest first, and before them those
+	// past are the last ten fences of this node, oldest first, and before them those
 	// of the last day that cut its power.
 	// +listType=atomic
 	// +optional
@@ -264,19 +280,34 @@ func (k ProofKind) Ages() bool { return k != ProofConfirmed }
 
 // HistoryEntry is one sentence of the story.
 type HistoryEntry struct {
-	At     Time   `json:"at"`
-	Phase  Phase  `json:"phase"`
+	// at is when, by the API server's clock.
+	// +required
+	At Time `json:"at"`
+	// phase is where the fence stood then.
+	// +required
+	Phase Phase `json:"phase"`
+	// reason is the one word for it, of the closed list in infra/crd/REASONS.md.
+	// +required
 	Reason Reason `json:"reason"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // PastFence is a closed fence of this node.
 type PastFence struct {
-	FenceNumber int64  `json:"fenceNumber"`
-	OpenedAt    Time   `json:"openedAt"`
-	ClosedAt    Time   `json:"closedAt"`
-	Outcome     Reason `json:"outcome"`
+	// fenceNumber is the number of the node's fence.
+	// +required
+	FenceNumber int64 `json:"fenceNumber"`
+	// openedAt is when the fence was opened, by the API server's clock.
+	// +required
+	OpenedAt Time `json:"openedAt"`
+	// closedAt is when the fence was closed, by the API server's clock.
+	// +required
+	ClosedAt Time `json:"closedAt"`
+	// outcome is how it ended.
+	// +required
+	Outcome Reason `json:"outcome"`
 	// askedBy are the events that asked for it.
 	// +kubebuilder:validation:MaxItems=17
 	// +listType=map
@@ -284,7 +315,8 @@ type PastFence struct {
 	// +listMapKey=source
 	// +optional
 	AskedBy []PastAskedBy `json:"askedBy,omitempty"`
-	// Cuts is how many times power was cut: 0, or 1 and one for each restart after.
+	// cuts is how many times power was cut: 0, or 1 and one for each restart after.
+	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
 }
 

@@ -14,9 +14,12 @@ import (
 // +kubebuilder:printcolumn:name=RULES,type=string,JSONPath=`.spec.rules[*].name`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type NodeProblemPolicy struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, labels and the like.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what a person decides.
 	// +required
 	Spec NodeProblemPolicySpec `json:"spec"`
 }
@@ -183,7 +186,7 @@ type ProblemEviction struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	MaxPods *int32 `json:"maxPods,omitempty"`
-	// deleteAfter, 1s to 1h: what a PodDisruptionBudget still holds so long after the
+	// deleteAfter is 1s to 1h: what a PodDisruptionBudget still holds so long after the
 	// problem was first reported is deleted, with its own time to end. Unless set, the
 	// budget has the last word. It is looked at again with each further report.
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="deleteAfter must be between 1s and 1h"

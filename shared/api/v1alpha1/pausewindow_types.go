@@ -14,10 +14,12 @@ type PauseWindow struct {
 	// twice, both start the window.
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
 	// +kubebuilder:validation:MaxLength=5
+	// +required
 	Start string `json:"start"`
 	// duration is how long the window lasts, from 1m to 144h (six days): time that
 	// passes, whatever the clocks are set to meanwhile. It may reach into the next days.
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="duration must be between 1m and 144h (six days)"
+	// +required
 	Duration Duration `json:"duration"`
 	// timeZone is a name of the IANA database, such as Europe/Berlin. One that is not
 	// known is said in condition Accepted of the policy, and as long as it stands there

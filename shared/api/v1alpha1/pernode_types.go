@@ -23,8 +23,14 @@ type PerNode struct {
 // PerNodeSettings are PerNode of all policies that select a node, with every default in
 // its place.
 type PerNodeSettings struct {
-	CutsPerDay int32  `json:"cutsPerDay"`
-	OnLast     OnLast `json:"onLast"`
+	// cutsPerDay is what the policy says, or its default: see limits.perNode.cutsPerDay
+	// of FencePolicy.spec.
+	// +required
+	CutsPerDay int32 `json:"cutsPerDay"`
+	// onLast is what the policy says, or its default: see limits.perNode.onLast of
+	// FencePolicy.spec.
+	// +required
+	OnLast OnLast `json:"onLast"`
 }
 
 // Settings are what it says; nil says the defaults.

@@ -51,26 +51,26 @@ type FencePolicyStatus struct {
 	// heldCount is how many nodes there are of which held lists at most 64.
 	// +optional
 	HeldCount int32 `json:"heldCount"`
-	// Held are the nodes that are not being fenced although something is wrong
+	// held are the nodes that are not being fenced although something is wrong
 	// with them, or that can't be, and why: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=node
 	// +optional
 	Held []HeldNode `json:"held,omitempty"`
-	// Missing are the expected nodes that have no Node object, and the Machines that
+	// missing are the expected nodes that have no Node object, and the Machines that
 	// no Node has come of: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Missing []MissingNode `json:"missing,omitempty"`
-	// FailedMachines are those that machines.selector chooses and that are in
+	// failedMachines are those that machines.selector chooses and that are in
 	// phase Failed, or that somebody wants remediated: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	FailedMachines []FailedMachine `json:"failedMachines,omitempty"`
-	// LastDecisions are the latest sentences of the stories of its nodes' fences, one a
+	// lastDecisions are the latest sentences of the stories of its nodes' fences, one a
 	// node, the latest first: at most 10. The whole story is in the NodeFence.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map
@@ -89,10 +89,19 @@ type FencePolicyStatus struct {
 
 // LastDecision is what was decided last of a node.
 type LastDecision struct {
-	Node   string `json:"node"`
-	At     Time   `json:"at"`
-	Phase  Phase  `json:"phase"`
+	// node is the node's name.
+	// +required
+	Node string `json:"node"`
+	// at is when, by the API server's clock.
+	// +required
+	At Time `json:"at"`
+	// phase is where the fence stood then.
+	// +required
+	Phase Phase `json:"phase"`
+	// reason is the one word for it, of the closed list in infra/crd/REASONS.md.
+	// +required
 	Reason Reason `json:"reason"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -101,6 +110,7 @@ type LastDecision struct {
 type DomainStatus struct {
 	// name is the domain's value of the topology key; empty for nodes without it.
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Name string `json:"name"`
 	// selectedNodes are the policy's nodes there.
 	// +optional
@@ -118,9 +128,11 @@ type DomainStatus struct {
 type HeldNode struct {
 	// node is its name.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Node string `json:"node"`
 	// reason is one of the closed list.
 	// +kubebuilder:validation:MaxLength=64
+	// +required
 	Reason Reason `json:"reason"`
 	// message says it with its numbers.
 	// +kubebuilder:validation:MaxLength=1024

@@ -47,11 +47,26 @@ type Power struct {
 
 // PowerSettings are a policy's Power with every default in its place.
 type PowerSettings struct {
-	MaxLevels     int32           `json:"maxLevels"`
-	OffTimeout    metav1.Duration `json:"offTimeout"`
-	Attempts      int32           `json:"attempts"`
+	// maxLevels is what the policy says, or its default: see power.maxLevels of
+	// FencePolicy.spec.
+	// +required
+	MaxLevels int32 `json:"maxLevels"`
+	// offTimeout is what the policy says, or its default: see power.offTimeout of
+	// FencePolicy.spec.
+	// +required
+	OffTimeout metav1.Duration `json:"offTimeout"`
+	// attempts is what the policy says, or its default: see power.attempts of
+	// FencePolicy.spec.
+	// +required
+	Attempts int32 `json:"attempts"`
+	// retryInterval is what the policy says, or its default: see power.retryInterval of
+	// FencePolicy.spec.
+	// +required
 	RetryInterval metav1.Duration `json:"retryInterval"`
-	Restarts      int32           `json:"restarts"`
+	// restarts is what the policy says, or its default: see power.restarts of
+	// FencePolicy.spec.
+	// +required
+	Restarts int32 `json:"restarts"`
 }
 
 // Settings are what it says; nil says the defaults.
@@ -92,9 +107,18 @@ type Recovery struct {
 
 // RecoverySettings are a policy's Recovery with every default in its place.
 type RecoverySettings struct {
-	BootTimeout   metav1.Duration `json:"bootTimeout"`
+	// bootTimeout is what the policy says, or its default: see recovery.bootTimeout of
+	// FencePolicy.spec.
+	// +required
+	BootTimeout metav1.Duration `json:"bootTimeout"`
+	// readyDuration is what the policy says, or its default: see recovery.readyDuration
+	// of FencePolicy.spec.
+	// +required
 	ReadyDuration metav1.Duration `json:"readyDuration"`
-	Uncordon      UncordonRule    `json:"uncordon"`
+	// uncordon is what the policy says, or its default: see recovery.uncordon of
+	// FencePolicy.spec.
+	// +required
+	Uncordon UncordonRule `json:"uncordon"`
 }
 
 // Settings are what it says; nil says the defaults.

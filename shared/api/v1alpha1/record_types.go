@@ -4,15 +4,25 @@ import "k8s.io/apimachinery/pkg/types"
 
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
+	// holder is the process that holds the claim.
+	// +required
 	Holder string `json:"holder"`
-	Call   Call   `json:"call"`
+	// call is what the device is asked.
+	// +required
+	Call Call `json:"call"`
 	// device is the name of the device that the call is for, in status.decision.devices.
 	// What it came to counts only while a device of that name is there.
 	// +kubebuilder:validation:MaxLength=32
-	Device   string `json:"device"`
-	At       Time   `json:"at"`
-	NotAfter Time   `json:"notAfter"`
-	// NoEarlierEffect: when it was claimed, no earlier Off or On of the device that it is for could
+	// +required
+	Device string `json:"device"`
+	// at is when, by the API server's clock.
+	// +required
+	At Time `json:"at"`
+	// notAfter is when the claim ends by itself: a call that it is for is broken off
+	// before.
+	// +required
+	NotAfter Time `json:"notAfter"`
+	// noEarlierEffect says that when it was claimed, no earlier Off or On of the device that it is for could
 	// still take effect.
 	// +optional
 	NoEarlierEffect bool `json:"noEarlierEffect,omitempty"`
@@ -34,96 +44,113 @@ const (
 type Read struct {
 	// state is PoweredOn, PoweredOff or Unknown. Of a device that cuts a machine off from
 	// storage or network PoweredOn is access, and PoweredOff none.
+	// +required
 	State PowerState `json:"state"`
+	// identity is what the device says it is.
 	// +optional
 	Identity string `json:"identity,omitempty"`
-	// MissingSupply says which of several supplies is not seen on, though the machine is.
+	// missingSupply says which of several supplies is not seen on, though the machine is.
 	// +optional
 	MissingSupply string `json:"missingSupply,omitempty"`
-	// At is taken before the device was asked, so that its age is never understated.
+	// at is taken before the device was asked, so that its age is never understated.
+	// +required
 	At Time `json:"at"`
 }
 
 // PowerRecord is what was asked of the device and what it said.
 type PowerRecord struct {
+	// lastRead is the last answer of the device.
 	// +optional
 	LastRead *Read `json:"lastRead,omitempty"`
-	// FirstOff is the first of the two reads that make a proof.
+	// firstOff is the first of the two reads that make a proof.
 	// +optional
 	FirstOff *Read `json:"firstOff,omitempty"`
-	// OffAt is when our last Off was intended; OffCalls how many there were.
+	// offAt is when our last Off was intended; OffCalls how many there were.
 	// +optional
 	OffAt *Time `json:"offAt,omitempty"`
+	// offCalls counts the Offs that were intended.
 	// +optional
 	OffCalls int32 `json:"offCalls,omitempty"`
+	// onAt is when the last On was intended.
 	// +optional
 	OnAt *Time `json:"onAt,omitempty"`
+	// onCalls counts the Ons that were intended.
 	// +optional
 	OnCalls int32 `json:"onCalls,omitempty"`
-	// SupplyTries counts the Ons that were sent to a machine that reads on, for a supply
+	// supplyTries counts the Ons that were sent to a machine that reads on, for a supply
 	// of it that is not.
 	// +optional
 	SupplyTries int32 `json:"supplyTries,omitempty"`
-	// EffectUntil is the last moment at which a call of ours may still take effect (S8).
+	// effectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
-	// Cuts is how many times this fence cut the power; an Off that is sent again
+	// cuts is how many times this fence cut the power; an Off that is sent again
 	// because it did nothing is one cut.
 	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
-	// CutAt is when it did so last.
+	// cutAt is when it did so last.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`
-	// SwitchedByUs: an Off was intended after a read of on. Only then is the machine
+	// switchedByUs says that an Off was intended after a read of on. Only then is the machine
 	// switched on again (S12).
 	// +optional
 	SwitchedByUs bool `json:"switchedByUs,omitempty"`
-	// Level is which of the node's devices is spoken to now, from 0; Cut are
+	// level is which of the node's devices is spoken to now, from 0; Cut are
 	// those that were told to cut the power and were not seen on since.
 	// +optional
 	Level int32 `json:"level,omitempty"`
+	// cut are the places of the devices that were seen off.
 	// +listType=atomic
 	// +optional
 	Cut []int32 `json:"cut,omitempty"`
-	// NotBefore spaces the calls: an early wake-up does not hurry the device.
+	// notBefore spaces the calls: an early wake-up does not hurry the device.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
-	// LeaseFresh: the Lease was still moving when the power was cut or first
+	// leaseFresh says that the Lease was still moving when the power was cut or first
 	// seen off, so that the settle is a whole Lease renewal (S5).
 	// +optional
 	LeaseFresh bool `json:"leaseFresh,omitempty"`
-	// LastError is the device's last failure, in words, without secrets.
+	// lastError is the device's last failure, in words, without secrets.
 	// +optional
 	LastError string `json:"lastError,omitempty"`
-	// Denied are the devices that refused our account when they were asked last: after a
+	// denied are the devices that refused our account when they were asked last: after a
 	// few times in a row one is asked rarely, or it may lock the account.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
 	Denied []Denied `json:"denied,omitempty"`
-	// OffError is what the device answered to the last Off, if it failed.
+	// offError is what the device answered to the last Off, if it failed.
 	// +optional
 	OffError string `json:"offError,omitempty"`
 }
 
 // Denied is how often in a row one device has refused our account, and when it did last.
 type Denied struct {
+	// device is the one that refused the account.
+	// +required
 	Device string `json:"device"`
-	Count  int32  `json:"count"`
-	At     Time   `json:"at"`
+	// count is how often it refused.
+	// +required
+	Count int32 `json:"count"`
+	// at is when, by the API server's clock.
+	// +required
+	At Time `json:"at"`
 }
 
 // AwaitedRecord is of a machine that was cut, or of which work was released, and whose
 // device has not shown that it is off. It holds no slot, and no Off is sent for it: if
 // the machine reads on again, the gate is asked first.
 type AwaitedRecord struct {
-	// Since is when its tries were used up.
+	// since is when its tries were used up.
+	// +required
 	Since Time `json:"since"`
-	// Reason and Message say how the last of them ended.
+	// reason and Message say how the last of them ended.
+	// +required
 	Reason Reason `json:"reason"`
+	// message says it in a sentence, with the numbers, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Disobeyed: the device answers, and our Offs did nothing. A machine that then reads
+	// disobeyed says that the device answers, and our Offs did nothing. A machine that then reads
 	// on is given up.
 	// +optional
 	Disobeyed bool `json:"disobeyed,omitempty"`
@@ -131,46 +158,64 @@ type AwaitedRecord struct {
 
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
 type Proof struct {
-	Type         ProofKind `json:"type"`
-	FenceUID     types.UID `json:"fenceUID"`
-	FenceNumber  int64     `json:"fenceNumber"`
-	NodeUID      types.UID `json:"nodeUID"`
-	BootIDBefore string    `json:"bootIDBefore,omitempty"`
+	// type is the kind of the proof.
+	// +required
+	Type ProofKind `json:"type"`
+	// fenceUID is the UID of the NodeFence.
+	// +required
+	FenceUID types.UID `json:"fenceUID"`
+	// fenceNumber is the number of the fence that the proof is of: it counts for no
+	// other.
+	// +required
+	FenceNumber int64 `json:"fenceNumber"`
+	// nodeUID is the UID of the Node object.
+	// +required
+	NodeUID types.UID `json:"nodeUID"`
+	// bootIDBefore is the boot ID of the node before the fence.
+	// +optional
+	BootIDBefore string `json:"bootIDBefore,omitempty"`
 	// device is the name of the device that was read, in status.decision.devices, or the
 	// names, where the proof rests on several; of a Kdump proof, who sent the messages.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
-	Device   string `json:"device,omitempty"`
+	Device string `json:"device,omitempty"`
+	// identity is what the device said it is.
+	// +optional
 	Identity string `json:"identity,omitempty"`
-	// Reads are the two looks that saw the machine off.
+	// reads are the two looks that saw the machine off.
+	// +optional
 	Reads []Read `json:"reads,omitempty"`
-	// By is the person, where one confirmed.
+	// by is the person, where one confirmed.
+	// +optional
 	By string `json:"by,omitempty"`
-	// At is when the proof was made; it ages from here.
+	// at is when the proof was made; it ages from here.
+	// +required
 	At Time `json:"at"`
 }
 
 // LeaseRecord is how the node's Lease was last seen.
 type LeaseRecord struct {
-	// Renewed is the Lease's renewTime as a mere mark: it is compared with
+	// renewed is the Lease's renewTime as a mere mark: it is compared with
 	// itself, never with a clock (S30).
 	// +optional
 	Renewed string `json:"renewed,omitempty"`
-	// StillSince is since when, by our looks, it has not moved.
+	// stillSince is since when, by our looks, it has not moved.
 	// +optional
 	StillSince *Time `json:"stillSince,omitempty"`
 }
 
 // Placed is what nodefence put on the node.
 type Placed struct {
+	// taint says that the taint nodefence.io/isolated was placed.
 	// +optional
 	Taint bool `json:"taint,omitempty"`
-	// Cordon is ours: the node was schedulable before.
+	// cordon is ours: the node was schedulable before.
 	// +optional
 	Cordon bool `json:"cordon,omitempty"`
+	// outOfService says that Kubernetes' out-of-service taint was placed.
 	// +optional
 	OutOfService bool `json:"outOfService,omitempty"`
-	// OutOfServiceAs is that taint's value: it stands until the taint is gone,
+	// outOfServiceAs is that taint's value: it stands until the taint is gone,
 	// whatever anybody asks for meanwhile.
 	// +optional
 	OutOfServiceAs OutOfServiceValue `json:"outOfServiceAs,omitempty"`
@@ -178,63 +223,69 @@ type Placed struct {
 
 // ReleaseRecord is how the release went.
 type ReleaseRecord struct {
+	// startedAt is when the release began.
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
-	// MarkedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
+	// markedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
 	// +optional
 	MarkedAt *Time `json:"markedAt,omitempty"`
-	// Deadline is when a power-on no longer waits.
+	// deadline is when a power-on no longer waits.
 	// +optional
 	Deadline *Time `json:"deadline,omitempty"`
+	// doneAt is when nothing was left.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
-	// DeleteNodeUntil is until when the Node object is tried to be deleted; set before
+	// deleteNodeUntil is until when the Node object is tried to be deleted; set before
 	// the first try.
 	// +optional
 	DeleteNodeUntil *Time `json:"deleteNodeUntil,omitempty"`
-	// NotAfter is when what the last batch asked for is no longer begun.
+	// notAfter is when what the last batch asked for is no longer begun.
 	// +optional
 	NotAfter *Time `json:"notAfter,omitempty"`
-	// Batches that were begun: each is saved before it is carried out.
+	// batches that were begun: each is saved before it is carried out.
 	// +optional
 	Batches int32 `json:"batches,omitempty"`
-	// Pods that were force-deleted.
+	// pods that were force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
-	// AskedAt is when anything was last asked to be released pod by pod, be it a pod
+	// askedAt is when anything was last asked to be released pod by pod, be it a pod
 	// or an attachment; Batch is how many pods that was.
 	// +optional
 	AskedAt *Time `json:"askedAt,omitempty"`
-	// BatchAt is when pods were last asked to be deleted, InMinute how many were then
+	// batchAt is when pods were last asked to be deleted, InMinute how many were then
 	// and by the batches less than a minute before it together.
 	// +optional
 	BatchAt *Time `json:"batchAt,omitempty"`
+	// batch counts the batches of Pods so far.
 	// +optional
 	Batch int32 `json:"batch,omitempty"`
+	// inMinute counts the Pods that were deleted in this minute.
 	// +optional
 	InMinute int32 `json:"inMinute,omitempty"`
-	// By is the proof on which the first batch rested, BootID the boot that it is
+	// by is the proof on which the first batch rested, BootID the boot that it is
 	// about; both are kept where access is to be given back.
 	// +optional
 	By ProofKind `json:"by,omitempty"`
+	// bootID is that of the node when the release began.
 	// +optional
 	BootID string `json:"bootID,omitempty"`
-	// Volumes are those of the pods that were released because their storage is cut,
+	// volumes are those of the pods that were released because their storage is cut,
 	// as the kubelet names them in the node's volumesInUse.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Volumes []string `json:"volumes,omitempty"`
-	// RebootOnly: not every released volume would be in volumesInUse, so that only a
+	// rebootOnly says that not every released volume would be in volumesInUse, so that only a
 	// reboot shows that nobody on the machine writes to them any more.
 	// +optional
 	RebootOnly bool `json:"rebootOnly,omitempty"`
-	// KeptPods says which pods stay because their storage is not cut.
+	// keptPods says which pods stay because their storage is not cut.
 	// +optional
 	KeptPods string `json:"keptPods,omitempty"`
-	// LeftPods, LeftAttachments at the last look.
+	// leftPods counts the Pods that were left at the last look.
 	// +optional
 	LeftPods int32 `json:"leftPods,omitempty"`
+	// leftAttachments counts the VolumeAttachments that were left at the last look.
 	// +optional
 	LeftAttachments int32 `json:"leftAttachments,omitempty"`
 }

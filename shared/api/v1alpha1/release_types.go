@@ -117,21 +117,39 @@ func (d DetachFirst) String() string {
 
 // ReleaseSettings are a policy's Release with every default in its place.
 type ReleaseSettings struct {
+	// strategy is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
+	// +required
 	Strategy ReleaseStrategy `json:"strategy"`
+	// podsPerMinute is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
 	// +optional
-	PodsPerMinute            *int32 `json:"podsPerMinute,omitempty"`
-	RespectDisruptionBudgets bool   `json:"respectDisruptionBudgets"`
+	PodsPerMinute *int32 `json:"podsPerMinute,omitempty"`
+	// respectDisruptionBudgets is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
+	// +required
+	RespectDisruptionBudgets bool `json:"respectDisruptionBudgets"`
+	// storageClassNames is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
+	// detachFirst is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
-	DetachFirst []DetachFirst   `json:"detachFirst,omitempty"`
-	Timeout     metav1.Duration `json:"timeout"`
-	DeleteNode  bool            `json:"deleteNode"`
+	DetachFirst []DetachFirst `json:"detachFirst,omitempty"`
+	// timeout is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
+	// +required
+	Timeout metav1.Duration `json:"timeout"`
+	// deleteNode is what the policy says, or its default: see release and
+	// release.resourceDeletion of FencePolicy.spec.
+	// +required
+	DeleteNode bool `json:"deleteNode"`
 }
 
 // Settings are what it says; nil says the defaults.

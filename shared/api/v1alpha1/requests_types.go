@@ -133,17 +133,22 @@ const (
 // RequestAnswer says what became of what a person asked of this fence.
 type RequestAnswer struct {
 	// request names it: Approve, Abort, Retry, Uncordon or ConfirmOff.
+	// +required
 	Request RequestName `json:"request"`
 	// by is that of the request.
 	// +kubebuilder:validation:MaxLength=256
+	// +required
 	By string `json:"by"`
 	// at is that of the request that is answered; another at is another request.
+	// +required
 	At metav1.Time `json:"at"`
 	// result is Accepted as long as it counts and is not carried out yet, Done once it
 	// was, NotNeeded where nothing waited for it, and Refused where it was not believed or
 	// is about another fence.
+	// +required
 	Result AnswerResult `json:"result"`
 	// answeredAt is when that was decided.
+	// +required
 	AnsweredAt Time `json:"answeredAt"`
 	// message says it in words.
 	// +kubebuilder:validation:MaxLength=1024

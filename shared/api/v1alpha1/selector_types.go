@@ -30,8 +30,10 @@ type LabelRequirement struct {
 	// key is the label's key, such as topology.kubernetes.io/zone.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	Key string `json:"key"`
+	// +required
+	Key string `json:"key,omitempty"`
 	// operator is In or NotIn, with values, or Exists or DoesNotExist, without.
+	// +required
 	Operator metav1.LabelSelectorOperator `json:"operator"`
 	// values are those that the label has one of (In) or none of (NotIn): at most 32.
 	// +kubebuilder:validation:MaxItems=32

@@ -38,6 +38,7 @@ type Trigger struct {
 	// type is what the fence opened for: NodeCondition, LeaseStill, NodeMissing,
 	// StartupTimeout or Machine, with the member of that name; or Problem or Request, of
 	// which decision.askedBy says more.
+	// +required
 	Type TriggerType `json:"type"`
 	// nodeCondition is the condition of the Node that held.
 	// +optional
@@ -56,6 +57,7 @@ type Trigger struct {
 	Machine *MachineTrigger `json:"machine,omitempty"`
 	// since is when that began: the condition's own transition, or when it was first seen
 	// or asked for.
+	// +required
 	Since Time `json:"since"`
 	// reason is why in words: the condition's own, or nodefence's.
 	// +kubebuilder:validation:MaxLength=1024
@@ -67,17 +69,21 @@ type Trigger struct {
 type NodeConditionTrigger struct {
 	// type of the condition, such as Ready.
 	// +kubebuilder:validation:MaxLength=316
+	// +required
 	Type string `json:"type"`
 	// status that it had: True, False or Unknown.
 	// +kubebuilder:validation:Enum=True;False;Unknown
+	// +required
 	Status string `json:"status"`
 	// duration is how long it must have held (unhealthyConditions[].duration).
+	// +required
 	Duration metav1.Duration `json:"duration"`
 }
 
 // LeaseStillTrigger is a node's Lease that does not move.
 type LeaseStillTrigger struct {
 	// duration is how long it had to stand still (earlyProbe.leaseStillDuration).
+	// +required
 	Duration metav1.Duration `json:"duration"`
 }
 
@@ -85,12 +91,14 @@ type LeaseStillTrigger struct {
 type NodeMissingTrigger struct {
 	// duration is how long it had to be missing (missingNodes.duration or
 	// machines.startupTimeout).
+	// +required
 	Duration metav1.Duration `json:"duration"`
 }
 
 // StartupTimeoutTrigger is a node that was never Ready.
 type StartupTimeoutTrigger struct {
 	// duration is how long it had for that (nodeStartupTimeout).
+	// +required
 	Duration metav1.Duration `json:"duration"`
 }
 
@@ -99,6 +107,7 @@ type MachineTrigger struct {
 	MachineRef `json:",inline"`
 	// state is Failed, Remediate where somebody asked for it by annotation, or NoNode where
 	// no node had come of it in time.
+	// +required
 	State MachineState `json:"state"`
 }
 
@@ -140,6 +149,7 @@ func (t Trigger) Spell() Evidence {
 type Evidence struct {
 	// type is what is wrong, in the words of decision.trigger.type: NodeCondition,
 	// NodeMissing, StartupTimeout or Machine.
+	// +required
 	Type TriggerType `json:"type"`
 	// condition is the type of the node condition, with type NodeCondition.
 	// +kubebuilder:validation:MaxLength=316
@@ -154,8 +164,10 @@ type Evidence struct {
 	MachineState MachineState `json:"machineState,omitempty"`
 	// mark is the condition's own transition time: it tells one spell from the
 	// next and is compared with itself only (S30).
+	// +required
 	Mark Time `json:"mark"`
 	// since is when nodefence first saw it, by the API server's clock.
+	// +required
 	Since Time `json:"since"`
 }
 

@@ -132,7 +132,11 @@ func (l *FenceLedger) UnmarshalJSON(raw []byte) error {
 
 // parts are an object's, its own two unread.
 type parts struct {
-	Spec   json.RawMessage `json:"spec"`
+	// spec is what a person decides.
+	// +required
+	Spec json.RawMessage `json:"spec"`
+	// status is what nodefence found and did.
+	// +required
 	Status json.RawMessage `json:"status"`
 }
 
@@ -260,6 +264,9 @@ func (n *NotUnderstood) values(at string, v reflect.Value) (ok bool) {
 			f := v.Type().Field(i)
 			name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 			left := v.Field(i).IsZero() && strings.Contains(opts, "omit")
+			if _, is := known[f.Type]; is && name == "type" {
+				left = false // it says which of the other fields counts
+			}
 			if f.IsExported() && !left {
 				ok = n.values(at+"."+name, v.Field(i)) && ok
 			}

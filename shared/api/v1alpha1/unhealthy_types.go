@@ -21,10 +21,12 @@ type UnhealthyCondition struct {
 	// type of the condition, such as Ready.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
-	Type string `json:"type"`
+	// +required
+	Type string `json:"type,omitempty"`
 	// status in which it makes the node unhealthy: True, False or Unknown.
 	// +kubebuilder:validation:Enum=True;False;Unknown
-	Status string `json:"status"`
+	// +required
+	Status string `json:"status,omitempty"`
 	// duration is how long the condition must have held, by the API server's clock, from
 	// 0s to 24h.
 	// +kubebuilder:default="0s"
