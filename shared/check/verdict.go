@@ -126,9 +126,9 @@ func heeded(st *api.FenceTargetStatus, now api.Time) {
 
 // verdict is what one read comes to.
 func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
-	d.Identity, d.Power, d.Reason, d.Message = r.Identity, string(r.Power), api.DeviceAnswers, ""
+	d.Identity, d.State, d.Reason, d.Message = r.Identity, api.StateOf(string(r.Power)), api.DeviceAnswers, ""
 	if err != nil {
-		d.Identity, d.Power = "", ""
+		d.Identity, d.State = "", api.PowerUnknown
 		d.Reason, d.Message = whyNot(b, err)
 		return d
 	}

@@ -14,7 +14,7 @@ import (
 func TestAsksBrakes(t *testing.T) {
 	now := walkStart.Add(time.Minute)
 	at := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
-	read := func(power string) *api.Read { return &api.Read{State: powerState(power), At: *at(time.Second)} }
+	read := func(power string) *api.Read { return &api.Read{State: api.StateOf(power), At: *at(time.Second)} }
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		power  api.PowerRecord

@@ -151,14 +151,3 @@ func (c *CallResult) machine() string {
 	}
 	return c.Identity
 }
-
-// powerState is what a record says of a device's answer.
-func powerState(power string) api.PowerState {
-	switch power {
-	case "On":
-		return api.PoweredOn
-	case "Off":
-		return api.PoweredOff
-	}
-	return api.PowerUnknown
-}

@@ -277,7 +277,7 @@ func (d *decision) noteCall() {
 		if c.Power != "Off" {
 			d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
 		}
-		d.st.Power.LastRead = &api.Read{State: powerState(c.Power), Identity: c.Identity, MissingSupply: c.Lacks, At: *d.stamp(c.At)}
+		d.st.Power.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.Lacks, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
 		if c.Call == api.CallOff {
 			d.st.Power.OffError, d.refused = c.Err, c.Refused

@@ -30,7 +30,7 @@ func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 func TestCut(t *testing.T) {
 	ago := func(now time.Time, d time.Duration) *api.Time { m := stampOf(now.Add(-d)); return &m }
 	read := func(now time.Time, power string, d time.Duration) *api.Read {
-		return &api.Read{State: powerState(power), At: *ago(now, d)}
+		return &api.Read{State: api.StateOf(power), At: *ago(now, d)}
 	}
 	type want struct {
 		Phase  api.Phase

@@ -75,7 +75,7 @@ func (d *decision) noteIsolation(claim *api.Claim, b *api.Binding, c *CallResult
 	if c.Power != "Off" {
 		r.FirstCut = nil // two reads with a doubt between them are not two in a row (S2)
 	}
-	r.LastRead = &api.Read{State: powerState(c.Power), Identity: c.Identity, At: *d.stamp(c.At)}
+	r.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, At: *d.stamp(c.At)}
 }
 
 // lostIsolationCall takes over a claim whose holder never reported.

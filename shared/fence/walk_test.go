@@ -385,8 +385,8 @@ func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Tim
 		return sh
 	}
 	if c.Call == api.CallRead {
-		r := api.Read{State: powerState(c.Power), MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
-		if n := len(sh.reads); n > 0 && sh.reads[n-1].State == powerState(c.Power) {
+		r := api.Read{State: api.StateOf(c.Power), MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
+		if n := len(sh.reads); n > 0 && sh.reads[n-1].State == api.StateOf(c.Power) {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
 		} else {
 			sh.reads = []api.Read{r}

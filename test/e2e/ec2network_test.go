@@ -226,12 +226,12 @@ func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	must(t, err)
 	var shown []string
 	for _, d := range ft.Status.Devices {
-		shown = append(shown, fmt.Sprintf("%s %s %s, checked %v", d.Scope, d.Driver, d.Power, d.LastChecked != nil))
+		shown = append(shown, fmt.Sprintf("%s %s %s, checked %v", d.Scope, d.Driver, d.State, d.LastChecked != nil))
 	}
-	if d := cmp.Diff([]string{" ipmi On, checked true", "Network ec2-network On, checked true"}, shown); d != "" || ft.Status.Devices[1].Identity != cloudID(0) {
+	if d := cmp.Diff([]string{" ipmi PoweredOn, checked true", "Network ec2-network PoweredOn, checked true"}, shown); d != "" || ft.Status.Devices[1].Identity != cloudID(0) {
 		t.Error(d, ft.Status.Devices)
 	}
-	w.columns("node-5", "NAME NODE DEVICE IDENTITY FENCEABLE REASON", "node-5", "node-5", "networkfence "+w.storageOf("node-5"), nil, "True", api.DeviceAnswers)
+	w.columns("node-5", "NAME DEVICE IDENTITY FENCEABLE REASON", "node-5", w.storageOf("node-5"), nil, "True", api.DeviceAnswers)
 
 	c.cutBy(node(1), "net", c.method(0, cloudID(0), cloudID(1), "cloud-node-0", "cloud-node-1"))
 	c.password(2, cloudSecret)

@@ -146,11 +146,10 @@ type TargetDevice struct {
 	// without one is refused, by a fence too.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
-	// power is what it said of the machine, where it has a scope On for having access
-	// and Off for being cut off; empty is unknown.
-	// +kubebuilder:validation:MaxLength=16
+	// state is what it said of the machine: PoweredOn, PoweredOff or Unknown. Where it has a
+	// scope PoweredOn is access, and PoweredOff none. It is not set before it was spoken with.
 	// +optional
-	Power string `json:"power,omitempty"`
+	State PowerState `json:"state,omitempty"`
 	// lastChecked is when it was last spoken with; none: not yet.
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`

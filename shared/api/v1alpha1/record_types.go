@@ -40,6 +40,17 @@ const (
 	PowerUnknown PowerState = "Unknown"
 )
 
+// StateOf is what a driver's word, On or Off, says; anything else says nothing.
+func StateOf(power string) PowerState {
+	switch power {
+	case "On":
+		return PoweredOn
+	case "Off":
+		return PoweredOff
+	}
+	return PowerUnknown
+}
+
 // Read is one reading of a device.
 type Read struct {
 	// state is PoweredOn, PoweredOff or Unknown. Of a device that cuts a machine off from
