@@ -85,7 +85,7 @@ var broken = map[string]decider{
 	"confirms without a person": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		at := f.Status.Decision.Trigger.Since.Time
 		if f.Status.Phase == api.Fencing && f.Status.Answer(api.AskedConfirmOff) == nil {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "nobody"}}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: f.Status.FenceNumber, By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
 		}
 	}),
@@ -390,10 +390,10 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{FenceNumber: 1, By: "me"}
+			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{FenceNumber: f.Status.FenceNumber, By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
+			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{FenceNumber: f.Status.FenceNumber, By: "me"}}
 		},
 		"a control-plane node under the rule of quorum": func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Settings.ControlPlane.Fence, s.Node.ControlPlane = api.WithQuorum, true

@@ -120,7 +120,7 @@ func (d *decision) noteRelease(act Action) {
 	if d.cutOnly() {
 		r.KeptPods = ""
 		if len(left.Stay) > 0 {
-			r.KeptPods = fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay))
+			r.KeptPods = clipped(fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay)))
 		}
 	}
 	if act != Release || p == nil {

@@ -157,14 +157,15 @@ func (d *decision) begin() {
 // kept are the last fences, and those before them whose cuts count still: fences that
 // end without a cut must not have a node's limit forgotten (S26).
 func (d *decision) kept(past []api.PastFence) []api.PastFence {
-	spare := len(past) - maxPast
-	return slices.DeleteFunc(past, func(p api.PastFence) bool {
-		if spare <= 0 || p.Cuts > 0 && d.now.Sub(p.ClosedAt.Time) < cutsCount {
-			return false
+	spare, newest, i := len(past)-maxPast, len(past)-1, -1
+	past = slices.DeleteFunc(past, func(p api.PastFence) bool {
+		if i++; i == newest || spare <= 0 || p.Cuts > 0 && d.now.Sub(p.ClosedAt.Time) < cutsCount {
+			return false // when the newest ended says which requests are about it
 		}
 		spare--
 		return true
 	})
+	return past[max(0, len(past)-mostPast):] // more than any limit lets a day have
 }
 
 // why a fence opened, in words.
@@ -261,6 +262,7 @@ func (d *decision) noteCall() {
 	}
 	claim := d.st.Claim
 	d.st.Claim = nil
+	c.Err, c.Identity, c.Lacks = clipped(c.Err), clipped(c.Identity), clipped(c.Lacks) // a record that does not fit its schema could not be saved any more
 	d.noteJobs(c)
 	switch b := d.dec.Device(claim.Device); {
 	case b == nil:

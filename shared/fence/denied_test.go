@@ -89,7 +89,9 @@ func TestARetryEndsTheWait(t *testing.T) {
 				b := f.Status.Decision.Power(0)
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
-					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: metav1.NewTime(now.Add(-tc.asked))}
+					at := metav1.NewTime(walkStart) // by her own clock, which is compared with nobody's
+					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: at}
+					f.Status.Answers = []api.RequestAnswer{{Request: api.AskedRetry, At: at, Result: api.Done, AnsweredAt: stampOf(now.Add(-tc.asked))}}
 				}
 			})
 			if _, got := Decide(f, s, now); got != tc.want {

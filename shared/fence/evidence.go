@@ -139,7 +139,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 // weigh counts a round that has ended.
 func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 	answer, what := d.verdict(&a.CheckRound)
-	a.Saw = what
+	a.Saw = clipped(what)
 	switch answer {
 	case api.AnswerActivity:
 		d.degrade(a)
@@ -158,7 +158,7 @@ func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 		}
 	default:
 		a.Errored++
-		a.Saw = "the last one went wrong, which is neither activity nor its absence: " + what
+		a.Saw = clipped("the last one went wrong, which is neither activity nor its absence: " + what)
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
 	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
 		return p
 	}
-	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: msg}
+	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clipped(msg)}
 	for i := range d.st.Isolation {
 		r := &d.st.Isolation[i]
 		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil

@@ -312,6 +312,8 @@ const (
 	// maxHistory and maxPast bound the record.
 	maxHistory = 64
 	maxPast    = 10
+	// mostPast is what the record keeps of a day in which its power was cut often.
+	mostPast = 110
 	// clockSlack is how far the clocks of two processes that follow the API server's
 	// may lie apart: it tells its time in whole seconds.
 	clockSlack = 2 * time.Second

@@ -281,13 +281,13 @@ func (w *walker) step(s *state, l *look) {
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
 	}
 	if l.retry {
-		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "me", At: at}
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
 	}
 	if l.lift {
-		f.Spec.Requests.Uncordon = &api.Request{FenceNumber: 1, By: "me", At: at}
+		f.Spec.Requests.Uncordon = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
 	}
 	if l.confirm {
-		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me", At: at}}
+		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}}
 	}
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++

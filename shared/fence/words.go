@@ -56,6 +56,7 @@ func (d *decision) aside(why api.Reason, msg string) {
 
 // tell adds a sentence to the story, unless it is the last one over again.
 func (d *decision) tell(why api.Reason, msg string) {
+	msg = clipped(msg)
 	d.st.Reason, d.st.Message = why, msg
 	if n := len(d.st.History); n > 0 {
 		last := d.st.History[n-1]

@@ -229,12 +229,14 @@ const (
 // CheckResult is one check of a round.
 type CheckResult struct {
 	// check names it: its place in the policy, and its kind.
+	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Check string `json:"check"`
 	// answer is empty until there is one.
 	// +optional
 	Answer Answer `json:"answer,omitempty"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -286,6 +288,7 @@ type ActivityRecord struct {
 	// +optional
 	Reading bool `json:"reading,omitempty"`
 	// saw is the witness that saw activity.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Saw string `json:"saw,omitempty"`
 	// degradedSince is when it was first seen alive, and not taken for dead since.

@@ -158,7 +158,6 @@ type TargetDevice struct {
 	// +optional
 	LastAsked *Time `json:"lastAsked,omitempty"`
 	// reason is one of the closed list.
-	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Reason Reason `json:"reason"`
 	// message says what is wrong with it, and what to mend.

@@ -85,6 +85,7 @@ type IsolationRecord struct {
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
 	// lastError is the device's last failure, in words, without secrets.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	LastError string `json:"lastError,omitempty"`
 }
@@ -111,6 +112,7 @@ type RestoreRecord struct {
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }

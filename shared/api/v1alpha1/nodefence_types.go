@@ -42,6 +42,7 @@ type NodeFence struct {
 // NodeFenceSpec is people's: which node, and what they ask of its fence.
 type NodeFenceSpec struct {
 	// nodeName is the name of the node. It does not change.
+	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
 	// +required
@@ -119,6 +120,7 @@ type NodeFenceStatus struct {
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 	// retries are failed tries of this step; Restarts of the whole flow.
@@ -226,11 +228,13 @@ type NodeFenceStatus struct {
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
 	// history is this fence's story, oldest first, at most 64 entries.
+	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
 	// past are the last ten fences of this node, oldest first, and before them those
 	// of the last day that cut its power.
+	// +kubebuilder:validation:MaxItems=110
 	// +listType=atomic
 	// +optional
 	Past []PastFence `json:"past,omitempty"`
@@ -290,6 +294,7 @@ type HistoryEntry struct {
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -131,7 +131,6 @@ type HeldNode struct {
 	// +required
 	Node string `json:"node"`
 	// reason is one of the closed list.
-	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it with its numbers.

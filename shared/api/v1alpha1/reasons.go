@@ -2,6 +2,7 @@ package v1alpha1
 
 // Reason is one word for one cause, the same in condition, Event, CloudEvent,
 // metric label and log. The list is complete: a refusal has no other words.
+// +kubebuilder:validation:MaxLength=64
 type Reason string
 
 // Why a fence stands where it stands.

@@ -58,9 +58,11 @@ type Read struct {
 	// +required
 	State PowerState `json:"state"`
 	// identity is what the device says it is.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
 	// missingSupply says which of several supplies is not seen on, though the machine is.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	MissingSupply string `json:"missingSupply,omitempty"`
 	// at is taken before the device was asked, so that its age is never understated.
@@ -111,6 +113,7 @@ type PowerRecord struct {
 	// +optional
 	Level int32 `json:"level,omitempty"`
 	// cut are the places of the devices that were seen off.
+	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
 	Cut []int32 `json:"cut,omitempty"`
@@ -122,6 +125,7 @@ type PowerRecord struct {
 	// +optional
 	LeaseFresh bool `json:"leaseFresh,omitempty"`
 	// lastError is the device's last failure, in words, without secrets.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	LastError string `json:"lastError,omitempty"`
 	// denied are the devices that refused our account when they were asked last: after a
@@ -131,6 +135,7 @@ type PowerRecord struct {
 	// +optional
 	Denied []Denied `json:"denied,omitempty"`
 	// offError is what the device answered to the last Off, if it failed.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	OffError string `json:"offError,omitempty"`
 }
@@ -159,6 +164,7 @@ type AwaitedRecord struct {
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 	// disobeyed says that the device answers, and our Offs did nothing. A machine that then reads
@@ -191,9 +197,11 @@ type Proof struct {
 	// +optional
 	Device string `json:"device,omitempty"`
 	// identity is what the device said it is.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
 	// reads are the two looks that saw the machine off.
+	// +kubebuilder:validation:MaxItems=4
 	// +optional
 	Reads []Read `json:"reads,omitempty"`
 	// by is the person, where one confirmed.
@@ -291,6 +299,7 @@ type ReleaseRecord struct {
 	// +optional
 	RebootOnly bool `json:"rebootOnly,omitempty"`
 	// keptPods says which pods stay because their storage is not cut.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	KeptPods string `json:"keptPods,omitempty"`
 	// leftPods counts the Pods that were left at the last look.

@@ -23,6 +23,7 @@ type ResolvedPolicy struct {
 // PolicyRef is a policy as it was when it was resolved.
 type PolicyRef struct {
 	// name is the FencePolicy's.
+	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
 	// generation is the FencePolicy's, as it was resolved.
@@ -91,9 +92,11 @@ type Settings struct {
 // ConditionSetting is a node condition that makes the node unhealthy.
 type ConditionSetting struct {
 	// type is the node condition's, such as Ready.
+	// +kubebuilder:validation:MaxLength=316
 	// +required
 	Type string `json:"type"`
 	// status is what nodefence found and did.
+	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Status string `json:"status"`
 	// duration is how long it must have held.
@@ -126,6 +129,7 @@ type ProbeSetting struct {
 // ScopedLimits are one policy's limits with the nodes that they count over.
 type ScopedLimits struct {
 	// policy is the name of the FencePolicy whose limits these are.
+	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Policy string `json:"policy"`
 	// generation is the policy's.
