@@ -106,8 +106,8 @@ func precedence(p *api.FencePolicy) int32 {
 // settings are what a policy says, with every default in its place.
 func settings(p *api.FencePolicySpec) api.Settings {
 	s := api.Settings{
-		Action:         p.Action,
-		Mode:           p.Mode,
+		Action:         cmp.Or(p.Action, api.ActionWaitForOff), // past the API server's validation: what does least
+		Mode:           cmp.Or(p.Mode, api.DryRun),
 		Power:          p.Power.Settings(),
 		Release:        p.Release.Settings(),
 		Recovery:       p.Recovery.Settings(),

@@ -82,7 +82,7 @@ func (p *Public) Decided(ctx context.Context, d Decision) {
 func (p *Public) log(d Decision) {
 	st := d.Fence.Status
 	attrs := []any{
-		"function", d.Function, "fence", string(d.Fence.UID), "generation", d.Fence.Status.FenceNumber, "node", d.Fence.Spec.NodeName,
+		"function", d.Function, "fence", string(d.Fence.UID), "fenceNumber", d.Fence.Status.FenceNumber, "node", d.Fence.Spec.NodeName,
 		"phase", string(st.Phase), "event", d.Cause.ID(), "reason", string(st.Reason), "message", st.Message,
 	}
 	if d.Action != fence.None {

@@ -1,18 +1,17 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // TestAWordIsAboutOneFence: an approval of a node's first fence does nothing for its
@@ -22,12 +21,14 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 	w := newWorld(t, 2, quick+"mode: RequireApproval\n")
 	w.start(nil)
 	const node = "node-1"
-	succeeded := w.succeeded(node)
 
 	w.node(node, "crash")
 	w.waits(node, 1)
 	must(t, w.patchWords(node, approval(1)))
 	first := w.finished(node, 1)
+	if !meta.IsStatusConditionTrue(first.Status.Conditions, api.ConditionSucceeded) {
+		t.Errorf("the first fence has ended: %+v", first.Status.Conditions)
+	}
 	if a := first.Status.Answer(api.AskedApprove); a == nil || a.By != "lab-admin" {
 		t.Errorf("nothing became of the approval: %+v", first.Status.Answers)
 	}
@@ -44,7 +45,7 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 		t.Errorf("applied from a file: %v", err)
 	}
 	first.Spec.Requests.Approve.At = metav1.Now()
-	if _, err := w.Fences.SaveFence(w.ctx, first); w.refused(err).code != 409 {
+	if _, err := w.Fences.SaveFence(w.ctx, first); !errors.Is(err, kube.ErrConflict) {
 		t.Errorf("written late: %v", err)
 	}
 
@@ -67,7 +68,6 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 	w.finished(node, 2)
 	w.words(node, "off on off on")
 	w.oneWriterIfAny()
-	succeeded()
 }
 
 // approval is a word of the lab's administrator about a fence of this number.
@@ -81,49 +81,18 @@ func (w *world) patchWords(node, requests string) error {
 		Body([]byte(`{"spec":{"requests":` + requests + `}}`)).Do(w.ctx).Error()
 }
 
-// waits until a node's fence of this number is held for a person.
+// waits until a node's fence of this number is held for a person. From its opening on it
+// has not succeeded, whatever the one before it did.
 func (w *world) waits(node string, number int64) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("fence %d of %s to wait for a person", number, node), func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)
-		return err == nil && f != nil && f.Status.FenceNumber == number && f.Status.Reason == api.ApprovalHold, nil
+		if err != nil || f == nil || f.Status.FenceNumber != number {
+			return false, nil
+		}
+		if meta.IsStatusConditionTrue(f.Status.Conditions, api.ConditionSucceeded) {
+			return false, fmt.Errorf("fence %d is %s, and has succeeded", number, f.Status.Phase)
+		}
+		return f.Status.Reason == api.ApprovalHold, nil
 	})
-}
-
-// succeeded watches every version of a node's record. At the end it checks that condition
-// Succeeded was true of no fence that was still open.
-func (w *world) succeeded(node string) (check func()) {
-	w.t.Helper()
-	dyn, err := dynamic.NewForConfig(w.Config)
-	must(w.t, err)
-	seen, err := dyn.Resource(api.GroupVersion.WithResource("nodefences")).Watch(w.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node})
-	must(w.t, err)
-	w.t.Cleanup(seen.Stop)
-	ends := make(chan string, 1)
-	go func() {
-		wrong, after := "", map[int64]bool{}
-		for e := range seen.ResultChan() {
-			if u, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Deleted {
-				f := versionOf(watch.Event{Type: e.Type, Object: u}).fence
-				is := meta.IsStatusConditionTrue(f.Status.Conditions, api.ConditionSucceeded)
-				if is && f.Status.Phase != api.Finished {
-					wrong = fmt.Sprintf("fence %d is %s, and has succeeded", f.Status.FenceNumber, f.Status.Phase)
-				}
-				after[f.Status.FenceNumber] = after[f.Status.FenceNumber] || is
-				if after[2] {
-					break
-				}
-			}
-		}
-		if wrong == "" && !(after[1] && after[2]) {
-			wrong = fmt.Sprintf("of which fences it was seen: %v", after)
-		}
-		ends <- wrong
-	}()
-	return func() {
-		w.t.Helper()
-		if wrong := <-ends; wrong != "" {
-			w.t.Error(wrong)
-		}
-	}
 }

@@ -202,7 +202,7 @@ const (
 )
 
 // Device tells whether the action is carried out by a device.
-func (a FenceAction) Device() bool { return a != ActionIsolate && a != ActionWaitForOff }
+func (a FenceAction) Device() bool { return a == ActionReboot || a == ActionOff }
 
 // Reads tells whether the machine's device is read, if only to see it off.
 func (a FenceAction) Reads() bool { return a != ActionIsolate }

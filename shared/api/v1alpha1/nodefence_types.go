@@ -41,10 +41,9 @@ type NodeFence struct {
 
 // NodeFenceSpec is people's: which node, and what they ask of its fence.
 type NodeFenceSpec struct {
-	// nodeName is the name of the node. It does not change.
+	// nodeName is the name of the node, and of this object: so it does not change.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the node of a NodeFence does not change"
 	// +required
 	NodeName string `json:"nodeName"`
 	// requests are what people ask of this fence. The recorded name is held to

@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -67,12 +66,12 @@ func firstOf(all []string) string {
 }
 
 // readAnyway is what is read of a policy that is not understood, where it can't be read:
-// what chooses fewer nodes, and does more to them, is never assumed.
+// what chooses fewer nodes is never assumed. What is not there at all stays so: who reads a
+// policy to write it again must not write what nobody said.
 func (p *FencePolicy) readAnyway() {
-	if p.NotUnderstood.in("spec.selector") || p.Spec.Selector == nil {
+	if p.NotUnderstood.in("spec.selector") && p.Spec.Selector != nil {
 		p.Spec.Selector = &LabelSelector{}
 	}
-	p.Spec.Mode, p.Spec.Action = cmp.Or(p.Spec.Mode, DryRun), cmp.Or(p.Spec.Action, ActionWaitForOff)
 }
 
 // aboutOthers are the fields of a policy that may be about nodes that its selector does
