@@ -30,11 +30,11 @@ func (d *decision) hear(all api.Requests) {
 
 // answer writes what became of a request, unless that stands there already.
 func (d *decision) answer(name api.RequestName, r *api.Request, result api.AnswerResult, msg string) {
-	is := api.RequestAnswer{Request: name, By: r.By, At: r.At, Result: result, AnsweredAt: d.time(), Message: msg}
+	is := api.RequestAnswer{Request: name, FenceNumber: r.FenceNumber, By: r.By, At: r.At, Result: result, AnsweredAt: d.time(), Message: msg}
 	switch was := d.st.Answer(name); {
 	case was == nil:
 		d.st.Answers = append(d.st.Answers, is)
-	case !was.At.Equal(&r.At) || was.Result != result || was.Message != msg:
+	case !was.At.Equal(&r.At) || was.FenceNumber != r.FenceNumber || was.Result != result || was.Message != msg:
 		*was = is
 	}
 }

@@ -53,6 +53,23 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 	}
 }
 
+// TestARefusedWordDoesNotSpeakForAnother: the same person at the same time, about this
+// fence, is heard.
+func TestARefusedWordDoesNotSpeakForAnother(t *testing.T) {
+	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
+	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Retry = 4, api.Failed, &api.Request{FenceNumber: 3, By: "ann", At: at}
+	})
+	f.Status, _ = Decide(f, s, now)
+	if a := f.Status.Answer(api.AskedRetry); a == nil || a.Result != api.Refused || f.Status.Phase != api.Failed {
+		t.Fatalf("%s: %+v", f.Status.Phase, f.Status.Answers)
+	}
+	f.Spec.Requests.Retry.FenceNumber = 4
+	if st, _ := Decide(f, s, now); st.Phase != api.Pending || st.Answer(api.AskedRetry).Result != api.Done {
+		t.Errorf("%s: %+v", st.Phase, st.Answers)
+	}
+}
+
 // TestAnAbortNeedsNoNumber: a brake brakes.
 func TestAnAbortNeedsNoNumber(t *testing.T) {
 	now := walkStart.Add(time.Hour)

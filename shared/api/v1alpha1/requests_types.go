@@ -135,6 +135,10 @@ type RequestAnswer struct {
 	// request names it: Approve, Abort, Retry, Uncordon or ConfirmOff.
 	// +required
 	Request RequestName `json:"request"`
+	// fenceNumber is that of the request; not set for an abort that names no fence. What
+	// was said of a word about another fence says nothing of one about this.
+	// +optional
+	FenceNumber int64 `json:"fenceNumber,omitempty"`
 	// by is that of the request.
 	// +kubebuilder:validation:MaxLength=256
 	// +required
@@ -169,7 +173,7 @@ func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
 // Answered tells whether the last word on this request was said.
 func (st *NodeFenceStatus) Answered(name RequestName, at metav1.Time) bool {
 	a := st.Answer(name)
-	return a != nil && a.At.Equal(&at) && a.Result != Accepted
+	return a != nil && a.At.Equal(&at) && a.Result != Accepted && (a.FenceNumber == 0 || a.FenceNumber == st.FenceNumber)
 }
 
 // LastEnd is when the last fence of this node ended, nil if none has. What was asked or
