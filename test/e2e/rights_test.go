@@ -169,7 +169,6 @@ func (o *office) allUsed(granted []right) {
 // as the source marked it, and the record of its last fence.
 func (w *world) left(node string) {
 	w.t.Helper()
-	const microseconds = "2006-01-02T15:04:05.000000Z"
 	long := time.Now().Add(-8 * 24 * time.Hour).UTC()
 	must(w.t, w.Fences.CreateConfigMap(w.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
