@@ -100,9 +100,9 @@ func TestBindAnAgent(t *testing.T) {
 			want := &api.Binding{
 				Name: "power-1", Role: api.RolePower,
 				Driver: "fence_pdu", Address: "10.0.0.9#7", EffectDelay: metav1.Duration{Duration: 30 * time.Second},
-				Params:  map[string]string{"ip": "10.0.0.9", "plug": "7"},
-				Secrets: map[string]api.SecretRef{"community": {Secret: "pdu", Key: "community"}, "password": {Secret: "pdu", Key: "password"}},
-				Sources: []string{"fence-config-node-a@1"},
+				Params:     map[string]string{"ip": "10.0.0.9", "plug": "7"},
+				SecretRefs: []api.SecretRef{{Parameter: "community", Kind: api.KindSecret, Name: "pdu", Key: "community"}, {Parameter: "password", Kind: api.KindSecret, Name: "pdu", Key: "password"}},
+				Sources:    read("fence-config-node-a@1"),
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
@@ -136,7 +136,7 @@ func TestOpenAnAgent(t *testing.T) {
 			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices", AgentsDir: pduDir(t)}, Client: c}}
 			d, err := b.Open(t.Context(), &api.Binding{
 				Driver: "fence_pdu", Params: map[string]string{"ip": "10.0.0.9", "plug": "7"},
-				Secrets: map[string]api.SecretRef{"community": {Secret: "pdu", Key: "community"}, "password": {Secret: "pdu", Key: "password"}},
+				SecretRefs: []api.SecretRef{{Parameter: "community", Kind: api.KindSecret, Name: "pdu", Key: "community"}, {Parameter: "password", Kind: api.KindSecret, Name: "pdu", Key: "password"}},
 			})
 			if tc.err != "" {
 				if err == nil || err.Error() != tc.err {

@@ -106,14 +106,14 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	for i := range stored {
 		switch e, ok := enrolment(&stored[i]); {
 		case !ok:
-			maps = append(maps, config.ConfigMap{Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
+			maps = append(maps, config.ConfigMap{Namespace: stored[i].Namespace, Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
 		case e.Name != n.Name:
 			others = append(others, e)
 		case e.uid == n.UID, n.UID == "" && e.worker:
 			node = e.Node
 		}
 	}
-	if n.UID == "" && node.Enrolment == "" {
+	if n.UID == "" && node.Enrolment.Name == "" {
 		return plan, cluster, &gate.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
 	node.Type = n.Labels["type"]
@@ -155,7 +155,7 @@ func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
 	return enrolled{
 		Node: config.Node{
 			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
-			Enrolment: cm.Name + "@" + cm.ResourceVersion,
+			Enrolment: api.ConfigSource{Kind: api.KindConfigMap, Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion},
 		},
 		uid: types.UID(cm.Data["node_uid"]), worker: cm.Data["role"] == kube.WorkerRole,
 	}, true

@@ -25,6 +25,9 @@ import (
 // stored answers for an API server that has these ConfigMaps and Nodes.
 func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
 	t.Helper()
+	for i := range maps {
+		maps[i].Namespace = "ns"
+	}
 	has := map[string]any{"/api/v1/namespaces/ns/configmaps": corev1.ConfigMapList{Items: maps}}
 	for _, n := range all {
 		has["/api/v1/nodes/"+n.Name] = n
@@ -130,16 +133,16 @@ func TestBindOnAWS(t *testing.T) {
 		b := &api.Binding{
 			Name: "power-1", Role: api.RolePower,
 			Driver: "ec2", Address: address, Identity: instance, EffectDelay: metav1.Duration{Duration: 30 * time.Second}, Lead: &metav1.Duration{},
-			Params: map[string]string{"instance": instance, "region": "eu-west-1"}, Sources: []string{"fence-enrolled-a@4"},
+			Params: map[string]string{"instance": instance, "region": "eu-west-1"}, Sources: read("fence-enrolled-a@4"),
 		}
 		for _, c := range change {
 			c(b)
 		}
 		return b
 	}
-	from := func(s ...string) func(*api.Binding) { return func(b *api.Binding) { b.Sources = s } }
+	from := func(s ...string) func(*api.Binding) { return func(b *api.Binding) { b.Sources = read(s...) } }
 	keys := func(b *api.Binding) {
-		b.Secrets = map[string]api.SecretRef{"access_key": {Secret: "aws", Key: "access_key"}, "secret_key": {Secret: "aws", Key: "secret_key"}}
+		b.SecretRefs = []api.SecretRef{{Parameter: "access_key", Kind: api.KindSecret, Name: "aws", Key: "access_key"}, {Parameter: "secret_key", Kind: api.KindSecret, Name: "aws", Key: "secret_key"}}
 	}
 	method := "agent_name=fence_aws\naction=reboot\n"
 	for name, tc := range map[string]struct {
@@ -240,4 +243,14 @@ func TestTheDriversPage(t *testing.T) {
 			t.Errorf("%s: %+v, %v", examples[i], b, err)
 		}
 	}
+}
+
+// read are ConfigMaps as they were read, by name@version.
+func read(all ...string) []api.ConfigSource {
+	var out []api.ConfigSource
+	for _, s := range all {
+		name, version, _ := strings.Cut(s, "@")
+		out = append(out, api.ConfigSource{Kind: api.KindConfigMap, Name: name, ResourceVersion: version, Namespace: "ns"})
+	}
+	return out
 }

@@ -162,7 +162,7 @@ func (c *checked) Alerted(context.Context, step.Refusal, string) {}
 func (c *checked) Lost(context.Context, step.Loss)               {}
 
 func boundTo(name, enrolled string) api.Binding {
-	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: []string{"fence-config-node-a@7"}}
+	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: read("fence-config-node-a@7")}
 }
 
 // cutBy is a device that takes something else than the power.

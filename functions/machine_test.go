@@ -37,7 +37,7 @@ func TestMachineIsAskedFor(t *testing.T) {
 			for i := range tc.maps {
 				all = append(all, config.ConfigMap{Name: tc.maps[i].Name, Data: tc.maps[i].Data})
 			}
-			n := config.Node{Name: "worker-7", ProviderID: tc.provider, Enrolment: "fence-enrolled-worker-7@1"}
+			n := config.Node{Name: "worker-7", ProviderID: tc.provider, Enrolment: read("fence-enrolled-worker-7@1")[0]}
 			plan, err := config.Resolve(all, n, bindings{Parts{Drivers: Drivers}}.settings())
 			text := ""
 			if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // examples are the ConfigMaps of each block of a page.
@@ -54,8 +56,8 @@ func TestTheRedfishPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bound.Secrets["password"].Secret == "" {
-			t.Errorf("the password is not from a Secret: %+v", bound.Secrets)
+		if ref, _ := api.RefOf(bound.SecretRefs, "password"); ref.Kind != api.KindSecret {
+			t.Errorf("the password is not from a Secret: %+v", bound.SecretRefs)
 		}
 		got = append(got, bound.Address)
 	}

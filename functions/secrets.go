@@ -40,8 +40,11 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 	if err != nil {
 		return nil, err
 	}
-	if len(bound.Secrets) > 0 && len(out) == len(bound.Params) {
-		keys := slices.Sorted(maps.Keys(bound.Secrets))
+	if len(bound.SecretRefs) > 0 && len(out) == len(bound.Params) {
+		var keys []string
+		for _, ref := range bound.SecretRefs {
+			keys = append(keys, ref.Parameter)
+		}
 		return nil, fmt.Errorf("the Secret %s/%s has none of the keys %s; %s", v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), strings.Join(keys, ", "), v.add(keys...))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.read)) {
@@ -112,20 +115,20 @@ func (v *vault) hosts(bound *api.Binding, params map[string]string) error {
 
 // value reads one value where a SecretRef points.
 func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
-	if ref.Secret == "" {
+	if ref.Kind != api.KindSecret {
 		return v.literal(ctx, ref)
 	}
-	s, ok := v.read[ref.Secret]
+	s, ok := v.read[ref.Name]
 	if !ok {
 		var err error
-		s, err = v.Client.Secret(ctx, v.SecretsNamespace, ref.Secret)
+		s, err = v.Client.Secret(ctx, v.SecretsNamespace, ref.Name)
 		if err != nil {
 			return "", err
 		}
 		if s == nil {
-			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", v.SecretsNamespace, ref.Secret, ref.Key)
+			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", v.SecretsNamespace, ref.Name, ref.Key)
 		}
-		v.read[ref.Secret] = s
+		v.read[ref.Name] = s
 	}
 	var found []string
 	for key := range s.Data {
@@ -136,11 +139,11 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	slices.Sort(found)
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("secret %s/%s has %w; %s", v.SecretsNamespace, ref.Secret, errNoKey, v.add(ref.Key))
+		return "", fmt.Errorf("secret %s/%s has %w; %s", v.SecretsNamespace, ref.Name, errNoKey, v.add(ref.Key))
 	case 1:
 		return string(s.Data[found[0]]), nil
 	}
-	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", v.SecretsNamespace, ref.Secret, strings.Join(found, " and "))
+	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", v.SecretsNamespace, ref.Name, strings.Join(found, " and "))
 }
 
 // others are the parameters that a Secret has besides the secret ones: they
@@ -149,7 +152,7 @@ func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
 func (v *vault) others(name string, bound *api.Binding, out map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(v.read[name].Data)) {
 		p, ok := v.param(key)
-		if _, asked := bound.Secrets[p.Name]; !ok || asked {
+		if _, asked := api.RefOf(bound.SecretRefs, p.Name); !ok || asked {
 			continue
 		}
 		at := "Secret " + name + ", key " + key + ": "
@@ -180,12 +183,12 @@ func (v *vault) param(key string) (device.Param, bool) {
 }
 
 func (v *vault) literal(ctx context.Context, ref api.SecretRef) (string, error) {
-	cm, err := v.Client.ConfigMap(ctx, v.Namespace, ref.ConfigMap)
+	cm, err := v.Client.ConfigMap(ctx, v.Namespace, ref.Name)
 	if err != nil {
 		return "", err
 	}
 	if cm == nil {
-		return "", fmt.Errorf("ConfigMap %s/%s does not exist", v.Namespace, ref.ConfigMap)
+		return "", fmt.Errorf("ConfigMap %s/%s does not exist", v.Namespace, ref.Name)
 	}
 	return config.Literal(config.ConfigMap{Name: cm.Name, Data: cm.Data}, ref.Key)
 }

@@ -25,8 +25,7 @@ func TestKeysOfASecret(t *testing.T) {
 		Open:  func(p map[string]string) (device.Driver, error) { opened = p; return nil, nil },
 	}
 	bound := func(params map[string]string) *api.Binding {
-		return &api.Binding{Driver: "bmc", Params: params, Secrets: map[string]api.SecretRef{
-			"password": {Secret: "s", Key: "password"}, "community": {Secret: "s", Key: "community"}}}
+		return &api.Binding{Driver: "bmc", Params: params, SecretRefs: []api.SecretRef{{Parameter: "community", Kind: api.KindSecret, Name: "s", Key: "community"}, {Parameter: "password", Kind: api.KindSecret, Name: "s", Key: "password"}}}
 	}
 	at := map[string]string{"ip": "a", "cipher": "3"}
 	for name, tc := range map[string]struct {

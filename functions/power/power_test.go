@@ -26,14 +26,14 @@ func TestAnotherMachineAnswers(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		identity string
-		sources  []string
+		sources  []api.ConfigSource
 		power    string
 		wrong    bool
 		err      string
 	}{
 		"its own":            {identity: "seven", power: "On"},
 		"nothing enrolled":   {power: "On"},
-		"another's":          {identity: "eight", sources: []string{"fence-config-node-7@12", "rack@1"}, wrong: true, err: "device does not know this machine: it answers for seven, enrolled is eight; mend the address of its device, mem seven, in ConfigMap fence-config-node-7 or in those that it names"},
+		"another's":          {identity: "eight", sources: []api.ConfigSource{{Kind: api.KindConfigMap, Name: "fence-config-node-7"}, {Kind: api.KindConfigMap, Name: "rack"}}, wrong: true, err: "device does not know this machine: it answers for seven, enrolled is eight; mend the address of its device, mem seven, in ConfigMap fence-config-node-7 or in those that it names"},
 		"another's, by hand": {identity: "eight", wrong: true, err: "device does not know this machine: it answers for seven, enrolled is eight; mend the address of its device"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -17,9 +18,9 @@ func plan(change ...func(*Plan)) Plan {
 		Binding: api.Binding{
 			Driver: "bmc", Address: "10.0.0.7:623", Identity: "uuid-7",
 			Params:      map[string]string{"ip": "10.0.0.7", "ipport": "623", "username": "fence", "cipher": "3"},
-			Secrets:     map[string]api.SecretRef{"password": {Secret: "bmc-7", Key: "password"}},
+			SecretRefs:  []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: "bmc-7", Key: "password"}},
 			EffectDelay: metav1.Duration{Duration: 10 * time.Second},
-			Sources:     []string{"fence-config-node-7@1"},
+			Sources:     read("fence-config-node-7@1"),
 		},
 	}
 	for _, c := range change {
@@ -35,11 +36,21 @@ func told(p Plan) Plan {
 	return p
 }
 
-func sources(s ...string) func(*Plan) { return func(p *Plan) { p.Binding.Sources = s } }
+func sources(s ...string) func(*Plan) { return func(p *Plan) { p.Binding.Sources = read(s...) } }
+
+// read are ConfigMaps as they were read, by name@version.
+func read(all ...string) []api.ConfigSource {
+	var out []api.ConfigSource
+	for _, s := range all {
+		name, version, _ := strings.Cut(s, "@")
+		out = append(out, api.ConfigSource{Kind: api.KindConfigMap, Name: name, ResourceVersion: version})
+	}
+	return out
+}
 
 func literal(cm, key string) func(*Plan) {
 	return func(p *Plan) {
-		p.Binding.Secrets = map[string]api.SecretRef{"password": {ConfigMap: cm, Key: key}}
+		p.Binding.SecretRefs = []api.SecretRef{{Parameter: "password", Kind: api.KindConfigMap, Name: cm, Key: key}}
 	}
 }
 
@@ -117,7 +128,7 @@ func TestResolve(t *testing.T) {
 			maps: []ConfigMap{without("username=fence")},
 			want: plan(func(p *Plan) {
 				delete(p.Binding.Params, "username")
-				p.Binding.Secrets["username"] = api.SecretRef{Secret: "bmc-7", Key: "username"}
+				p.Binding.SecretRefs = append(p.Binding.SecretRefs, api.SecretRef{Parameter: "username", Kind: api.KindSecret, Name: "bmc-7", Key: "username"})
 			}),
 		},
 		"a literal password is a place in the plan and not a value (S29)": {
@@ -195,7 +206,7 @@ func TestResolve(t *testing.T) {
 			maps: []ConfigMap{own(config, "template=p\nport=3"), configMap("p", "template.properties", "agent_name=fence_pdu\naction=off\nip=pdu-1\n")},
 			want: plan(func(p *Plan) {
 				p.Binding = api.Binding{Driver: "pdu", Address: "pdu-1#3", Identity: "uuid-7", Params: map[string]string{"ip": "pdu-1", "plug": "3"},
-					Sources: []string{"fence-config-node-7@1", "p@1"}}
+					Sources: read("fence-config-node-7@1", "p@1")}
 			}),
 		},
 	} {

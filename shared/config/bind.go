@@ -36,6 +36,15 @@ type bound struct {
 	off, on bool
 }
 
+// refer notes where a secret parameter stands. References are in the order of their
+// parameters, so that the same configuration reads the same.
+func (b *bound) refer(parameter, kind, name, key string) api.SecretRef {
+	ref := api.SecretRef{Parameter: parameter, Kind: kind, Name: name, Key: key}
+	at, _ := slices.BinarySearchFunc(b.SecretRefs, ref, func(x, y api.SecretRef) int { return strings.Compare(x.Parameter, y.Parameter) })
+	b.SecretRefs = slices.Insert(b.SecretRefs, at, ref)
+	return ref
+}
+
 // kind is the driver of a method, or a built-in's name.
 func (r *resolver) kind(m *method) (device.Kind, string, error) {
 	e, ok := m.values["agent_name"]
@@ -80,7 +89,7 @@ func (r *resolver) agents() string {
 func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	b := &bound{method: m.name, values: map[string]string{}, origins: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
-	b.Params, b.Secrets = map[string]string{}, map[string]api.SecretRef{}
+	b.Params = map[string]string{}
 	var err error
 	if b.Lead, err = lead(m, k); err != nil {
 		return nil, err
@@ -132,7 +141,7 @@ func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
 	}
 	b.values[p.Name], b.origins[p.Name] = "literal "+e.value, e.at.String()
 	if p.Secret {
-		b.Secrets[p.Name] = api.SecretRef{ConfigMap: e.at.cm, Key: e.at.key + "/" + e.written}
+		b.refer(p.Name, api.KindConfigMap, e.at.cm, e.at.key+"/"+e.written)
 		return nil
 	}
 	b.Params[p.Name] = e.value
@@ -182,8 +191,8 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 			b.Params[p.Name], b.values[p.Name] = enrolled[p.Name], "literal "+enrolled[p.Name]
 			b.origins[p.Name] = "the provider ID with which the node was enrolled"
 		case from && (p.Secret || p.Required && !p.Machine):
-			b.Secrets[p.Name] = api.SecretRef{Secret: secret.value, Key: p.Name}
-			b.values[p.Name], b.origins[p.Name] = "secret "+secret.value, where(b.Secrets[p.Name])
+			ref := b.refer(p.Name, api.KindSecret, secret.value, p.Name)
+			b.values[p.Name], b.origins[p.Name] = "secret "+secret.value, ref.String()
 		case p.Default != "":
 			b.Params[p.Name], b.values[p.Name] = p.Default, "literal "+p.Default
 			b.origins[p.Name] = "the default of driver " + k.Name
@@ -197,9 +206,6 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 			hint = ", and node " + r.node.Name + " was not enrolled with a provider ID that has it"
 		}
 		return m.at.errorf("missing %s for driver %s%s", strings.Join(missing, ", "), k.Name, hint)
-	}
-	if len(b.Secrets) == 0 {
-		b.Secrets = nil
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type Cluster struct {
 	Retries int32
 	// SkipFrom is the percentage of unhealthy nodes from which nothing begins.
 	SkipFrom int32
-	// Sources are the ConfigMaps that it came from, with resourceVersion.
-	Sources []string
+	// Sources are the ConfigMaps that it came from, as they were read.
+	Sources []api.ConfigSource
 }
 
 // ClusterOf reads fence-cluster-config and fence-policy-fence-limit. What is

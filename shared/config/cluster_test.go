@@ -23,15 +23,15 @@ func TestCluster(t *testing.T) {
 		"nothing": {},
 		"as the proposal's demo has it, and empty roles": {
 			maps: []ConfigMap{general("grace_timeout=10\ngiveup_retries=5\nroles=")},
-			want: Cluster{Grace: 10 * time.Second, Retries: 5, Sources: []string{"fence-cluster-config@1"}},
+			want: Cluster{Grace: 10 * time.Second, Retries: 5, Sources: read("fence-cluster-config@1")},
 		},
 		"the limit by its two names, in the proposal's spelling": {
 			maps: []ConfigMap{general("policies=max-fence-limit, fence-limit"), limit("  policy-name=fence-limit\n  precentage=60\n")},
-			want: Cluster{SkipFrom: 60, Sources: []string{"fence-cluster-config@1", "fence-policy-fence-limit@1"}},
+			want: Cluster{SkipFrom: 60, Sources: read("fence-cluster-config@1", "fence-policy-fence-limit@1")},
 		},
 		"the limit holds wherever it is, named or not": {
 			maps: []ConfigMap{limit("# half\npercentage=50%")},
-			want: Cluster{SkipFrom: 50, Sources: []string{"fence-policy-fence-limit@1"}},
+			want: Cluster{SkipFrom: 50, Sources: read("fence-policy-fence-limit@1")},
 		},
 		"both spellings":          {maps: []ConfigMap{limit("percentage=50\nprecentage=60")}, err: `ConfigMap fence-policy-fence-limit, key config.properties, line 2: "precentage" is given twice; it stands in line 1 already as "percentage"`},
 		"no percentage":           {maps: []ConfigMap{limit("")}, err: "ConfigMap fence-policy-fence-limit, key config.properties: percentage is missing"},

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -11,8 +12,8 @@ import (
 
 // ConfigMap is what of a ConfigMap matters here.
 type ConfigMap struct {
-	Name, ResourceVersion string
-	Data                  map[string]string
+	Namespace, Name, ResourceVersion string
+	Data                             map[string]string
 }
 
 // Node is what of a node may choose its configuration. Labels and annotations
@@ -26,8 +27,8 @@ type Node struct {
 	// ProviderID is the cloud's name for the machine, as it was enrolled and
 	// never as the Node has it now; empty if none was.
 	ProviderID string
-	// Enrolment is where these two stand, name@version.
-	Enrolment string
+	// Enrolment is where these two stand; empty if the node was not enrolled.
+	Enrolment api.ConfigSource
 }
 
 // Settings are what this build can do.
@@ -146,7 +147,7 @@ type resolver struct {
 	node Node
 	s    Settings
 	// sources are the ConfigMaps that were read, in the order of reading.
-	sources []string
+	sources []api.ConfigSource
 }
 
 func newResolver(maps []ConfigMap, n Node, s Settings) (*resolver, error) {
@@ -162,13 +163,13 @@ func newResolver(maps []ConfigMap, n Node, s Settings) (*resolver, error) {
 
 // use notes that m was read.
 func (r *resolver) use(m ConfigMap) {
-	name := m.Name + "@" + m.ResourceVersion
-	for _, s := range r.sources {
-		if s == name {
-			return
-		}
+	r.from(api.ConfigSource{Kind: api.KindConfigMap, Namespace: m.Namespace, Name: m.Name, ResourceVersion: m.ResourceVersion})
+}
+
+func (r *resolver) from(s api.ConfigSource) {
+	if !slices.Contains(r.sources, s) {
+		r.sources = append(r.sources, s)
 	}
-	r.sources = append(r.sources, name)
 }
 
 // Resolve reads the plan of a node from the ConfigMaps of the namespace.

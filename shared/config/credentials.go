@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -21,19 +20,18 @@ func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[st
 	if out == nil {
 		out = map[string]string{}
 	}
-	for _, p := range slices.Sorted(maps.Keys(b.Secrets)) {
-		ref := b.Secrets[p]
+	for _, ref := range b.SecretRefs {
 		v, err := get(ref)
 		switch {
 		case errors.Is(err, ErrAbsent):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", where(ref), err)
+			return nil, fmt.Errorf("%s: %w", ref, err)
 		}
 		if err := CheckSecret(v); err != nil {
-			return nil, fmt.Errorf("%s: %w", where(ref), err)
+			return nil, fmt.Errorf("%s: %w", ref, err)
 		}
-		out[p] = v
+		out[ref.Parameter] = v
 	}
 	return out, nil
 }
@@ -48,13 +46,6 @@ func CheckSecret(v string) error {
 		return errors.New("the value has control characters, or a line break at its end; write it with printf %s, or as stringData")
 	}
 	return nil
-}
-
-func where(ref api.SecretRef) string {
-	if ref.Secret != "" {
-		return "Secret " + ref.Secret + ", key " + ref.Key
-	}
-	return "ConfigMap " + ref.ConfigMap + ", key " + ref.Key
 }
 
 // Literal reads a secret that was left in a ConfigMap, by the key of its SecretRef.

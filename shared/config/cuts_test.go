@@ -56,7 +56,7 @@ func TestCuts(t *testing.T) {
 	san := api.Binding{
 		Driver: "san", Address: "san#7", Params: map[string]string{"port": "7"}, Identity: "uuid-7", EffectDelay: metav1.Duration{Duration: 2 * time.Second},
 		Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast", "slow"}, CSIDrivers: []string{"d.example"}},
-		Sources: []string{"fence-config-node-7@1"},
+		Sources: read("fence-config-node-7@1"),
 	}
 	net := api.Binding{
 		Driver: "switch", Address: "switch#3", Params: map[string]string{"port": "3"}, Identity: "uuid-7", EffectDelay: san.EffectDelay,

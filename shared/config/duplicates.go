@@ -29,8 +29,7 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...ap
 	var devices []string
 	for _, b := range mine {
 		for _, src := range b.Sources {
-			name, _, _ := strings.Cut(src, "@")
-			read = append(read, name)
+			read = append(read, src.Name)
 		}
 		devices = append(devices, s.each(b)...)
 	}

@@ -80,8 +80,8 @@ func (r *resolver) agree(b *bound, m *method, k device.Kind, enrolled map[string
 	if enrolled == nil {
 		return nil
 	}
-	if r.node.Enrolment != "" && !slices.Contains(r.sources, r.node.Enrolment) {
-		r.sources = append(r.sources, r.node.Enrolment)
+	if r.node.Enrolment.Name != "" {
+		r.from(r.node.Enrolment)
 	}
 	p := maps.Clone(b.Params)
 	maps.Copy(p, enrolled)
@@ -100,7 +100,7 @@ func (r *resolver) byCloud(none error) (source, error) {
 	default:
 		return source{}, &Error{Msg: none.Error() + "; and " + why, kind: ErrNoBinding}
 	}
-	cm, _, _ := strings.Cut(r.node.Enrolment, "@")
+	cm := r.node.Enrolment.Name
 	at := place{cm: cm, key: "provider_id"}
 	return source{cm: ConfigMap{Name: cm}, lines: map[string]entry{
 		isolation: {name: isolation, value: "mark-unschedulable", at: at},

@@ -48,7 +48,7 @@ func clouded() Settings {
 
 // enrolled is node 7 as it is on a cloud.
 func enrolled(providerID string) Node {
-	return Node{Name: "7", Type: "rack", Identity: "uuid-7", ProviderID: providerID, Enrolment: "fence-enrolled-7@4"}
+	return Node{Name: "7", Type: "rack", Identity: "uuid-7", ProviderID: providerID, Enrolment: read("fence-enrolled-7@4")[0]}
 }
 
 // onCloud is the plan that no ConfigMap asks for, changed.
@@ -59,7 +59,7 @@ func onCloud(change ...func(*Plan)) Plan {
 		Recovery:  []Step{{Method: "restart-instance", Do: On}, {Method: "mark-schedulable", Do: MarkSchedulable}},
 		Binding: api.Binding{
 			Driver: "vm", Address: "vm:here/x7", Identity: "x7", Params: map[string]string{"instance": "x7", "place": "here"},
-			EffectDelay: metav1.Duration{Duration: 30 * time.Second}, Sources: []string{"fence-enrolled-7@4"},
+			EffectDelay: metav1.Duration{Duration: 30 * time.Second}, Sources: read("fence-enrolled-7@4"),
 		},
 	}
 	for _, c := range change {
@@ -107,7 +107,7 @@ func TestOnACloud(t *testing.T) {
 		"an agent for a whole type says how, and the enrolment which machine (S11)": {
 			maps: []ConfigMap{configMap("fence-config-default", props, "power_management=r", "fence-method-r", "agent_name=fence_vm\naction=off\nsecret=cloud")},
 			want: onCloud(sources("fence-config-default@1", "fence-enrolled-7@4"), steps(nil, []Step{off("r")}, nil), func(p *Plan) {
-				p.Binding.Secrets = map[string]api.SecretRef{"key": {Secret: "cloud", Key: "key"}}
+				p.Binding.SecretRefs = []api.SecretRef{{Parameter: "key", Kind: api.KindSecret, Name: "cloud", Key: "key"}}
 			}),
 		},
 		"the agent's word for the machine, where it is the one enrolled": {

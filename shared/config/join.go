@@ -128,7 +128,7 @@ func together(devices []joined) *bound {
 	var addresses []string
 	var lead time.Duration
 	for i, j := range devices {
-		b.Members = append(b.Members, api.SetMember{Driver: j.Driver, Address: j.Address, Params: j.Params, Secrets: j.Secrets, Identity: j.Identity})
+		b.Members = append(b.Members, api.SetMember{Driver: j.Driver, Address: j.Address, Params: j.Params, SecretRefs: j.SecretRefs, Identity: j.Identity})
 		b.EffectDelay = metav1.Duration{Duration: max(b.EffectDelay.Duration, j.EffectDelay.Duration)}
 		lead = max(lead, leadOf(j.Lead)) // it is off when the last of them is
 		addresses = append(addresses, j.Address)

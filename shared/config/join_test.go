@@ -58,7 +58,7 @@ func TestSet(t *testing.T) {
 			}
 			want := api.Binding{
 				Driver: "set", Address: tc.members[0].Address + " and " + tc.members[1].Address, Identity: "uuid-7",
-				Members: tc.members, LeaveOff: !has(tc.recovery, On), Sources: []string{"fence-config-node-7@1"},
+				Members: tc.members, LeaveOff: !has(tc.recovery, On), Sources: read("fence-config-node-7@1"),
 			}
 			if d := cmp.Diff(want, p.Binding); d != "" {
 				t.Error(d)
@@ -80,7 +80,7 @@ func TestMixedSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	bmc := plan().Binding
-	want := []api.SetMember{{Driver: "bmc", Address: bmc.Address, Params: bmc.Params, Secrets: bmc.Secrets, Identity: "uuid-7"}, outlet("p1", "1")}
+	want := []api.SetMember{{Driver: "bmc", Address: bmc.Address, Params: bmc.Params, SecretRefs: bmc.SecretRefs, Identity: "uuid-7"}, outlet("p1", "1")}
 	if d := cmp.Diff(want, p.Binding.Members); d != "" {
 		t.Error(d)
 	}

@@ -74,8 +74,8 @@ func TestDuplicates(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	b := api.Binding{Params: map[string]string{"ip": "a"}, Secrets: map[string]api.SecretRef{"password": {Secret: "s", Key: "password"}}}
-	left := api.Binding{Secrets: map[string]api.SecretRef{"password": {ConfigMap: "m", Key: "k/passwd"}}}
+	b := api.Binding{Params: map[string]string{"ip": "a"}, SecretRefs: []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: "s", Key: "password"}}}
+	left := api.Binding{SecretRefs: []api.SecretRef{{Parameter: "password", Kind: api.KindConfigMap, Name: "m", Key: "k/passwd"}}}
 	for name, tc := range map[string]struct {
 		binding api.Binding
 		value   string

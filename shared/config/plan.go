@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -131,23 +130,21 @@ func notes(p Plan) []string {
 		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
 	}
 	said := map[string]bool{}
-	for _, secrets := range secretsOf(p.Devices()) {
-		for _, name := range slices.Sorted(maps.Keys(secrets)) {
-			if ref := secrets[name]; ref.ConfigMap != "" && !said[ref.ConfigMap+"/"+ref.Key] {
-				said[ref.ConfigMap+"/"+ref.Key] = true
-				out = append(out, name+" stands in ConfigMap "+ref.ConfigMap+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
-			}
+	for _, ref := range secretRefs(p.Devices()) {
+		if ref.Kind == api.KindConfigMap && !said[ref.Name+"/"+ref.Key] {
+			said[ref.Name+"/"+ref.Key] = true
+			out = append(out, ref.Parameter+" stands in ConfigMap "+ref.Name+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
 		}
 	}
 	return out
 }
 
-func secretsOf(all []api.Binding) []map[string]api.SecretRef {
-	var out []map[string]api.SecretRef
+func secretRefs(all []api.Binding) []api.SecretRef {
+	var out []api.SecretRef
 	for _, b := range all {
-		out = append(out, b.Secrets)
+		out = append(out, b.SecretRefs...)
 		for _, m := range b.Members {
-			out = append(out, m.Secrets)
+			out = append(out, m.SecretRefs...)
 		}
 	}
 	return out

@@ -123,7 +123,7 @@ func TestProposal(t *testing.T) {
 		})
 	}
 	c, err := ClusterOf(proposal(t))
-	want := Cluster{Grace: 10 * time.Second, Retries: 5, SkipFrom: 60, Sources: []string{"fence-cluster-config@1", "fence-policy-fence-limit@1"}}
+	want := Cluster{Grace: 10 * time.Second, Retries: 5, SkipFrom: 60, Sources: read("fence-cluster-config@1", "fence-policy-fence-limit@1")}
 	if d := cmp.Diff(want, c); d != "" || err != nil {
 		t.Error(err, d)
 	}

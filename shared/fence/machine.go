@@ -56,7 +56,7 @@ func (m *Machine) trouble() (state api.MachineState, message string) {
 }
 
 func (m *Machine) ref() api.MachineRef {
-	r := api.MachineRef{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
+	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {
 		r.Owner = o.UID
 	}

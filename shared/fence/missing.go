@@ -17,6 +17,7 @@ import (
 
 // Machine is what is needed of a Machine object, of whatever kind.
 type Machine struct {
+	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
 		NodeRef *struct {

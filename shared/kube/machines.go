@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/fence"
@@ -44,6 +45,9 @@ func (c *Client) machinesOf(ctx context.Context, versions []string) (all []fence
 		}
 		if err != nil {
 			return nil, "", err
+		}
+		for i := range l.Items {
+			l.Items[i].TypeMeta = metav1.TypeMeta{APIVersion: strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machines"), Kind: "Machine"}
 		}
 		return l.Items, path, nil
 	}

@@ -17,10 +17,10 @@ func TestMachinesOfTheKindsThatThereAre(t *testing.T) {
 		want   string
 	}{
 		"neither":              {nil, ""},
-		"OpenShift":            {map[string]string{openshift: of("o")}, "o n"},
-		"an older Cluster API": {map[string]string{capi1: of("c1")}, "c1 n"},
-		"both versions":        {map[string]string{capi1: of("c1"), capi2: of("c2")}, "c2 n"},
-		"both kinds":           {map[string]string{openshift: of("o"), capi2: of("c2")}, "o n, c2 n"},
+		"OpenShift":            {map[string]string{openshift: of("o")}, "machine.openshift.io/v1beta1 Machine o n"},
+		"an older Cluster API": {map[string]string{capi1: of("c1")}, "cluster.x-k8s.io/v1beta1 Machine c1 n"},
+		"both versions":        {map[string]string{capi1: of("c1"), capi2: of("c2")}, "cluster.x-k8s.io/v1beta2 Machine c2 n"},
+		"both kinds":           {map[string]string{openshift: of("o"), capi2: of("c2")}, "machine.openshift.io/v1beta1 Machine o n, cluster.x-k8s.io/v1beta2 Machine c2 n"},
 	} {
 		api := newFakeAPI(t)
 		for path, text := range c.served {
@@ -29,7 +29,7 @@ func TestMachinesOfTheKindsThatThereAre(t *testing.T) {
 		all, err := api.Machines(t.Context())
 		var got []string
 		for _, m := range all {
-			got = append(got, m.Name+" "+m.Status.NodeRef.Name)
+			got = append(got, m.APIVersion+" "+m.Kind+" "+m.Name+" "+m.Status.NodeRef.Name)
 		}
 		if err != nil || strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %v %v, want %s", name, got, err, c.want)

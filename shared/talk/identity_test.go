@@ -95,7 +95,7 @@ func TestWhichMachineAnswers(t *testing.T) {
 // TestRemedyOfASet names the Secret of each of its devices, once.
 func TestRemedyOfASet(t *testing.T) {
 	of := func(secret string) api.SetMember {
-		return api.SetMember{Secrets: map[string]api.SecretRef{"password": {Secret: secret, Key: "pass"}}}
+		return api.SetMember{SecretRefs: []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: secret, Key: "pass"}}}
 	}
 	got := Remedy(&api.Binding{Members: []api.SetMember{of("pdu-b"), of("pdu-a"), of("pdu-b"), {}}})
 	if want := "mend its user, its password or what it may do: Secret pdu-a, key pass or Secret pdu-b, key pass"; got != want {
@@ -106,7 +106,7 @@ func TestRemedyOfASet(t *testing.T) {
 // TestARefusedAccountLeadsWithTheRemedy, also where the device says much.
 func TestARefusedAccountLeadsWithTheRemedy(t *testing.T) {
 	err := errors.Join(device.ErrDenied, errors.New(strings.Repeat("protocol ", 100)))
-	b := &api.Binding{Secrets: map[string]api.SecretRef{"password": {Secret: "bmc-7", Key: "pass"}}}
+	b := &api.Binding{SecretRefs: []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: "bmc-7", Key: "pass"}}}
 	for _, a := range []fence.Action{fence.Read, fence.Off} {
 		c := said(t, answering{err: err}, b, a)
 		if !c.Denied || !strings.HasPrefix(c.Err, "mend its user, its password or what it may do: Secret bmc-7, key pass: device denied access") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -156,16 +155,15 @@ func Mend(b *api.Binding) string {
 	if len(b.Sources) == 0 {
 		return "mend the address of its device"
 	}
-	cm, _, _ := strings.Cut(b.Sources[0], "@")
-	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in ConfigMap " + cm + " or in those that it names"
+	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in " + b.Sources[0].Kind + " " + b.Sources[0].Name + " or in those that it names"
 }
 
 // Remedy says first what to mend where a device refuses our account, and where it stands;
 // of a set, for each of its devices.
 func Remedy(b *api.Binding) string {
-	all := []string{secretOf(b.Secrets)}
+	all := []string{secretOf(b.SecretRefs)}
 	for _, m := range b.Members {
-		all = append(all, secretOf(m.Secrets))
+		all = append(all, secretOf(m.SecretRefs))
 	}
 	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
 	slices.Sort(all)
@@ -177,10 +175,15 @@ func Remedy(b *api.Binding) string {
 }
 
 // secretOf is where the password stands, or else the first parameter that is in a Secret.
-func secretOf(refs map[string]api.SecretRef) string {
-	for _, name := range append([]string{"password", "username"}, slices.Sorted(maps.Keys(refs))...) {
-		if ref, ok := refs[name]; ok && ref.Secret != "" {
-			return "Secret " + ref.Secret + ", key " + ref.Key
+func secretOf(refs []api.SecretRef) string {
+	for _, name := range []string{"password", "username"} {
+		if ref, ok := api.RefOf(refs, name); ok && ref.Kind == api.KindSecret {
+			return ref.String()
+		}
+	}
+	for _, ref := range refs {
+		if ref.Kind == api.KindSecret {
+			return ref.String()
 		}
 	}
 	return ""

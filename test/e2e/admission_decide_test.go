@@ -141,7 +141,7 @@ func more(s *api.NodeFenceStatus, role api.Role) []api.Binding {
 func bound(ip string) api.Binding {
 	return api.Binding{
 		Driver: "ipmi", Address: ip + ":623", Params: map[string]string{"ip": ip},
-		Secrets: map[string]api.SecretRef{"password": {Secret: "bmc-node-1", Key: "password"}},
+		SecretRefs: []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: "bmc-node-1", Key: "password"}},
 	}
 }
 

@@ -191,8 +191,8 @@ call 6      API server: wait until its pods and volume attachments are gone, or 
 call 7      device ipmi 192.0.2.7:623: On, if it was nodefence that switched it off
 call 8      device ipmi 192.0.2.7:623: State, until it reads on
 call 9      API server: wait until the node is healthy for 30s, 15m0s at most; then taint and cordon away
-read        fence-config-node-a@1
-read        fence-policy-fence-limit@1
+read        ConfigMap fence-config-node-a (resourceVersion 1)
+read        ConfigMap fence-policy-fence-limit (resourceVersion 1)
 `
 	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" {
 		t.Errorf("%s\n%s", out, d)

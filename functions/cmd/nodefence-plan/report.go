@@ -46,8 +46,8 @@ type Report struct {
 	// Calls are what a fence would do, in order.
 	Calls []string `json:"calls,omitempty"`
 	Notes []string `json:"notes,omitempty"`
-	// Sources are the ConfigMaps that were read, with resourceVersion.
-	Sources []string `json:"sources,omitempty"`
+	// Sources are the ConfigMaps that were read, as they were then.
+	Sources []api.ConfigSource `json:"sources,omitempty"`
 }
 
 // Device is what switches the machine.

@@ -117,9 +117,9 @@ func prefixed(what string, names []string) []string {
 	return out
 }
 
-func list(w io.Writer, name string, lines []string) {
+func list[T any](w io.Writer, name string, lines []T) {
 	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%s\n", name, l)
+		fmt.Fprintf(w, "%s\t%v\n", name, l)
 	}
 }
 

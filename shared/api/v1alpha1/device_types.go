@@ -44,10 +44,12 @@ type Binding struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Params map[string]string `json:"params,omitempty"`
-	// secrets says where each secret parameter is read when it is needed.
-	// +kubebuilder:validation:MaxProperties=64
+	// secretRefs say where each secret parameter is read when it is needed.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=parameter
 	// +optional
-	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	SecretRefs []SecretRef `json:"secretRefs,omitempty"`
 	// effectDelay is the longest time between an accepted call and its effect (S8).
 	// +optional
 	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
@@ -81,11 +83,11 @@ type Binding struct {
 	// +listType=atomic
 	// +optional
 	Members []SetMember `json:"members,omitempty"`
-	// sources are the ConfigMaps that it came from, with resourceVersion.
+	// sources are the objects that it came from, as they were read.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
-	Sources []string `json:"sources,omitempty"`
+	Sources []ConfigSource `json:"sources,omitempty"`
 }
 
 // Words name a device to people.
@@ -113,10 +115,12 @@ type SetMember struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Params map[string]string `json:"params,omitempty"`
-	// secrets says where each secret parameter is read when it is needed.
-	// +kubebuilder:validation:MaxProperties=64
+	// secretRefs say where each secret parameter is read when it is needed.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=parameter
 	// +optional
-	Secrets map[string]SecretRef `json:"secrets,omitempty"`
+	SecretRefs []SecretRef `json:"secretRefs,omitempty"`
 	// identity is what the machine said of itself while it was healthy.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
@@ -125,20 +129,78 @@ type SetMember struct {
 
 // Binding is the member as if it were alone.
 func (m SetMember) Binding() *Binding {
-	return &Binding{Role: RolePower, Driver: m.Driver, Address: m.Address, Params: m.Params, Secrets: m.Secrets, Identity: m.Identity}
+	return &Binding{Role: RolePower, Driver: m.Driver, Address: m.Address, Params: m.Params, SecretRefs: m.SecretRefs, Identity: m.Identity}
 }
 
-// SecretRef is a key of a Secret, or of a ConfigMap where a person left one.
+// ConfigSource is an object that says how a machine is switched, as it was read.
+type ConfigSource struct {
+	// kind is ConfigMap.
+	// +kubebuilder:validation:Enum=ConfigMap
+	// +required
+	Kind string `json:"kind"`
+	// namespace is where it stands: the namespace of nodefence's own configuration.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// name is the object's name.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// resourceVersion is the object's when it was read: another one today means that it
+	// was changed since.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// String is kind, namespace and name, and the version in brackets.
+func (s ConfigSource) String() string {
+	name := s.Name
+	if s.Namespace != "" {
+		name = s.Namespace + "/" + s.Name
+	}
+	return s.Kind + " " + name + " (resourceVersion " + s.ResourceVersion + ")"
+}
+
+// The kinds of object that configuration and secrets are read from.
+const (
+	KindConfigMap = "ConfigMap"
+	KindSecret    = "Secret"
+)
+
+// SecretRef says where one secret parameter stands: in a Secret of the namespace of
+// devices' Secrets, or in the ConfigMap in which a person left it.
 type SecretRef struct {
-	// secret is the name of the Secret.
-	// +optional
-	Secret string `json:"secret,omitempty"`
-	// configMap is the name of the ConfigMap.
-	// +optional
-	ConfigMap string `json:"configMap,omitempty"`
-	// key is the key in it.
+	// parameter is the driver's name for it.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Parameter string `json:"parameter"`
+	// kind is Secret or ConfigMap.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	// +required
+	Kind string `json:"kind"`
+	// name is the object's name.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// key is the key of its data; of a ConfigMap with the name of the line behind it, as
+	// in method.properties/password.
+	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Key string `json:"key"`
+}
+
+// String is kind, name and key.
+func (r SecretRef) String() string { return r.Kind + " " + r.Name + ", key " + r.Key }
+
+// RefOf finds the one of a parameter.
+func RefOf(refs []SecretRef, parameter string) (SecretRef, bool) {
+	for _, r := range refs {
+		if r.Parameter == parameter {
+			return r, true
+		}
+	}
+	return SecretRef{}, false
 }
 
 // Named gives each device its name. What has no role switches the machine's power.

@@ -6,6 +6,15 @@ import (
 
 // MachineRef is a Machine, of whatever kind, and who makes another one in its place.
 type MachineRef struct {
+	// apiVersion is the group and version in which it was read: machine.openshift.io/v1beta1,
+	// or cluster.x-k8s.io with the version that is served.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+	// kind is Machine.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Kind string `json:"kind,omitempty"`
 	// namespace of the Machine.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
