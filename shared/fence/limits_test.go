@@ -151,7 +151,7 @@ func TestLimits(t *testing.T) {
 		}, api.BudgetHold},
 		"another set's budget is not ours": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
-			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
+			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
 		}, ""},
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)

@@ -25,10 +25,10 @@ func Selects(s *metav1.LabelSelector, nodeLabels map[string]string) bool {
 	return err != nil || sel.Matches(labels.Set(nodeLabels))
 }
 
-// Chooses is Selects, and a selector that can't be read chooses nothing.
+// Chooses is Selects, and no selector, or one that can't be read, chooses nothing.
 func Chooses(s *metav1.LabelSelector, with map[string]string) bool {
 	sel, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && (s == nil || sel.Matches(labels.Set(with)))
+	return err == nil && sel.Matches(labels.Set(with))
 }
 
 // unreadable says why a selector of a policy can't be read; empty if it can.

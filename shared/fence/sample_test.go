@@ -115,7 +115,7 @@ func sampleBudget(r *rand.Rand) api.FenceBudget {
 		b.Spec.MinAvailable = percent(fmt.Sprintf("%d%%", r.IntN(101)))
 	}
 	if r.IntN(2) == 0 {
-		b.Spec.Selector = api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
+		b.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
 	}
 	return b
 }

@@ -95,7 +95,7 @@ func TestBudgetStatus(t *testing.T) {
 		"no room":              {api.FenceBudgetSpec{MaxUnavailable: number(2)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 2 (2)"},
 		"none is none":         {api.FenceBudgetSpec{MaxUnavailable: percent("0%")}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 0% (0)"},
 		"as many as must stay": {api.FenceBudgetSpec{MinAvailable: number(8)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, minAvailable is 8 (8)"},
-		"a selector that can't be read": {api.FenceBudgetSpec{MaxUnavailable: number(3), Selector: api.LabelSelector{MatchLabels: map[string]string{"a": "no label"}}},
+		"a selector that can't be read": {api.FenceBudgetSpec{MaxUnavailable: number(3), Selector: &api.LabelSelector{MatchLabels: map[string]string{"a": "no label"}}},
 			told{10, 8, 1, 1}, "", true, "2 of 10 nodes are unavailable, maxUnavailable is 3 (3)"},
 	} {
 		_, cl, l := admitWorld(walkStart)

@@ -56,7 +56,7 @@ func TestAPolicyOfOthersHoldsNothing(t *testing.T) {
 	ps := []api.FencePolicy{livePolicy(), others(strange(false))}
 	f := underPolicy(ps[:1], false)
 	c, l := cluster(f)
-	budget(&c, api.FenceBudgetSpec{Selector: *ps[1].Spec.Selector, MaxUnavailable: number(9)})
+	budget(&c, api.FenceBudgetSpec{Selector: ps[1].Spec.Selector, MaxUnavailable: number(9)})
 	c.Budgets[0].NotUnderstood = strange(false)
 	if st, act := Decide(f, lookBeforeOff(f, ps, c, l), walkStart); act != Off {
 		t.Errorf("%q, %s: %s", act, st.Reason, st.Message)

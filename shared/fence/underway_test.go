@@ -20,7 +20,7 @@ func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.Fen
 	for i := range c.Nodes {
 		c.Nodes[i].Labels = map[string]string{"role": "worker"}
 	}
-	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
+	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}})
 	c.Nodes[1].Unhealthy = true
 	first := f.DeepCopy()
 	first.Name, first.Spec.NodeName, first.Status.Decision.NodeUID, first.UID = "n1", "n1", "uid-n1", "f1"

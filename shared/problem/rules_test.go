@@ -12,7 +12,7 @@ import (
 )
 
 func policy(name string, selector map[string]string, rules ...api.ProblemRule) api.NodeProblemPolicy {
-	return api.NodeProblemPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.NodeProblemPolicySpec{Selector: api.LabelSelector{MatchLabels: selector}, Rules: rules}}
+	return api.NodeProblemPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.NodeProblemPolicySpec{Selector: &api.LabelSelector{MatchLabels: selector}, Rules: rules}}
 }
 
 func ofKubernetes(name string, about api.ProblemAbout, reason, component string) api.ProblemRule {
@@ -27,6 +27,7 @@ func TestWhichRulesAReportIsOneOf(t *testing.T) {
 		policy("too", nil, ofKubernetes("any", api.AboutNode, "R", "")),
 		policy("others", map[string]string{"pool": "db"}, ofKubernetes("db", api.AboutNode, "R", "")),
 		policy("unreadable", map[string]string{"pool": "not well"}, ofKubernetes("none", api.AboutNode, "R", "")),
+		{ObjectMeta: metav1.ObjectMeta{Name: "no selector"}, Spec: api.NodeProblemPolicySpec{Rules: []api.ProblemRule{ofKubernetes("any", api.AboutNode, "R", "")}}},
 		policy("events", nil, api.ProblemRule{Name: "racks", CloudEvent: &api.CloudEventRule{Source: "R", BrokerIsClosed: true}}),
 	}
 	for name, c := range map[string]struct {

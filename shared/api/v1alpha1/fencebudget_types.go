@@ -17,7 +17,7 @@ import (
 // selects (PolicyNotUnderstood), and every node where that is the selector.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,categories=fencing
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=NODES,type=integer,JSONPath=`.status.expectedNodes`
 // +kubebuilder:printcolumn:name=AVAILABLE,type=integer,JSONPath=`.status.availableNodes`
@@ -46,7 +46,7 @@ type FenceBudget struct {
 type FenceBudgetSpec struct {
 	// selector chooses nodes by label. {} is every node, and must be written.
 	// +required
-	Selector LabelSelector `json:"selector"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// maxUnavailable is the most nodes, number or percent, that may be unavailable. A
 	// percentage is rounded down, but is at least one unless it is 0%. 0 and 0% are none:
 	// no node of the set is fenced, and those that are dead are not either.

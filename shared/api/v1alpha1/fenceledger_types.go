@@ -12,7 +12,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Cluster,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,categories=fencing
 // +kubebuilder:printcolumn:name=STOPPED,type=boolean,JSONPath=`.spec.stop`
 // +kubebuilder:printcolumn:name=ACCEPTING,type=string,JSONPath=`.status.conditions[?(@.type=="AcceptingFences")].status`
 // +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="AcceptingFences")].reason`

@@ -13,7 +13,7 @@ import (
 // none at all.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=fencing
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=MODE,type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name=ACTION,type=string,JSONPath=`.spec.action`

@@ -14,7 +14,7 @@ import (
 // annotation nodefence.io/check-now. One without a status was not looked at yet.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,categories=fencing
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=DEVICE,type=string,JSONPath=`.status.devices[0].address`
 // +kubebuilder:printcolumn:name=IDENTITY,type=string,JSONPath=`.status.devices[0].identity`

@@ -13,7 +13,7 @@ func TestLimitsThatAreLeftOut(t *testing.T) {
 	for want, v := range map[string]any{
 		`{"maxRate":{"count":1,"period":"1h"}}`:    Limits{MaxRate: &Rate{Count: 1, Period: "1h"}},
 		`{"topologyKey":"rack","maxConcurrent":1}`: DomainLimits{TopologyKey: "rack", MaxConcurrent: new(int32(1))},
-		`{"selector":{},"minAvailable":2}`:         FenceBudgetSpec{MinAvailable: new(intstr.FromInt32(2))},
+		`{"minAvailable":2}`:                       FenceBudgetSpec{MinAvailable: new(intstr.FromInt32(2))},
 		`{"maxConcurrent":2,"stormCoolDown":"0s"}`: Limits{MaxConcurrent: new(int32(2)), StormCoolDown: DurationOf(0)},
 	} {
 		if got, err := json.Marshal(v); err != nil || string(got) != want {

@@ -13,7 +13,7 @@ import (
 // status, as one that was applied from a file, it is no fence and does nothing.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=fencing
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=PHASE,type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.reason`

@@ -10,7 +10,7 @@ import (
 // only told of. The rules of every NodeProblemPolicy that selects a node count.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=nodeproblempol,categories=nodefence
+// +kubebuilder:resource:scope=Cluster,shortName=nodeproblempol,categories=fencing
 // +kubebuilder:printcolumn:name=RULES,type=string,JSONPath=`.spec.rules[*].name`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
 type NodeProblemPolicy struct {
@@ -29,7 +29,7 @@ type NodeProblemPolicySpec struct {
 	// selector chooses the nodes that the rules are about, by label. It is required:
 	// {} is every node, and must be written.
 	// +required
-	Selector LabelSelector `json:"selector"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// rules are 1 to 32, each by a name of its own. Several may be about the same
 	// report: each counts for itself, and the strongest action that is due is taken,
 	// Fence before Evict. Alert is told besides.

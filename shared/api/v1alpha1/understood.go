@@ -107,7 +107,7 @@ func (b *FenceBudget) UnmarshalJSON(raw []byte) error {
 	n.spec(of.Spec, reflect.ValueOf(&b.Spec), "selector")
 	n.status(of.Status, &b.Status)
 	if n.Everywhere = n.in("spec.selector"); n.Everywhere {
-		b.Spec.Selector = LabelSelector{}
+		b.Spec.Selector = &LabelSelector{}
 	}
 	return nil
 }
