@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/nodefence/nodefence/test/apitable"
 )
 
 // rulesAreSeen: each rule of a kind has a row that it refuses, which says how its message
 // begins, and one that it takes. A status is written by nodefence alone: its rules are
 // held against the programs that write it.
-func rulesAreSeen(t *testing.T, rows table, schema apiextensionsv1.JSONSchemaProps) {
+func rulesAreSeen(t *testing.T, rows apitable.Table, schema apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
 	rules(schema, nil, func(at []string, says string) {
 		if strings.HasPrefix(strings.Join(append(slices.Clone(at), says), "."), "status.") {
@@ -20,7 +22,7 @@ func rulesAreSeen(t *testing.T, rows table, schema apiextensionsv1.JSONSchemaPro
 		refused, taken := false, false
 		for _, r := range rows.Rows {
 			refused = refused || r.Says != "" && strings.HasPrefix(says, r.Says)
-			taken = taken || r.Says == "" && reaches(rows.object(t, r, r.Spec), at)
+			taken = taken || r.Says == "" && reaches(read(t, rows.Object(r, r.Spec)), at)
 		}
 		where := rows.Kind + "." + strings.Join(at, ".")
 		if !refused {

@@ -1,10 +1,9 @@
 package apilint
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,29 +23,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodefence/nodefence/test/apitable"
 )
 
-// table is a file of test/e2e/testdata/api, which says what its fields are.
-type table struct {
-	Kind, Name string
-	Plain      map[string]any
-	Rows       []row
-}
-
-type row struct {
-	About, Name, Without, Says string
-	Spec, Was                  map[string]any
-	Admission                  bool
-}
-
-// object is a row's, with this spec, and with whole numbers as an API server reads them.
-func (rows table) object(t *testing.T, r row, spec map[string]any) map[string]any {
+// read is an object with whole numbers as an API server reads them.
+func read(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
-	all := maps.Clone(rows.Plain)
-	delete(all, r.Without)
-	maps.Copy(all, spec)
-	text, err := json.Marshal(map[string]any{"apiVersion": "nodefence.io/v1alpha1", "kind": rows.Kind,
-		"metadata": map[string]any{"name": cmp.Or(r.Name, rows.Name, "a")}, "spec": all})
+	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,19 +44,7 @@ func (rows table) object(t *testing.T, r row, spec map[string]any) map[string]an
 // TestTable: what the API server takes and refuses, without one. test/e2e has the same
 // rows on a real one.
 func TestTable(t *testing.T) {
-	files, err := filepath.Glob("../e2e/testdata/api/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no tables: %v, %v", files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rows table
-		if err := yaml.UnmarshalStrict(text, &rows); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	for _, rows := range apitable.Read(t, "../e2e/testdata/api") {
 		crd := definition(t, rows.Kind)
 		rulesAreSeen(t, rows, *crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 		s := serve(t, crd)
@@ -82,14 +54,34 @@ func TestTable(t *testing.T) {
 			}
 			var was any
 			if r.Was != nil {
-				was = rows.object(t, r, r.Was)
+				was = read(t, rows.Object(r, r.Was))
 			}
-			said := s.take(rows.object(t, r, r.Spec), was)
+			said := s.take(read(t, rows.Object(r, r.Spec)), was)
 			if (said == "") != (r.Says == "") || !strings.Contains(said, r.Says) {
-				t.Errorf("%s, %s: the API server says %q, want %q", rows.Kind, r.About, said, r.Says)
+				t.Errorf("%s, %s: the API server says %q, want %q", rows.Kind, r, said, r.Says)
 			}
 		}
 	}
+}
+
+// TestRoundTrip: each kind that people write, created by a Go client, has the values that
+// YAML with the same fields gives it; with its required fields only, too.
+func TestRoundTrip(t *testing.T) {
+	servers := map[string]server{}
+	apitable.LeftOut(t, apitable.Read(t, "../e2e/testdata/api"), func(object map[string]any) (map[string]any, error) {
+		kind, _ := object["kind"].(string)
+		s, is := servers[kind]
+		if !is {
+			s = serve(t, definition(t, kind))
+			servers[kind] = s
+		}
+		made := read(t, object)
+		if said := s.take(made, nil); said != "" {
+			return nil, errors.New(said)
+		}
+		spec, _ := made["spec"].(map[string]any)
+		return spec, nil
+	})
 }
 
 // server is what an API server does with objects of one kind before it stores them.

@@ -1,17 +1,13 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -44,52 +40,23 @@ func tables(t *testing.T, w *world) {
 	}
 }
 
-// leftOut: what a Go client sends that sets a row's fields, and no others, becomes what
-// YAML with these fields becomes.
+// leftOut: what a Go client leaves out becomes what YAML without it becomes.
 func leftOut(t *testing.T, w *world) {
-	kinds := runtime.NewScheme()
-	must(t, api.AddToScheme(kinds))
-	for _, table := range apitable.Read(t, "testdata/api") {
-		for _, r := range append(table.Rows, apitable.Row{About: "only what is required"}) {
-			if r.Says != "" || r.Was != nil {
-				continue
-			}
-			written := table.Object(r, r.Spec)
-			typed, err := kinds.New(api.GroupVersion.WithKind(table.Kind))
-			must(t, err)
-			must(t, into(typed, written))
-			sent := map[string]any{}
-			must(t, into(&sent, typed))
-			delete(sent, "status")
-			byYAML, err := w.dryRun(written, true)
-			must(t, err)
-			byGo, err := w.dryRun(sent, true)
-			if err != nil {
-				t.Errorf("%s, %s, by a Go client: %v", table.Kind, r, err)
-				continue
-			}
-			yamls, _ := byYAML.Object["spec"].(map[string]any)
-			gos, _ := byGo.Object["spec"].(map[string]any)
-			if d := cmp.Diff(yamls, gos, cmpopts.EquateEmpty()); d != "" {
-				t.Errorf("%s, %s: by YAML (-), by a Go client (+): %s", table.Kind, r, d)
-			}
+	apitable.LeftOut(t, apitable.Read(t, "testdata/api"), func(object map[string]any) (map[string]any, error) {
+		made, err := w.dryRun(object, true)
+		if err != nil {
+			return nil, err
 		}
-	}
-}
-
-func into(to, from any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, to)
+		spec, _ := made.Object["spec"].(map[string]any)
+		return spec, nil
+	})
 }
 
 // dryRun writes an object as strictly as kubectl does, and lets it be or not.
 func (w *world) dryRun(object map[string]any, dry bool) (*unstructured.Unstructured, error) {
 	w.t.Helper()
 	var u unstructured.Unstructured
-	must(w.t, into(&u.Object, object))
+	must(w.t, apitable.Into(&u.Object, object))
 	var only []string
 	if dry {
 		only = []string{metav1.DryRunAll}
