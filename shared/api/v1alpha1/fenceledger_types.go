@@ -331,12 +331,12 @@ type Storm struct {
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=316
 	// +optional
-	TopologyKey string `json:"topologyKey"`
+	TopologyKey string `json:"topologyKey,omitempty"`
 	// domain is the value of the topologyKey that the storm is over.
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Domain string `json:"domain"`
+	Domain string `json:"domain,omitempty"`
 	// message has its numbers.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required

@@ -202,6 +202,7 @@ type Proof struct {
 	Identity string `json:"identity,omitempty"`
 	// reads are the two looks that saw the machine off.
 	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
 	// +optional
 	Reads []Read `json:"reads,omitempty"`
 	// by is the person, where one confirmed.
