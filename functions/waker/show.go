@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type Objects interface {
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
 	Budgets(ctx context.Context) ([]api.FenceBudget, error)
 	Machines(ctx context.Context) ([]fence.Machine, error)
+	ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
 	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
 	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
@@ -54,6 +56,13 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		if c.Machines, err = r.Objects.Machines(ctx); err != nil {
 			unseen, failed = true, append(failed, fmt.Errorf("look at the Machines: %w", err))
 		}
+	}
+	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
+		members, _, err := r.Objects.ObservedEtcd(ctx, nodes)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
+		}
+		c.EtcdSeen, c.EtcdUnread = slices.Sorted(maps.Keys(members)), err != nil
 	}
 	if len(policies) > 0 {
 		r.tellUnready(nodes, fences, now)

@@ -28,6 +28,10 @@ type Cluster struct {
 	// EtcdLists are the nodes that other policies than the fence's own list under
 	// spec.controlPlane.etcdNodeNames, by policy: each may be an etcd of its own.
 	EtcdLists map[string][]string
+	// EtcdSeen are the nodes of etcd's members as its static pods show them, for the status
+	// of a policy that lists some; EtcdUnread that the pods could not be read.
+	EtcdSeen   []string
+	EtcdUnread bool
 	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
 	// what every reservation allows for.
 	Apart time.Duration

@@ -143,12 +143,16 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	return st
 }
 
-// tell sets one condition.
+// tell sets one condition to True or False.
 func tell(all *[]metav1.Condition, generation int64, now time.Time, typ string, ok bool, why api.Reason, msg string) {
 	status := metav1.ConditionFalse
 	if ok {
 		status = metav1.ConditionTrue
 	}
+	setCondition(all, generation, now, typ, status, why, msg)
+}
+
+func setCondition(all *[]metav1.Condition, generation int64, now time.Time, typ string, status metav1.ConditionStatus, why api.Reason, msg string) {
 	meta.SetStatusCondition(all, metav1.Condition{
 		Type: typ, Status: status, Reason: string(why), Message: clipped(msg), ObservedGeneration: generation,
 		LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),

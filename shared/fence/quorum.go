@@ -50,6 +50,38 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 	return nil
 }
 
+// Unlisted are the observed members of etcd that a policy's list lacks.
+func Unlisted(observed, listed []string) []string {
+	return slices.DeleteFunc(slices.Clone(observed), func(m string) bool { return slices.Contains(listed, m) })
+}
+
+// etcdListWords say where a policy's list of etcd's nodes and the observed members differ,
+// with both; empty if they don't, or it lists none. Whom only one of the two knows of is a
+// member that is not relied on (S13).
+func etcdListWords(p *api.FencePolicy, c Cluster) string {
+	listed := p.Spec.ControlPlane.EtcdNodeNames
+	unlisted, gone := Unlisted(c.EtcdSeen, listed), slices.DeleteFunc(slices.Clone(listed), c.has)
+	if len(listed) == 0 || len(unlisted)+len(gone) == 0 {
+		return ""
+	}
+	var apart []string
+	if len(unlisted) > 0 {
+		apart = append(apart, "observed and not listed: "+namesOf(unlisted))
+	}
+	if len(gone) > 0 {
+		apart = append(apart, "listed and no Node: "+namesOf(gone))
+	}
+	return fmt.Sprintf("spec.controlPlane.etcdNodeNames and etcd's observed members differ (%s); listed are %s; observed are %s",
+		strings.Join(apart, "; "), namesOf(listed), namesOf(c.EtcdSeen))
+}
+
+func namesOf(nodes []string) string {
+	if len(nodes) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(slices.Values(nodes)), ", ")
+}
+
 // members are those of one etcd, whether they are healthy, and by what those that are not
 // are known. The policy is where they are listed, or would be.
 type members struct {

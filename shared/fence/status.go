@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -94,6 +95,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 		}
 	}
 	conflict, with := conflicting(p, all, c)
+	etcd := etcdListWords(p, c)
 	switch {
 	case p.NotUnderstood.Any():
 		set(accepted, false, api.NotUnderstoodHold, policyWords(p))
@@ -103,6 +105,11 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 		set(accepted, false, shut.why, shut.message)
 	case conflict != "":
 		set(accepted, false, conflict, with)
+	case c.EtcdUnread && len(p.Spec.ControlPlane.EtcdNodeNames) > 0:
+		setCondition(&st.Conditions, p.Generation, now, accepted, metav1.ConditionUnknown, api.QuorumHold,
+			"etcd's pods in kube-system could not be read: nobody knows whether spec.controlPlane.etcdNodeNames has all members")
+	case etcd != "":
+		set(accepted, false, api.EtcdListDiffers, etcd)
 	default:
 		set(accepted, true, api.Understood, "every field was understood")
 	}

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,25 +29,38 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 		}
 		return members, nil, nil
 	}
-	ready := map[string]bool{}
-	for i := range nodes {
-		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
-	}
 	listed := f.Status.Decision.Settings.ControlPlane.EtcdNodeNames
 	for i := range policies {
 		if policies[i].Name == f.Status.Decision.Policy.Name {
 			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
-	pods, err := c.EtcdPods(ctx)
-	if err != nil {
+	if members, from, err = c.ObservedEtcd(ctx, nodes); err != nil {
 		return nil, nil, err
 	}
-	members, from = etcdMembers(pods, ClusterNodes(nodes), ready)
 	if len(listed) > 0 {
-		members, from = withListed(members, from, listed, ready)
+		members, from = withListed(members, from, listed, readyNodes(nodes))
 	}
 	return members, from, nil
+}
+
+// ObservedEtcd is how those members of etcd stand that its static pods show, and by what
+// the others are known; nil if there is no such pod.
+func (c *Client) ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error) {
+	pods, err := c.EtcdPods(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read etcd's pods: %w", err)
+	}
+	members, from = etcdMembers(pods, ClusterNodes(nodes), readyNodes(nodes))
+	return members, from, nil
+}
+
+func readyNodes(nodes []corev1.Node) map[string]bool {
+	ready := map[string]bool{}
+	for i := range nodes {
+		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
+	}
+	return ready
 }
 
 // withListed adds the nodes that a policy lists to the members that were observed. One
@@ -55,10 +70,7 @@ func withListed(members map[string]bool, from map[string]string, listed []string
 	if members == nil {
 		members, from = map[string]bool{}, map[string]string{}
 	}
-	for node := range members {
-		if slices.Contains(listed, node) {
-			continue
-		}
+	for _, node := range fence.Unlisted(slices.Collect(maps.Keys(members)), listed) {
 		members[node] = false
 		if from[node] == "" {
 			from[node] = "it runs a pod of etcd"

@@ -46,7 +46,7 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	policy := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
+	policy := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
 	w := newWorld(t, 5, policy)
 	must(t, w.Apply(w.ctx, trusting))
 	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: oom, kubernetesEvent: {reason: OOMKilling}}", "{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, action: Evict}")))

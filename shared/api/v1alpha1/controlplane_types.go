@@ -14,10 +14,12 @@ type ControlPlane struct {
 	// --initial-cluster names, and control-plane nodes beside those. A member that is
 	// observed and not listed here counts as unhealthy, as does a listed name without a
 	// Ready Node, so that a list that is out of date holds; what is held says which member
-	// counts and by what it is known. Unless set, etcd's members are what is observed; where
-	// there is no such pod, list them all. --initial-cluster is as old as its pod's manifest:
-	// a member whose Node is deleted may be in none, and one that has left etcd may still be
-	// in one. The list counts as it stands, also for a fence that is held already.
+	// counts and by what it is known. While a member is not listed, or a listed name has no
+	// Node, condition Accepted is False and names both lists. Unless set, etcd's members are
+	// what is observed; where there is no such pod, list them all. --initial-cluster is as
+	// old as its pod's manifest: a member whose Node is deleted may be in none, and one that
+	// has left etcd may still be in one. The list counts as it stands, also for a fence that
+	// is held already.
 	// +kubebuilder:validation:MaxItems=9
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253

@@ -77,8 +77,9 @@ type FencePolicyStatus struct {
 	// +listMapKey=node
 	// +optional
 	LastDecisions []LastDecision `json:"lastDecisions,omitempty"`
-	// conditions are Accepted, which is False while a selector or a window can't be read or
-	// another policy has the same say, FencingAllowed, and NodesPresent where nodes are
+	// conditions are Accepted, which is False while a selector or a window can't be read,
+	// another policy has the same say, or controlPlane.etcdNodeNames lacks an observed member
+	// of etcd or lists a name without a Node, FencingAllowed, and NodesPresent where nodes are
 	// expected.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map

@@ -130,6 +130,7 @@ const (
 
 	// How a FencePolicy, a FenceBudget or the FenceLedger stands.
 	Understood      Reason = "Understood"
+	EtcdListDiffers Reason = "EtcdListDiffers"
 	NothingHolds    Reason = "NothingHoldsAll"
 	AllPresent      Reason = "AllPresent"
 	WithinLimits    Reason = "WithinLimits"
