@@ -74,10 +74,16 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path += "/" + body.Metadata.Name
 	}
 	is, there := o.all[path]
+	patches := r.Method == http.MethodPatch && there
 	switch {
-	case r.Method == http.MethodPost && there, r.Method == http.MethodPut && there && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
+	case r.Method == http.MethodPost && there, patches && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
 		kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
-	case r.Method == http.MethodPost, r.Method == http.MethodPut && there:
+	case r.Method == http.MethodPost:
+		kubetest.Answer(w, o.store(path, raw))
+	case patches:
+		var patch map[string]any
+		_ = json.Unmarshal(raw, &patch)
+		raw, _ = json.Marshal(kubetest.Merge(is, patch))
 		kubetest.Answer(w, o.store(path, raw))
 	case there:
 		kubetest.Answer(w, is)

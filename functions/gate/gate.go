@@ -227,11 +227,7 @@ func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec 
 			Spec:       api.NodeFenceSpec{NodeName: node},
 		})
 	case !slices.Contains(f.Finalizers, api.Finalizer) || f.Spec.Requests != (api.Requests{}):
-		f.Spec.Requests = api.Requests{}
-		if !slices.Contains(f.Finalizers, api.Finalizer) {
-			f.Finalizers = append(f.Finalizers, api.Finalizer)
-		}
-		f, err = g.Client.SaveFence(ctx, f)
+		f, err = g.Client.ClearRequests(ctx, f)
 	}
 	if err != nil {
 		return nil, err

@@ -40,9 +40,9 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 		"it has waited":                 {failed: failed("1", `,"notBefore":"`+at(-time.Second)+`"`), want: []string{"POST 1 Machine Failed"}},
 		"it is left alone":              {failed: failed("1", `,"held":"paused"`)},
 		"only a policy that decides":    {other: failed("1", "")},
-		"once more":                     {failed: failed("1", ""), fence: past("Recovered", at(-time.Minute)), want: []string{"PUT 5 Machine Failed"}},
+		"once more":                     {failed: failed("1", ""), fence: past("Recovered", at(-time.Minute)), want: []string{"PATCH 5 Machine Failed"}},
 		"a person ended it":             {failed: failed("1", ""), fence: past("Aborted", at(-time.Minute))},
-		"a person ended an earlier one": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), want: []string{"PUT 5 Machine Failed"}},
+		"a person ended an earlier one": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), want: []string{"PATCH 5 Machine Failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -107,7 +107,7 @@ func TestAMachineWithoutANodeOpensARecord(t *testing.T) {
 		"a Node has its name":            {failed: listed, there: true},
 		"only told":                      {failed: listed, expected: "Report"},
 		"a person ended it":              {failed: listed, fence: past("x")},
-		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PUT 5 Machine NoNode"}},
+		"a person ended another Machine": {failed: listed, fence: past("w"), want: []string{"PATCH 5 Machine NoNode"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)

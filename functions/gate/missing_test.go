@@ -63,9 +63,9 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 		"not for long":                  {`{"node":"a","since":"` + at(9*time.Minute) + `"}`, "", false, nil},
 		"nobody has seen it missing":    {`{"node":"b","since":"` + since + `"}`, "", false, nil},
 		"it is there":                   {`{"node":"a","since":"` + since + `"}`, "", true, nil},
-		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PUT 5 NodeMissing"}},
+		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PATCH 5 NodeMissing"}},
 		"a person ended it":             {`{"node":"a","since":"` + since + `"}`, past("Aborted", since), false, nil},
-		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PUT 5 NodeMissing"}},
+		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PATCH 5 NodeMissing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)

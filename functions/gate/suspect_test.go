@@ -25,6 +25,9 @@ func apiOf(t *testing.T, answers map[string]string) (*kube.Client, func() []stri
 	var written []string
 	c := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
 		var f api.NodeFence
+		if r.Method == http.MethodPatch {
+			_ = json.Unmarshal([]byte(answers[r.URL.Path]), &f)
+		}
 		_ = json.NewDecoder(r.Body).Decode(&f)
 		tr := f.Status.Decision.Trigger
 		written = append(written, fmt.Sprintf("%s %d %s", r.Method, f.Status.FenceNumber, wordsOf(tr)))
@@ -115,11 +118,11 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		"most of them still: it may be us":             {suspect, []func(map[string]string){with(ledgerPath, `"total":9`, `"total":3`), with(ledgerPath, `"still":[`, `"still":[{"nodeName":"b","renewed":"x","since":"2026-01-02T03:04:05.000000Z"},`)}, nil},
 		"no word of a Lease in the event's name alone": {unhealthy, nil, nil},
 		"a node that is lost already has a condition":  {suspect, []func(map[string]string){unready}, []string{"POST 1 NodeCondition Ready=Unknown"}},
-		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PUT 5 LeaseStill"}},
+		"the next fence of the node":                   {suspect, []func(map[string]string){past("Recovered", lease, "old")}, []string{"PATCH 5 LeaseStill"}},
 		"a person ended the fence for this very Lease": {suspect, []func(map[string]string){past("Aborted", lease, mark)}, nil},
-		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PUT 5 LeaseStill"}},
+		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PATCH 5 LeaseStill"}},
 		"which then makes the node unready":            {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready}, nil},
-		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PUT 5 NodeCondition Ready=Unknown"}},
+		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PATCH 5 NodeCondition Ready=Unknown"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)

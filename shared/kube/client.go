@@ -174,7 +174,11 @@ func patched[T any](ctx context.Context, c *Client, typ types.PatchType, path st
 		return nil, fmt.Errorf("encode patch of %s: %w", path, err)
 	}
 	at := c.clock.elapsed()
-	r := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager).Body(raw).Do(ctx)
+	req := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager)
+	if strings.HasPrefix(path, group) {
+		req.Param("fieldValidation", "Strict") // as whole has it
+	}
+	r := req.Body(raw).Do(ctx)
 	return written[T](ctx, c, r, "patch", path, at)
 }
 
@@ -187,8 +191,8 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
 	}
-	if apierrors.IsBadRequest(err) && strings.HasPrefix(path, group) && strings.Contains(err.Error(), "unknown field") {
-		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): %w", verb, path, err)
+	if unknown := unknownField(err); unknown != "" && strings.HasPrefix(path, group) {
+		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): %s", verb, path, unknown)
 	}
 	if unserved(err) {
 		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program, and nothing is reserved until they are not (kubectl apply -k infra/crd): %w", verb, path, err)
@@ -197,6 +201,19 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
 	}
 	return decoded[T](ctx, c, r, objectOf(path), at)
+}
+
+// unknownField is what the API server says of a field that it does not know, if it does. Of
+// a patch it says that after the whole object.
+func unknownField(err error) string {
+	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
+		return ""
+	}
+	words := err.Error()
+	if i := strings.LastIndex(words, "strict decoding error"); i >= 0 && strings.Contains(words[i:], "unknown field") {
+		return words[i:]
+	}
+	return ""
 }
 
 // unserved: the path leads nowhere; if an object were missing, it would be named.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -66,13 +67,8 @@ func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFe
 	return post(ctx, c, fencesPath, f)
 }
 
-// SaveFence writes metadata and spec by compare-and-swap.
-func (c *Client) SaveFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
-	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
-	return put(ctx, c, fencesPath+"/"+f.Name, f)
-}
-
-// SaveStatus writes the status by compare-and-swap.
+// SaveStatus writes the status whole, by compare-and-swap. One of a newer program, which
+// says so in its minReaderVersion, never comes here (fence.Foreign).
 func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
 	return put(ctx, c, fencesPath+"/"+f.Name+"/status", f)
@@ -133,15 +129,13 @@ func (c *Client) NodeProblemPolicies(ctx context.Context) ([]api.NodeProblemPoli
 
 // SavePolicyStatus writes a policy's status by compare-and-swap.
 func (c *Client) SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error {
-	p.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FencePolicy"}
-	_, err := put(ctx, c, policiesPath+"/"+p.Name+"/status", p)
+	_, err := saveStatus[api.FencePolicy](ctx, c, policiesPath+"/"+p.Name, p.ObjectMeta, &p.Status)
 	return err
 }
 
 // SaveBudgetStatus writes a budget's status by compare-and-swap.
 func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error {
-	b.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceBudget"}
-	_, err := put(ctx, c, budgetsPath+"/"+b.Name+"/status", b)
+	_, err := saveStatus[api.FenceBudget](ctx, c, budgetsPath+"/"+b.Name, b.ObjectMeta, &b.Status)
 	return err
 }
 
@@ -216,11 +210,7 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // those in the ledger as it was read, with that resourceVersion: ErrConflict says that
 // somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
 func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
-	// Each field by its name: what a merge patch leaves out stays as it was, and
-	// Leases that move again would stand still for ever.
-	status := map[string]any{"leases": map[string]any{
-		"since": p.Since, "observedAt": p.ObservedAt, "renewal": p.Renewal, "total": p.Total, "stillCount": p.StillCount, "still": p.Still,
-	}}
+	status := map[string]any{"leases": byName(reflect.ValueOf(p))}
 	body := map[string]any{"status": status}
 	if turns != nil {
 		status["checks"], body["metadata"] = turns, map[string]any{"resourceVersion": read}

@@ -113,7 +113,10 @@ func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 		path, sent string
 		do         write
 	}{
-		"the record": {fencePath, "PUT " + fencePath, func(ctx context.Context, c *Client, rv string) error { _, err := c.SaveFence(ctx, nf(rv)); return err }},
+		"the record": {fencePath, "PATCH " + fencePath, func(ctx context.Context, c *Client, rv string) error {
+			_, err := c.ClearRequests(ctx, nf(rv))
+			return err
+		}},
 		"its status": {fencePath, "PUT " + fencePath + "/status", func(ctx context.Context, c *Client, rv string) error { _, err := c.SaveStatus(ctx, nf(rv)); return err }},
 		"its finalizer": {fencePath, "PATCH " + fencePath, func(ctx context.Context, c *Client, rv string) error {
 			return c.DropFinalizer(ctx, nf(rv))
@@ -122,10 +125,10 @@ func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 			_, err := c.SaveLedger(ctx, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName, UID: "f1", ResourceVersion: rv}})
 			return err
 		}},
-		"a policy's status": {policiesPath + "/a", "PUT " + policiesPath + "/a/status", func(ctx context.Context, c *Client, rv string) error {
+		"a policy's status": {policiesPath + "/a", "PATCH " + policiesPath + "/a/status", func(ctx context.Context, c *Client, rv string) error {
 			return c.SavePolicyStatus(ctx, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f1", ResourceVersion: rv}})
 		}},
-		"a budget's status": {budgetsPath + "/a", "PUT " + budgetsPath + "/a/status", func(ctx context.Context, c *Client, rv string) error {
+		"a budget's status": {budgetsPath + "/a", "PATCH " + budgetsPath + "/a/status", func(ctx context.Context, c *Client, rv string) error {
 			return c.SaveBudgetStatus(ctx, &api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f1", ResourceVersion: rv}})
 		}},
 		"a ConfigMap": {"/api/v1/namespaces/n/configmaps/a", "PUT /api/v1/namespaces/n/configmaps/a",
@@ -190,7 +193,7 @@ func TestPatchesLeaveTheRest(t *testing.T) {
 	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","stillCount":0,"total":2},"reservations":[{"nodeName":"a","novel":1}]}}`
+	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","total":2},"reservations":[{"nodeName":"a","novel":1}]}}`
 	if d := cmp.Diff(want, f.text(ledgerPath)); d != "" {
 		t.Error(d)
 	}

@@ -20,15 +20,17 @@ func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, err
 // to it first: a claim stands in a status, so that it is neither doubled nor lost if this
 // process ends between (S7). ErrConflict: somebody else wrote first.
 func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.FenceTarget, error) {
-	t.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceTarget"}
 	if t.ResourceVersion == "" {
-		made, err := post(ctx, c, targetsPath, &api.FenceTarget{TypeMeta: t.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: t.Name}})
+		made, err := post(ctx, c, targetsPath, &api.FenceTarget{
+			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceTarget"},
+			ObjectMeta: metav1.ObjectMeta{Name: t.Name},
+		})
 		if err != nil {
 			return nil, err
 		}
 		t.ObjectMeta = made.ObjectMeta
 	}
-	return put(ctx, c, targetsPath+"/"+t.Name+"/status", t)
+	return saveStatus[api.FenceTarget](ctx, c, targetsPath+"/"+t.Name, t.ObjectMeta, &t.Status)
 }
 
 // SaveHostHA writes a node's state in Host HA, and nothing else, into the status of its

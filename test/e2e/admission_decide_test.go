@@ -177,6 +177,6 @@ func (w *world) change(who, node string, write func(*api.NodeFenceSpec)) refusal
 	f, err := w.Fences.Fence(w.ctx, node)
 	must(w.t, err)
 	write(&f.Spec)
-	_, err = w.as(who).SaveFence(w.ctx, f)
+	_, err = w.replace(who, f)
 	return w.refused(err)
 }

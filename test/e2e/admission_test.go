@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -229,7 +231,7 @@ type refusal struct {
 // was opened then.
 func (w *world) ask(who, node string, before, wanted *api.Requests, over bool) refusal {
 	w.t.Helper()
-	f, write := w.record(node), w.as(who).CreateFence
+	f := w.record(node)
 	if before != nil {
 		made, err := w.as("anna").CreateFence(w.ctx, f)
 		must(w.t, err)
@@ -240,12 +242,14 @@ func (w *world) ask(who, node string, before, wanted *api.Requests, over bool) r
 		made, err = w.Fences.SaveStatus(w.ctx, made)
 		must(w.t, err)
 		made.Spec.Requests = *before
-		f, err = w.as("anna").SaveFence(w.ctx, made)
+		f, err = w.replace("anna", made)
 		must(w.t, err)
-		write = w.as(who).SaveFence
+		f.Spec.Requests = *wanted
+		_, err = w.replace(who, f)
+		return w.refused(err)
 	}
 	f.Spec.Requests = *wanted
-	_, err := write(w.ctx, f)
+	_, err := w.as(who).CreateFence(w.ctx, f)
 	return w.refused(err)
 }
 
@@ -274,9 +278,30 @@ func (w *world) refused(err error) refusal {
 // as is the API server as that user sees it.
 func (w *world) as(user string) *kube.Client {
 	w.t.Helper()
-	cfg := rest.CopyConfig(w.Config)
-	cfg.Impersonate.UserName = user
-	c, err := kube.New(cfg)
+	c, err := kube.New(w.config(user))
 	must(w.t, err)
 	return c
+}
+
+func (w *world) config(user string) *rest.Config {
+	cfg := rest.CopyConfig(w.Config)
+	cfg.Impersonate.UserName = user
+	return cfg
+}
+
+// replace writes the whole record as that user, as kubectl replace does.
+func (w *world) replace(user string, f *api.NodeFence) (*api.NodeFence, error) {
+	w.t.Helper()
+	c, err := kubernetes.NewForConfig(w.config(user))
+	must(w.t, err)
+	f.APIVersion, f.Kind = api.GroupVersion.String(), "NodeFence"
+	body, err := json.Marshal(f)
+	must(w.t, err)
+	raw, err := c.CoreV1().RESTClient().Put().AbsPath("/apis/nodefence.io/v1alpha1/nodefences/" + f.Name).Body(body).Do(w.ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	now := new(api.NodeFence)
+	must(w.t, json.Unmarshal(raw, now))
+	return now, nil
 }

@@ -84,7 +84,7 @@ func (w *world) lifts(who, node string) (no refusal) {
 			return false, err
 		}
 		f.Spec.Requests.Uncordon = about(f.Status.FenceNumber, who)
-		_, err = w.as(who).SaveFence(w.ctx, f)
+		_, err = w.replace(who, f)
 		if no = w.refused(err); no.code == 409 {
 			return false, nil // it was written meanwhile
 		}

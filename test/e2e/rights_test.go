@@ -357,7 +357,7 @@ func covers(g, u right) bool {
 	if g.resource == "nodefences/finalizers" && g.verb == "update" && u.resource == "nodefences" && u.verb == "patch" {
 		g.resource, g.verb = u.resource, u.verb
 	}
-	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || g.verb == "decide" && u.verb == "update"
+	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || g.verb == "decide" && u.verb == "patch"
 	return g.account == u.account && g.group == u.group && g.resource == u.resource && verb &&
 		(g.namespace == "" || g.namespace == u.namespace) && (g.name == "" || g.name == u.name)
 }

@@ -68,3 +68,23 @@ func answer(w http.ResponseWriter, code int, object any) {
 	}
 	_ = json.NewEncoder(w).Encode(object)
 }
+
+// Merge is what a merge patch makes of an object (RFC 7386).
+func Merge(into, patch map[string]any) map[string]any {
+	if into == nil {
+		into = map[string]any{}
+	}
+	for k, v := range patch {
+		inner, isObject := v.(map[string]any)
+		was, _ := into[k].(map[string]any)
+		switch {
+		case v == nil:
+			delete(into, k)
+		case isObject:
+			into[k] = Merge(was, inner)
+		default:
+			into[k] = v
+		}
+	}
+	return into
+}

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// A whole object as this program has it lacks what a newer one wrote into it. So it writes
+// the fields that it knows, each by its name, and leaves all others as they stand. A list
+// is one field: it is replaced whole.
+
+// saveStatus writes the status of an object by compare-and-swap.
+func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.ObjectMeta, status any) (*T, error) {
+	return patched[T](ctx, c, mergePatch, path+"/status", map[string]any{
+		"metadata": map[string]any{"resourceVersion": of.ResourceVersion}, "status": byName(reflect.ValueOf(status)),
+	})
+}
+
+// ClearRequests makes a record that is about to open ready, by compare-and-swap: it has our
+// finalizer, and nothing any more of what people asked of an earlier fence.
+func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	meta := map[string]any{"resourceVersion": f.ResourceVersion}
+	if !slices.Contains(f.Finalizers, api.Finalizer) {
+		meta["finalizers"] = append(slices.Clone(f.Finalizers), api.Finalizer)
+	}
+	return patched[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+		"metadata": meta, "spec": map[string]any{"requests": byName(reflect.ValueOf(api.Requests{}))},
+	})
+}
+
+// byName is a value as a merge patch has to say it: every field that its type has, and null
+// for one that is empty, which would stay otherwise.
+func byName(v reflect.Value) any {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		return byName(v.Elem())
+	}
+	if _, own := v.Interface().(json.Marshaler); own || v.Kind() != reflect.Struct {
+		return v.Interface()
+	}
+	all := map[string]any{}
+	for i := range v.NumField() {
+		name, how, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if all[name] = byName(v.Field(i)); leftOut(v.Field(i), how) {
+			all[name] = nil
+		}
+	}
+	return all
+}
+
+// leftOut tells whether JSON leaves a field out that has these options.
+func leftOut(v reflect.Value, how string) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return how == "omitempty" && v.Len() == 0
+	case reflect.Struct:
+		return how == "omitzero" && v.IsZero()
+	}
+	return how != "" && v.IsZero()
+}
