@@ -1,11 +1,17 @@
 package gate
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -78,5 +84,45 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s", why, words, c.why, c.words)
 			}
 		})
+	}
+}
+
+// TestARecordOfTomorrowIsLeftAlone: where a newer nodefence has written a NodeFence, whether
+// its fence has ended or is open, nothing that comes has this one open, join or write it (S21).
+func TestARecordOfTomorrowIsLeftAlone(t *testing.T) {
+	now := time.Now()
+	for record, phase := range map[string]api.Phase{"that has ended": api.Finished, "that is open": api.Pending} {
+		for name, c := range map[string]struct {
+			e    event.Event
+			rule string
+		}{
+			"a node that is lost":         {events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now), ""},
+			"a Lease that stands still":   {events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now), ""},
+			"an event that asks":          {mineNow(now), `{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`},
+			"a problem that was reported": {hungNode(now), `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Fence"}`},
+		} {
+			for version, wants := range map[int32]bool{api.Schema: true, api.Schema + 1: false} {
+				if phase == api.Pending && version == api.Schema {
+					continue // what comes of that is seen elsewhere
+				}
+				answers := cluster(now)
+				answers["/api/v1/nodes/a"] = strings.Replace(answers["/api/v1/nodes/a"], `"status":"True"`, `"status":"Unknown"`, 1)
+				list, err := json.Marshal(corev1.EventList{Items: reported("")(now)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers["/api/v1/namespaces/default/events"] = string(list)
+				answers[problemsPath] = rulesOf(c.rule)
+				answers[fencePath] = fmt.Sprintf(`{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},"status":{"fenceNumber":4,"minReaderVersion":%d,"phase":%q,"decision":{"nodeUID":"1"}}}`, version, phase)
+				g, written := server(t, answers)
+				o, _, _, err := g.open(t.Context(), "a", c.e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := o != nil || len(*written) > 0; got != wants {
+					t.Errorf("%s, a record %s, of version %d: touched: %v, %v", name, record, version, got, *written)
+				}
+			}
+		}
 	}
 }
