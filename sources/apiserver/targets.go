@@ -134,8 +134,13 @@ func (s *Source) turns(now time.Time, p api.LeasePicture) {
 	s.pace.give(now, heartbeat, s.candidates(p))
 }
 
-// turnsFor are those that are to stand in the ledger, which was read as this.
+// turnsFor are those that are to stand in the ledger, which was read as this. To one that
+// this program does not understand it adds none: what a newer one says of its own turns
+// would be lost.
 func (s *Source) turnsFor(l *api.FenceLedger) []api.NodeTurn {
+	if l.NotUnderstood.Any() {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pace.ledger(s.now(), l.Status.Checks)

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,5 +164,29 @@ func TestAnotherSourcesTurnStays(t *testing.T) {
 	defer f.mu.Unlock()
 	if until, ok := f.ledger().Status.Turn("b"); !ok || !until.Equal(&theirs.Until) {
 		t.Errorf("%+v", f.ledger().Status.Checks)
+	}
+}
+
+// TestTurnsOfTomorrowStay: a newer source may say more of a turn than this one knows, which
+// would be lost if this one wrote its own beside it. The picture of the Leases is kept.
+func TestTurnsOfTomorrowStay(t *testing.T) {
+	f := newFakeAPI(t)
+	until := stamp(time.Now().Add(time.Hour))
+	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
+	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
+	c := f.client()
+	s := &Source{o: Options{Client: c}, now: time.Now, pace: newPace(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})}
+	l, err := c.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns, err := s.patch(t.Context(), api.LeasePicture{Total: 2}, l)
+	if err != nil || len(turns) != 1 || turns[0].NodeName != "b" {
+		t.Errorf("%+v, %v", turns, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if raw, _ := json.Marshal(f.objects[ledgerURL]); !strings.Contains(string(raw), `"novel":"x"`) || len(f.pictures) != 1 {
+		t.Errorf("%d pictures, %s", len(f.pictures), raw)
 	}
 }
