@@ -24,6 +24,8 @@ type Rule struct {
 	Within       time.Duration
 	Action       api.ProblemAction
 	Evict        Eviction
+	// Wrong says why it is no rule, as the API server would have refused it; empty if it is one.
+	Wrong string
 }
 
 // Eviction is which Pods are moved, and how.
@@ -48,18 +50,20 @@ func (r Rule) Believes(source, typ string) bool {
 }
 
 // RulesOf are the rules of one policy.
-func RulesOf(p *api.NodeProblemPolicy) (all []Rule) {
+func RulesOf(p *api.NodeProblemPolicy) []Rule {
+	return chosen(Written(p), func(r Rule) bool { return r.Wrong == "" })
+}
+
+// Written are all that stands in a policy, with what is no rule.
+func Written(p *api.NodeProblemPolicy) (all []Rule) {
 	for i := range p.Spec.Rules {
-		if r, ok := ruleOf(p.Name, &p.Spec.Rules[i]); ok {
-			all = append(all, r)
-		}
+		all = append(all, ruleOf(p.Name, &p.Spec.Rules[i]))
 	}
 	return all
 }
 
-// ruleOf fills in what the API server would have; a rule that it would have refused,
-// because it asks too easily, is none.
-func ruleOf(policy string, spec *api.ProblemRule) (Rule, bool) {
+// ruleOf fills in what the API server would have.
+func ruleOf(policy string, spec *api.ProblemRule) Rule {
 	r := Rule{
 		Policy: policy, Name: spec.Name, Action: or(spec.Action, api.ProblemAlert),
 		Count: atLeastOne(spec.Threshold.Count, 1), Pods: atLeastOne(spec.Threshold.Pods, 1), Within: spec.Threshold.Within.Or(10 * time.Minute).Duration,
@@ -69,25 +73,33 @@ func ruleOf(policy string, spec *api.ProblemRule) (Rule, bool) {
 		r.Evict = Eviction{What: or(e.What, api.EvictPod), MaxPods: atLeastOne(e.MaxPods, 3), DeleteAfter: e.DeleteAfter.Get()}
 	}
 	switch k, c := spec.KubernetesEvent, spec.CloudEvent; {
-	case k != nil && c == nil:
+	case (k == nil) == (c == nil):
+		r.Wrong = "set one of kubernetesEvent and cloudEvent"
+	case k != nil:
 		r.About, r.Reason, r.Component, r.Namespaces = or(k.About, api.AboutNode), k.Reason, k.Component, k.NamespaceNames
-		return r, true
-	case c != nil && k == nil:
+	default:
 		r.Source, r.Type = c.Source, or(c.Type, events.RequestFence)
-		return r, c.BrokerIsClosed
+		if !c.BrokerIsClosed {
+			r.Wrong = "cloudEvent.brokerIsClosed is not true: whoever can post to the broker could write source " + c.Source
+		}
 	}
-	return r, false
+	return r
 }
 
 // For are the rules for a node with these labels: those of every policy that selects it.
-// A selector that can't be read selects none here, because to ask is no brake.
 func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []Rule) {
 	for i := range policies {
-		if p := &policies[i]; fence.Chooses(p.Spec.Selector.Kubernetes(), nodeLabels) {
+		if p := &policies[i]; Selects(p, nodeLabels) {
 			all = append(all, RulesOf(p)...)
 		}
 	}
 	return all
+}
+
+// Selects tells whether a policy selects a node with these labels. A selector that can't be
+// read selects none here, because to ask is no brake.
+func Selects(p *api.NodeProblemPolicy, nodeLabels map[string]string) bool {
+	return fence.Chooses(p.Spec.Selector.Kubernetes(), nodeLabels)
 }
 
 // Named are those of the rules that a Kubernetes Event is one of.

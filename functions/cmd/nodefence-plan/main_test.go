@@ -76,6 +76,7 @@ func running(maps ...corev1.ConfigMap) cluster {
 			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1}}}]}`),
 		"/apis/nodefence.io/v1alpha1/nodefences":   json.RawMessage(`{"items": []}`),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": json.RawMessage(`{"items": []}`),
+		problemsPath: json.RawMessage(`{"items": []}`),
 	}
 }
 
@@ -114,6 +115,8 @@ func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 			body, ok = c.item(r.URL.Path)
 		}
 		switch {
+		case body == http.StatusForbidden:
+			kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
 		case ok:
 			kubetest.Answer(w, body)
 		case strings.HasSuffix(r.URL.Path, "/secrets/forbidden"):

@@ -31,6 +31,8 @@ type Report struct {
 	UnderWay bool `json:"underWay,omitempty"`
 	// Checked is what the FenceTarget says of the devices as they are bound now.
 	Checked []Checked `json:"checked,omitempty"`
+	// Problems are the rules about what is reported of the node.
+	Problems []Problem `json:"problems,omitempty"`
 	// Policy is the one that decides, with the limits of all that select the node.
 	Policy *api.ResolvedPolicy `json:"policy,omitempty"`
 	Device *Device             `json:"device,omitempty"`
@@ -80,6 +82,9 @@ type world struct {
 	planner *functions.Planner
 	ledger  *api.FenceLedger
 	lists   gate.Lists
+	// problems are the NodeProblemPolicies; unread says why they are not known.
+	problems []api.NodeProblemPolicy
+	unread   string
 }
 
 func look(ctx context.Context, p functions.Parts) (*world, error) {
@@ -91,8 +96,10 @@ func look(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
 		return nil, installed(err)
 	}
-	w.lists, err = gate.ReadLists(ctx, p.Client)
-	return w, installed(err)
+	if w.lists, err = gate.ReadLists(ctx, p.Client); err != nil {
+		return nil, installed(err)
+	}
+	return w, installed(w.readProblems(ctx))
 }
 
 // installed says of kinds that the API server does not know how to make them known.
@@ -124,7 +131,11 @@ func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 
 func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	r := &Report{Node: n.Name}
+	if w.unread != "" {
+		r.Notes = append(r.Notes, w.unread)
+	}
 	policy, ok := fence.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
+	r.reported(w.problems, n, policy.Policy.Name)
 	if !ok {
 		r.Refused = "no FencePolicy selects this node; apply one whose spec.selector does"
 		if len(w.lists.Policies) == 0 {
@@ -165,7 +176,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 
 // configured copies what the ConfigMaps say.
 func (r *Report) configured(p config.Plan, c config.Cluster) {
-	r.Isolation, r.Power, r.Recovery, r.Notes = p.Isolation, p.Power, p.Recovery, p.Notes
+	r.Isolation, r.Power, r.Recovery, r.Notes = p.Isolation, p.Power, p.Recovery, append(r.Notes, p.Notes...)
 	r.Sources = slices.Concat(p.Binding.Sources, c.Sources)
 	if p.Binding.Driver != "" {
 		r.Device = deviceOf(p.Binding, p.Origins)

@@ -78,6 +78,9 @@ func one(w io.Writer, r Report) {
 		list(w, "when", conditions(p))
 		list(w, "limits", limits(p))
 	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(w, "problem\t%s\n", p.words())
+	}
 	if d := r.Device; d != nil {
 		d.show(w, "device")
 		for i := range r.Levels {
