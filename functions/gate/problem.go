@@ -110,18 +110,18 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		case selected && want.Action == api.ProblemEvict:
 			is.move = true
 		default:
-			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: unselected(words, selected)}, reason)
+			if !selected {
+				words += "; " + unselected(n.Name)
+			}
+			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, reason)
 		}
 	}
 	return is, nil
 }
 
-// unselected says besides what is only told why nothing else can come of it.
-func unselected(words string, selected bool) string {
-	if selected {
-		return words
-	}
-	return words + "; no FencePolicy selects this node"
+// unselected says why nothing is done to a node, and what to do.
+func unselected(node string) string {
+	return "no FencePolicy selects node " + node + ": apply one whose spec.selector does"
 }
 
 // known: the open fence answers to this problem already. It is reported again and

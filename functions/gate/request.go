@@ -93,7 +93,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	case n == nil:
 		return nil, &no{api.NoSuchNode, "no node has this name"}, nil
 	case !selected(policies, n):
-		return nil, &no{api.NoPolicy, "no FencePolicy selects this node"}, nil
+		return nil, &no{api.NoPolicy, unselected(n.Name)}, nil
 	case f != nil && (f.Served(r) || body.Token != "" && f.ServedID(r.ID)):
 		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}, nil
 	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":

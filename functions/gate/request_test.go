@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -8,12 +9,14 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/step"
 )
 
 // TestARequestIsAnsweredOnce: a fence answers to whatever was asked while it was open,
@@ -148,4 +151,33 @@ func TestAnEventThatNoRecordCanName(t *testing.T) {
 	if r := askedBy(at(long[1:], "/me", "t"), now); r == nil || r.ID != long[1:] || !r.At.Time.Equal(now) {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestARequestThatNoFencePolicyAnswers: a rule believes the event and asks for a fence, and
+// nothing says how. Whoever asked finds on the Node why nothing came of it, and what to do.
+func TestARequestThatNoFencePolicyAnswers(t *testing.T) {
+	now := time.Now()
+	answers := cluster(now)
+	answers[policyPath] = `{"items":[]}`
+	answers[problemsPath] = rulesOf(`{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`)
+	g, written := server(t, answers)
+	heard := &refusals{}
+	g.Witness = heard
+	if o, _, _, err := g.open(t.Context(), "a", mineNow(now)); o != nil || err != nil || len(*written) > 0 {
+		t.Fatal(o, err, *written)
+	}
+	want := []string{"node a of UID 1: NoPolicy: no FencePolicy selects node a: apply one whose spec.selector does"}
+	if d := cmp.Diff(want, heard.said); d != "" {
+		t.Error(d)
+	}
+}
+
+// refusals keeps what is refused, which is said in an Event on the node with this UID.
+type refusals struct {
+	deaf
+	said []string
+}
+
+func (r *refusals) Refused(_ context.Context, x step.Refusal) {
+	r.said = append(r.said, fmt.Sprintf("node %s of UID %s: %s: %s", x.Node, x.NodeUID, x.Reason, x.Message))
 }
