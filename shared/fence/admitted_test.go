@@ -25,7 +25,7 @@ func (d *busyDay) asks(policy string, count int32, period time.Duration) (*api.N
 	f, _, _ := admitWorld(d.now)
 	d.n++
 	f.Spec.NodeName, f.UID = fmt.Sprint("gone", d.n), types.UID(fmt.Sprint("f", d.n))
-	lim(f).Policy, lim(f).Selector = policy, &metav1.LabelSelector{MatchLabels: map[string]string{"pool": policy}}
+	lim(f).Policy, lim(f).Selector = policy, &api.LabelSelector{MatchLabels: map[string]string{"pool": policy}}
 	if count > 0 {
 		lim(f).MaxRate = &api.ResolvedRate{Count: count, Period: metav1.Duration{Duration: period}}
 	}

@@ -37,7 +37,7 @@ func Live(policies []api.FencePolicy, f *api.NodeFence, n Node, now time.Time) (
 			selector := p.Spec.Selector
 			p.Spec.Selector = everyNode
 			if r, selected = ResolvePolicy([]api.FencePolicy{p}, node, nil); selected {
-				r.Limits[0].Selector = selector.Kubernetes()
+				r.Limits[0].Selector = countedOver(selector)
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -102,14 +101,14 @@ func MachineFor(p *api.FencePolicy, f *api.NodeFence, now time.Time) *api.Failed
 // ResolveAlone is ResolveMissing for the record of a Machine that has no node.
 func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
 	var mine []api.FencePolicy
-	selectors := map[string]*metav1.LabelSelector{}
+	selectors := map[string]*api.LabelSelector{}
 	for _, p := range policies {
 		for i := range p.Status.FailedMachines {
 			m := AloneDue(&p, p.Status.FailedMachines[i].UID, now)
 			if m == nil || m.Record() != record || t.Machine != nil && t.Machine.UID != m.UID {
 				continue
 			}
-			selectors[p.Name] = p.Spec.Selector.Kubernetes()
+			selectors[p.Name] = countedOver(p.Spec.Selector)
 			p.Spec.Selector = everyNode
 			mine = append(mine, p)
 			t = api.Trigger{

@@ -38,7 +38,7 @@ func TestWhatTheLedgerCannotKeepIsHeld(t *testing.T) {
 		}, api.StormHold},
 	} {
 		f, cl, l := admitWorld(walkStart)
-		lim(f).MaxConcurrent, lim(f).Selector = 9999, &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "a"}}
+		lim(f).MaxConcurrent, lim(f).Selector = 9999, &api.LabelSelector{MatchLabels: map[string]string{"pool": "a"}}
 		for i := range cl.Nodes {
 			cl.Nodes[i].Labels = map[string]string{"pool": "a"}
 		}

@@ -19,7 +19,7 @@ func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verd
 	labels := c.labels(f.Spec.NodeName)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
-		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector.Kubernetes(), labels) {
+		if b.DeletionTimestamp != nil || !Selects(b.Spec.Selector, labels) {
 			continue
 		}
 		if b.NotUnderstood.Any() {
@@ -56,7 +56,7 @@ func stateOf(b *api.FenceBudget, node string, c Cluster, l *api.FenceLedger) set
 	}
 	for _, n := range c.Nodes {
 		lost[n.Name] = lost[n.Name] || n.Unhealthy
-		if chosen[n.Name] = Selects(b.Spec.Selector.Kubernetes(), n.Labels); chosen[n.Name] && n.Name == node {
+		if chosen[n.Name] = Selects(b.Spec.Selector, n.Labels); chosen[n.Name] && n.Name == node {
 			s.healthy = !lost[node]
 		}
 	}
@@ -162,11 +162,16 @@ func setCondition(all *[]metav1.Condition, generation int64, now time.Time, typ 
 // longestMessage bounds what a status says, as its schema does.
 const longestMessage = 1024
 
-func clipped(msg string) string {
-	if len(msg) <= longestMessage {
-		return msg
+// longestName is that of a node's name, and of most others.
+const longestName = 253
+
+func clipped(msg string) string { return clippedTo(longestMessage, msg) }
+
+func clippedTo(longest int, text string) string {
+	if len(text) <= longest {
+		return text
 	}
-	return strings.ToValidUTF8(msg[:longestMessage-len("…")], "") + "…"
+	return strings.ToValidUTF8(text[:longest-len("…")], "") + "…"
 }
 
 // backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,

@@ -105,7 +105,7 @@ func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatu
 			continue
 		}
 		for i := range all {
-			if o := &all[i]; o.Name != p.Name && o.DeletionTimestamp == nil && Selects(o.Spec.Selector.Kubernetes(), n.Labels) {
+			if o := &all[i]; o.Name != p.Name && o.DeletionTimestamp == nil && Selects(o.Spec.Selector, n.Labels) {
 				others[o.Name]++
 			}
 		}

@@ -82,14 +82,14 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 		}
 		f := api.FailedMachine{MachineRef: m.ref(), State: state, Message: why, Since: stampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
-			f.Node, f.NodeUID = ref.Name, c.node(ref.Name).UID
+			f.Node, f.NodeUID = clippedTo(longestName, ref.Name), c.node(ref.Name).UID // no Node has a longer one
 		}
 		for _, was := range p.Status.FailedMachines {
 			if was.UID == f.UID && was.State == f.State {
 				f.Since, f.NotBefore = was.Since, was.NotBefore
 			}
 		}
-		f.Held = cmp.Or(c.machineHeld(m, f), c.aloneHeld(p, m, f))
+		f.Held = clipped(cmp.Or(c.machineHeld(m, f), c.aloneHeld(p, m, f)))
 		if last := c.fence(f.Record()); last == nil || !last.Open() {
 			f.NotBefore = c.backOff(f, m.CreationTimestamp.Time, now)
 		}

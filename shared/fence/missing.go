@@ -63,11 +63,12 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}
 		if ref := m.Status.NodeRef; ref != nil {
-			if there[ref.Name] {
+			node := clippedTo(longestName, ref.Name) // no Node has a longer one
+			if there[node] {
 				continue
 			}
-			there[ref.Name] = true
-			missing.Node, missing.Since = ref.Name, since(ref.Name)
+			there[node] = true
+			missing.Node, missing.Since = node, since(node)
 		}
 		all = append(all, missing)
 	}
@@ -114,7 +115,7 @@ func names(p *api.FencePolicy, node string) bool { return slices.Contains(namedB
 // expects none.
 func wants(p *api.FencePolicy, m *Machine) bool {
 	x := p.Spec.Machines
-	return x != nil && x.Selector != nil && Chooses(x.Selector.Kubernetes(), m.Labels)
+	return x != nil && x.Selector != nil && Chooses(x.Selector, m.Labels)
 }
 
 // everyNode stands for a policy's own selector where its nodes are known otherwise.
@@ -142,13 +143,13 @@ func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (boo
 // would select a node without labels the limits hold.
 func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
 	var mine []api.FencePolicy
-	selectors := map[string]*metav1.LabelSelector{}
+	selectors := map[string]*api.LabelSelector{}
 	for _, p := range policies {
 		for _, m := range Overdue(&p, now) {
 			if m.Node != node || m.Machine == "" && !names(&p, node) {
 				continue
 			}
-			selectors[p.Name] = p.Spec.Selector.Kubernetes()
+			selectors[p.Name] = countedOver(p.Spec.Selector)
 			p.Spec.Selector = everyNode
 			mine = append(mine, p)
 			if t.Type == "" || m.Since.Before(&t.Since) {
@@ -168,7 +169,7 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 // resolveAmong resolves those of the policies that decide. Their limits count over the
 // nodes that they select, and those of all others that would select a node without
 // labels hold too.
-func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*metav1.LabelSelector, node string) (api.ResolvedPolicy, bool) {
+func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*api.LabelSelector, node string) (api.ResolvedPolicy, bool) {
 	r, ok := ResolvePolicy(mine, node, nil)
 	for i := range r.Limits {
 		r.Limits[i].Selector = selectors[r.Limits[i].Policy]

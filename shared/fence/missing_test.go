@@ -122,7 +122,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		var limits []string
 		for _, l := range r.Limits {
 			limits = append(limits, l.Policy)
-			if l.Policy == "p" && !cmp.Equal(l.Selector, c.policies[0].Spec.Selector.Kubernetes()) {
+			if l.Policy == "p" && !cmp.Equal(l.Selector, c.policies[0].Spec.Selector) {
 				t.Errorf("%s: the limits count over %v", name, l.Selector)
 			}
 		}
@@ -149,7 +149,7 @@ func TestMissingNodesAreCounted(t *testing.T) {
 		f, cl, l := admitWorld(walkStart)
 		cl.Nodes[0].Unhealthy = false
 		f.Name, f.Spec.NodeName = "gone", "gone"
-		f.Status.Decision.Limits[0].Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		f.Status.Decision.Limits[0].Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 		for i := range cl.Nodes {
 			cl.Nodes[i].Labels = map[string]string{"pool": "db"}
 		}

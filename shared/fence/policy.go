@@ -17,23 +17,23 @@ import (
 // chooses all. A selector that can't be read (the API server takes labels that are
 // none) chooses all too, which is the stricter reading of limits and of what is excluded.
 // What something is done to is asked of Chooses.
-func Selects(s *metav1.LabelSelector, nodeLabels map[string]string) bool {
+func Selects(s *api.LabelSelector, nodeLabels map[string]string) bool {
 	if s == nil {
 		return true
 	}
-	sel, err := metav1.LabelSelectorAsSelector(s)
+	sel, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
 	return err != nil || sel.Matches(labels.Set(nodeLabels))
 }
 
 // Chooses is Selects, and no selector, or one that can't be read, chooses nothing.
-func Chooses(s *metav1.LabelSelector, with map[string]string) bool {
-	sel, err := metav1.LabelSelectorAsSelector(s)
+func Chooses(s *api.LabelSelector, with map[string]string) bool {
+	sel, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
 	return err == nil && sel.Matches(labels.Set(with))
 }
 
 // unreadable says why a selector of a policy can't be read; empty if it can.
-func unreadable(policy, field string, s *metav1.LabelSelector) string {
-	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+func unreadable(policy, field string, s *api.LabelSelector) string {
+	if _, err := metav1.LabelSelectorAsSelector(s.Kubernetes()); err != nil {
 		return fmt.Sprintf("policy %s, %s: %s", policy, field, err)
 	}
 	return ""
@@ -42,9 +42,9 @@ func unreadable(policy, field string, s *metav1.LabelSelector) string {
 // unclear says why nobody can tell which nodes a policy means, or which of them it
 // leaves alone; empty if it is clear.
 func unclear(p *api.FencePolicy) string {
-	why := unreadable(p.Name, "spec.selector", p.Spec.Selector.Kubernetes())
+	why := unreadable(p.Name, "spec.selector", p.Spec.Selector)
 	if x := p.Spec.Exclude; x != nil && why == "" {
-		why = unreadable(p.Name, "spec.exclude.selector", x.Selector.Kubernetes())
+		why = unreadable(p.Name, "spec.exclude.selector", x.Selector)
 	}
 	if why != "" {
 		why += "; no fence begins under it until that is corrected"
@@ -58,7 +58,7 @@ func unclear(p *api.FencePolicy) string {
 func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
 	var mine []api.FencePolicy
 	for _, p := range policies {
-		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector.Kubernetes(), nodeLabels) {
+		if p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nodeLabels) {
 			mine = append(mine, p)
 		}
 	}
@@ -138,7 +138,7 @@ func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) str
 	case x == nil:
 	case slices.Contains(x.NodeNames, node):
 		return "policy " + p.Name + " excludes this node by spec.exclude.nodeNames"
-	case x.Selector != nil && Selects(x.Selector.Kubernetes(), nodeLabels):
+	case x.Selector != nil && Selects(x.Selector, nodeLabels):
 		return "policy " + p.Name + " excludes this node by spec.exclude.selector"
 	}
 	return ""

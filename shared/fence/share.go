@@ -24,7 +24,7 @@ var defaultMaxUnhealthy = intstr.FromString("40%")
 func limitsOf(p *api.FencePolicy) api.ScopedLimits {
 	l := p.Spec.Limits
 	r := api.ScopedLimits{
-		Policy: p.Name, Generation: p.Generation, Selector: p.Spec.Selector.Kubernetes(),
+		Policy: p.Name, Generation: p.Generation, Selector: countedOver(p.Spec.Selector),
 		MaxUnhealthy: defaultMaxUnhealthy, MaxConcurrent: defaultMaxConcurrent,
 		StormCoolDown: l.StormCoolDown.Or(defaultStormCoolDown),
 	}
@@ -47,6 +47,15 @@ func limitsOf(p *api.FencePolicy) api.ScopedLimits {
 		}
 	}
 	return r
+}
+
+// countedOver is a policy's selector as it is recorded. One that can't be read counts every
+// node (see Selects), and is left out: the record's schema has no place for it.
+func countedOver(s *api.LabelSelector) *api.LabelSelector {
+	if unreadable("", "", s) != "" {
+		return nil
+	}
+	return s
 }
 
 // scope is one count under a policy's limits: over all nodes that it selects, or over those

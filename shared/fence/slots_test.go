@@ -63,7 +63,7 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				asks := func(node string) (*api.NodeFence, Cluster, *api.FenceLedger) {
 					f, cl, l := admitWorld(walkStart)
 					f.Name, f.Spec.NodeName, f.UID = node, node, "f-"+f.UID
-					lim(f).Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}
+					lim(f).Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "worker"}}
 					if rate {
 						lim(f).MaxConcurrent, lim(f).MaxRate = 9, &api.ResolvedRate{Count: 1, Period: metav1.Duration{Duration: time.Hour}}
 					}

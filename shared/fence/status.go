@@ -90,7 +90,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 		st.FencesAllowed = 0
 	}
 	if x := p.Spec.Machines; x != nil && wrong == "" {
-		if wrong = unreadable(p.Name, "spec.machines.selector", x.Selector.Kubernetes()); wrong != "" {
+		if wrong = unreadable(p.Name, "spec.machines.selector", x.Selector); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"
 		}
 	}

@@ -26,7 +26,7 @@ func notUnderstood(policies []api.FencePolicy, nodeLabels map[string]string, lim
 			continue
 		}
 		under := slices.ContainsFunc(limits, func(l api.ScopedLimits) bool { return l.Policy == p.Name })
-		mine := under || p.NotUnderstood.Everywhere || Selects(p.Spec.Selector.Kubernetes(), nodeLabels)
+		mine := under || p.NotUnderstood.Everywhere || Selects(p.Spec.Selector, nodeLabels)
 		if mine && (first == nil || p.Name < first.Name) {
 			first = p
 		}

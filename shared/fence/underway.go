@@ -48,7 +48,7 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Cluster, was *api.UnderWay) {
 	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
-		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector.Kubernetes(), n.Labels) {
+		if was != nil && slices.Contains(was.Budgets, name) || known && Selects(c.Budgets[i].Spec.Selector, n.Labels) {
 			u.Budgets = append(u.Budgets, name)
 		}
 	}

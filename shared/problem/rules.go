@@ -99,7 +99,7 @@ func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []
 // Selects tells whether a policy selects a node with these labels. A selector that can't be
 // read selects none here, because to ask is no brake.
 func Selects(p *api.NodeProblemPolicy, nodeLabels map[string]string) bool {
-	return fence.Chooses(p.Spec.Selector.Kubernetes(), nodeLabels)
+	return fence.Chooses(p.Spec.Selector, nodeLabels)
 }
 
 // Named are those of the rules that a Kubernetes Event is one of.

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -34,9 +33,9 @@ func (x exclusion) into(cm *corev1.ConfigMap) {
 
 // excludes notes which nodes a policy leaves alone by label.
 func (s *Source) excludes(policy string, nodes *api.ExcludedNodes) {
-	var now *metav1.LabelSelector
+	var now *api.LabelSelector
 	if nodes != nil {
-		now = nodes.Selector.Kubernetes()
+		now = nodes.Selector
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -75,7 +74,7 @@ type Source struct {
 	finished map[string]closedFence
 	// excluded chooses the nodes that each policy leaves alone by label; excluding says
 	// that the policies are known.
-	excluded  map[string]*metav1.LabelSelector
+	excluded  map[string]*api.LabelSelector
 	excluding bool
 	state     error
 	// ledger is what was last heard of it that may hold fences.
@@ -154,7 +153,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
 	s.named, s.reports, s.recall = map[string][]problem.Rule{}, map[string]context.CancelFunc{}, recall{}
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
-	s.excluded, s.excluding = map[string]*metav1.LabelSelector{}, false
+	s.excluded, s.excluding = map[string]*api.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
 	s.elders, s.hostHA = map[string]types.UID{}, newHostHA()
 	s.unfenceable.Reset()

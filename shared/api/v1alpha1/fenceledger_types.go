@@ -275,6 +275,8 @@ type LeasePicture struct {
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// renewal is the longest time between two renewals of any Lease watched, 25
 	// seconds at most, whatever a node writes into its own.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	Renewal metav1.Duration `json:"renewal,omitempty"`
 	// total is how many Leases are watched.

@@ -39,6 +39,8 @@ type FenceTarget struct {
 // FenceTargetStatus is a node's devices as last seen.
 type FenceTargetStatus struct {
 	// nodeUID is the UID of the Node object that was looked at; it tells two of one name apart.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
 	// hostHA is the node's state in the words of CloudStack's Host HA. It follows from the

@@ -56,9 +56,12 @@ const (
 type FailedMachine struct {
 	MachineRef `json:",inline"`
 	// node is its node, and NodeUID the Node object of that name; empty if it has none.
+	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Node string `json:"node,omitempty"`
 	// nodeUID is the UID of the Node object.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
 	// state is Failed, Remediate where somebody asks for it by annotation, or NoNode
@@ -66,6 +69,7 @@ type FailedMachine struct {
 	// +required
 	State MachineState `json:"state"`
 	// message is why, in the Machine's own words.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 	// since is when it was first seen so.
@@ -75,6 +79,7 @@ type FailedMachine struct {
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
 	// held says why it is left alone, if it is.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Held string `json:"held,omitempty"`
 }

@@ -91,6 +91,7 @@ type FencePolicyStatus struct {
 // LastDecision is what was decided last of a node.
 type LastDecision struct {
 	// node is the node's name.
+	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Node string `json:"node"`
 	// at is when, by the API server's clock.
@@ -103,6 +104,7 @@ type LastDecision struct {
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it in a sentence, with the numbers, for people.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -137,7 +137,7 @@ type ScopedLimits struct {
 	Generation int64 `json:"generation,omitempty"`
 	// selector is the policy's: its limits count the nodes that it selects.
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// maxUnhealthy of the nodes that the selector chooses; a percentage as it was written.
 	// +required
 	MaxUnhealthy intstr.IntOrString `json:"maxUnhealthy"`

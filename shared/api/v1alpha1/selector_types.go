@@ -9,7 +9,6 @@ import (
 // LabelSelector chooses objects by their labels, as Kubernetes' own does; {} chooses all. Its
 // lists are bounded, and a value that no label can have is refused at apply: nobody knows
 // what that was to choose.
-// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="an operator of matchExpressions is In or NotIn, with values, or Exists or DoesNotExist, without"
 // +kubebuilder:object:generate=false
 // +structType=atomic
 type LabelSelector struct {
@@ -17,15 +16,16 @@ type LabelSelector struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +optional
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
-	// matchExpressions are requirements on labels: at most 32. All must hold, besides
+	// matchExpressions are requirements on labels: at most 16. All must hold, besides
 	// matchLabels.
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
 	MatchExpressions []LabelRequirement `json:"matchExpressions,omitempty"`
 }
 
 // LabelRequirement is one requirement on a label.
+// +kubebuilder:validation:XValidation:rule="(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",message="matchExpressions[].values goes with operator In and NotIn: write one value or more, or leave values out for Exists and DoesNotExist"
 type LabelRequirement struct {
 	// key is the label's key, such as topology.kubernetes.io/zone.
 	// +kubebuilder:validation:MinLength=1
@@ -33,8 +33,9 @@ type LabelRequirement struct {
 	// +required
 	Key string `json:"key,omitempty"`
 	// operator is In or NotIn, with values, or Exists or DoesNotExist, without.
+	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
 	// +required
-	Operator metav1.LabelSelectorOperator `json:"operator"`
+	Operator metav1.LabelSelectorOperator `json:"operator,omitempty"`
 	// values are those that the label has one of (In) or none of (NotIn): at most 32.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
@@ -42,9 +43,10 @@ type LabelRequirement struct {
 	Values []LabelValue `json:"values,omitempty"`
 }
 
-// LabelValue is a value that a label can have; empty is one.
+// LabelValue is a value that a label can have; empty is one. The rule is short, because an
+// API server counts what it costs for each value of each selector that a record may have.
 // +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:XValidation:rule="self.matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')",message="a value that no label has: a value is at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([^_\\\\W]([-\\\\w.]*[^_\\\\W])?)?$')",message="a value that no label has: a value is at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
 type LabelValue = string
 
 // Kubernetes is the same selector in Kubernetes' own type; nil of nil.

@@ -43,6 +43,7 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 		"a rate without a time":         {whole + `,"limits":{"maxRate":{"count":1}}`, `it has spec.limits.maxRate.period "", which is no duration: correct that`, false},
 		"a number for a text":           {whole + `,"precedence":"high"`, "it has spec.precedence, which can't be read (cannot unmarshal string into Go value of type int32): correct that", false},
 		"a selector that is a text":     {`"selector":"all","mode":"Enforce","action":"Reboot"`, "it has spec.selector, which can't be read (cannot unmarshal string into Go value of type v1alpha1.LabelSelector): correct that", true},
+		"an operator of tomorrow":       {`"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]},"mode":"Enforce","action":"Reboot"`, unknown(`spec.selector.matchExpressions[0].operator "Gt"`, "the field"), true},
 		"both":                          {whole + `,"precedence":"high","drainFirst":1`, unknown("spec.drainFirst", "the field") + "; it has spec.precedence, which can't be read (cannot unmarshal string into Go value of type int32): correct that", false},
 	} {
 		t.Run(name, func(t *testing.T) {

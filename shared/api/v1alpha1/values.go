@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "reflect"
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // known are the values of those fields of policies that have one of a few. The schema has
 // the same, and refuses others; a policy may have come past it (see NotUnderstood).
@@ -15,7 +19,9 @@ var known = map[reflect.Type][]string{
 	reflect.TypeFor[CheckType]():        words(CheckKubelet, CheckNeighbors, CheckJob, CheckDevice),
 	reflect.TypeFor[StorageCheckType](): words(StorageTCP, StorageJob),
 	reflect.TypeFor[AfterAlive]():       words(AliveFence, AliveRequireApproval),
-	reflect.TypeFor[Weekday]():          {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"},
+	reflect.TypeFor[metav1.LabelSelectorOperator](): words(metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn,
+		metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),
+	reflect.TypeFor[Weekday](): {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"},
 }
 
 func words[T ~string](all ...T) (text []string) {

@@ -2993,8 +2993,7 @@ func (in *ScopedLimits) DeepCopyInto(out *ScopedLimits) {
 	*out = *in
 	if in.Selector != nil {
 		in, out := &in.Selector, &out.Selector
-		*out = new(v1.LabelSelector)
-		(*in).DeepCopyInto(*out)
+		*out = (*in).DeepCopy()
 	}
 	out.MaxUnhealthy = in.MaxUnhealthy
 	if in.MaxRate != nil {

@@ -1,0 +1,49 @@
+package fence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestWhatAMachineSaysFitsIntoAPolicysStatus: a Machine may name a node as long as it
+// likes. The status of its policy, which is read to fence the others, takes 253 letters.
+func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
+	long := strings.Repeat("n", longestName+50)
+	p, then := expecting(), stampOf(walkStart.Add(-time.Minute))
+	p.Spec.Machines = &api.MachinesRule{Selector: everyNode}
+	m := machine("x", long, walkStart.Add(-time.Hour), failedMachine)
+	c := Cluster{Machines: []Machine{m}}
+
+	missing, failed := missingNow(&p, c, then.Time), failedNow(&p, c, then.Time)
+	p.Status.Missing, p.Status.FailedMachines = missing, failed
+	for _, now := range [][]api.MissingNode{missing, missingNow(&p, c, walkStart)} {
+		if len(now) != 1 || len(now[0].Node) > longestName || !now[0].Since.Equal(&then) {
+			t.Errorf("missing: %+v", now)
+		}
+	}
+	for _, now := range [][]api.FailedMachine{failed, failedNow(&p, c, walkStart)} {
+		if len(now) != 1 || len(now[0].Node) > longestName || !now[0].Since.Equal(&then) {
+			t.Errorf("failed: %+v", now)
+		}
+	}
+}
+
+// TestASelectorThatCannotBeReadFitsIntoTheRecord: it counts every node, in the policy and
+// in the record alike, whose schema would not take it.
+func TestASelectorThatCannotBeReadFitsIntoTheRecord(t *testing.T) {
+	for name, s := range map[string]*api.LabelSelector{
+		"no operator": {MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}},
+		"no values":   {MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "In"}}},
+		"no label":    {MatchLabels: map[string]string{"pool": "not well"}},
+	} {
+		p := api.FencePolicy{Spec: api.FencePolicySpec{Selector: s}}
+		p.Name = "p"
+		r, ok := ResolvePolicy([]api.FencePolicy{p}, "n1", nil)
+		if !ok || r.Settings.Excluded == "" || r.Limits[0].Selector != nil || !Selects(r.Limits[0].Selector, nil) {
+			t.Errorf("%s: %t, %q, %+v", name, ok, r.Settings.Excluded, r.Limits)
+		}
+	}
+}
