@@ -13,13 +13,13 @@ package v1alpha1
 // What an event asked for, and what a person approved or confirmed, is not
 // checked: somebody has answered already.
 //
-// +kubebuilder:validation:XValidation:rule="self.failedRounds <= self.rounds",message="failedRounds must not be more than rounds: the node would never count as dead"
-// +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="recheckInterval must not be longer than aliveTimeout: it would never be reached"
+// +kubebuilder:validation:XValidation:rule="self.failedRounds <= self.rounds",message="activityChecks.failedRounds (8 unless set) must not be more than activityChecks.rounds (10 unless set), or no node would ever count as dead: lower failedRounds, or raise rounds"
+// +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="activityChecks.recheckInterval (5m unless set) must not be longer than activityChecks.aliveTimeout (1h unless set), or no node would be checked anew: shorten recheckInterval, or lengthen aliveTimeout"
 type ActivityChecks struct {
 	// checks are the witnesses. The node's Lease is always one witness more.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'Device').size() <= 1",message="checks has type Device twice: a node has one device, check it once"
+	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'Device').size() <= 1",message="activityChecks.checks has type Device twice, and a node has one device: write that type once"
 	// +listType=atomic
 	// +required
 	Checks []ActivityCheck `json:"checks,omitempty"`
@@ -39,13 +39,13 @@ type ActivityChecks struct {
 	FailedRounds *int32 `json:"failedRounds,omitempty"`
 	// interval is the time between two rounds: 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="interval must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="activityChecks.interval must be between 1s and 1h"
 	// +optional
 	Interval *Duration `json:"interval,omitempty"`
 	// checkTimeout is how long one check may take; what has not answered by then went
 	// wrong. 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="checkTimeout must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="activityChecks.checkTimeout must be between 1s and 1h"
 	// +optional
 	CheckTimeout *Duration `json:"checkTimeout,omitempty"`
 	// recheckInterval is how long a living node is left alone, which is DEGRADED, before
@@ -53,13 +53,13 @@ type ActivityChecks struct {
 	// death: a fence that was held for longer asks once more. 1s to 24h, and not longer
 	// than aliveTimeout; 5m unless set.
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="recheckInterval must be between 1s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="activityChecks.recheckInterval must be between 1s and 24h"
 	// +optional
 	RecheckInterval *Duration `json:"recheckInterval,omitempty"`
 	// aliveTimeout is how long a node may be unhealthy and alive; after that
 	// onAliveTimeout decides. 1s to 168h, 1h unless set.
 	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="aliveTimeout must be between 1s and 168h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="activityChecks.aliveTimeout must be between 1s and 168h"
 	// +optional
 	AliveTimeout *Duration `json:"aliveTimeout,omitempty"`
 	// onAliveTimeout is what becomes of a node that was unhealthy and alive for
@@ -81,8 +81,8 @@ const (
 )
 
 // ActivityCheck is one witness.
-// +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.type == 'Neighbors'",message="neighbors belongs to type Neighbors"
-// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="type Job needs job, and no other type has it"
+// +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.type == 'Neighbors'",message="activityChecks.checks[].neighbors is for type Neighbors: set that type, or leave neighbors out"
+// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="activityChecks.checks[].job goes with type Job: write it for that type, and leave it out for any other"
 type ActivityCheck struct {
 	// type is who is asked: Kubelet, Neighbors, Job or Device.
 	//
@@ -164,8 +164,8 @@ type JobCheck struct {
 // StorageCheck is a question about the storage, asked before a fence begins: if
 // it is unreachable for everyone, no fence makes anything better. Only an answer
 // that says so holds; a probe that goes wrong is told and does not.
-// +kubebuilder:validation:XValidation:rule="has(self.tcp) == (self.type == 'TCP')",message="type TCP needs tcp, and no other type has it"
-// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="type Job needs job, and no other type has it"
+// +kubebuilder:validation:XValidation:rule="has(self.tcp) == (self.type == 'TCP')",message="storageCheck.tcp goes with type TCP: write it for that type, and leave it out for any other"
+// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="storageCheck.job goes with type Job: write it for that type, and leave it out for any other"
 type StorageCheck struct {
 	// type is how the storage is asked: TCP connects to it, Job is one of your own.
 	// +required
@@ -178,12 +178,12 @@ type StorageCheck struct {
 	Job *JobCheck `json:"job,omitempty"`
 	// timeout is how long one probe may take: 1s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="timeout must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="storageCheck.timeout must be between 1s and 1h"
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
 	// validDuration is how long an answer counts: 1s to 1h, 30s unless set.
 	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="validDuration must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="storageCheck.validDuration must be between 1s and 1h"
 	// +optional
 	ValidDuration *Duration `json:"validDuration,omitempty"`
 }
@@ -204,7 +204,7 @@ type TCPCheck struct {
 	// means reachable; refused or no answer, unreachable.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=262
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+:[0-9]{1,5}$')",message="write address as host:port, such as 192.0.2.10:2049"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+:[0-9]{1,5}$')",message="write storageCheck.tcp.address as host:port, such as 192.0.2.10:2049"
 	// +required
 	Address string `json:"address,omitempty"`
 }

@@ -43,13 +43,13 @@ type FencePolicy struct {
 // FencePolicySpec is what a person decides.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.approvalTimeout) || self.mode == 'RequireApproval'",message="approvalTimeout is for mode RequireApproval: set that mode, or leave approvalTimeout out"
-// +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other: one hurries, the other takes its time"
+// +kubebuilder:validation:XValidation:rule="!(has(self.earlyProbe) && has(self.activityChecks))",message="earlyProbe and activityChecks exclude each other, as one hurries and the other takes its time: leave one of them out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.release) && has(self.release.deleteNode) && self.release.deleteNode) || self.action == 'PowerOff' && !has(self.missingNodes)",message="release.deleteNode needs action PowerOff, and excludes missingNodes: a Node that was deleted would be missing"
 // +kubebuilder:validation:XValidation:rule="!(has(self.release) && self.release.strategy == 'None') || self.action != 'PowerOff'",message="release.strategy None under action PowerOff would keep the work on a machine that stays off, and lose it for ever: write another strategy, or action Reboot"
-// +kubebuilder:validation:XValidation:rule="!has(self.power) || self.action in ['Reboot', 'PowerOff']",message="power says how a machine is switched off: it needs action Reboot or PowerOff"
-// +kubebuilder:validation:XValidation:rule="!has(self.kdump) || self.action in ['Reboot', 'PowerOff']",message="kdump has the cut of the power wait: it needs action Reboot or PowerOff"
-// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'WaitForOff']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="under action Isolate and WaitForOff no machine is switched: a check of the device needs action PowerOff or Reboot"
-// +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action PowerOff or Reboot: under any other nothing is deleted"
+// +kubebuilder:validation:XValidation:rule="!has(self.power) || self.action in ['Reboot', 'PowerOff']",message="power says how a machine is switched off, and needs action Reboot or PowerOff: set one of these, or leave power out"
+// +kubebuilder:validation:XValidation:rule="!has(self.kdump) || self.action in ['Reboot', 'PowerOff']",message="kdump makes the power cut wait, and needs action Reboot or PowerOff: set one of these, or leave kdump out"
+// +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'WaitForOff']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="activityChecks.checks[].type Device needs action Reboot or PowerOff, as no other action switches a machine: set one of these, or leave that check out"
+// +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action Reboot or PowerOff, as no other action deletes anything: set one of these, or write withoutNode Report"
 type FencePolicySpec struct {
 	// selector chooses nodes by label. It has no default: {} is every node, and must be
 	// written.

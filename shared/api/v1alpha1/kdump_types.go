@@ -4,26 +4,26 @@ package v1alpha1
 // crashed kernel away (kdump). Cutting its power would destroy the dump. What
 // nodefence-kdump hears of it is a hint that holds for a bounded time.
 //
-// +kubebuilder:validation:XValidation:rule="[self.quietDuration, self.timeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.quietDuration) <= duration(self.timeout)",message="quietDuration must not be longer than timeout: a dump would never be seen to end"
+// +kubebuilder:validation:XValidation:rule="[self.quietDuration, self.timeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.quietDuration) <= duration(self.timeout)",message="kdump.quietDuration (30s unless set) must not be longer than kdump.timeout (15m unless set), or no dump would be seen to end: shorten quietDuration, or lengthen timeout"
 type KdumpRule struct {
 	// firstMessageTimeout is how long after the fence was opened a first message is
 	// waited for. A crash kernel takes about half a minute to boot. With 0s only a
 	// dump that is already heard of counts. 0s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="firstMessageTimeout must be between 0s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="kdump.firstMessageTimeout must be between 0s and 1h"
 	// +optional
 	FirstMessageTimeout *Duration `json:"firstMessageTimeout,omitempty"`
 	// quietDuration is how long after its last message a dump counts as ended.
 	// fence_kdump_send sends one each 10s unless told otherwise. 5s to 10m, and not longer
 	// than timeout; 30s unless set.
 	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="quietDuration must be between 5s and 10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="kdump.quietDuration must be between 5s and 10m"
 	// +optional
 	QuietDuration *Duration `json:"quietDuration,omitempty"`
 	// timeout is how long a dump is waited for in all; then the power is cut whatever is
 	// heard. 5s to 24h, 15m unless set.
 	// +kubebuilder:default="15m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="timeout must be between 5s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="kdump.timeout must be between 5s and 24h"
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
 	// releasePodsWhileDumping lets the pods of a machine be force-deleted while it dumps

@@ -13,7 +13,7 @@ type Limits struct {
 	// +kubebuilder:default="40%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="limits.maxUnhealthy must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 	// maxConcurrent is how many nodes may be between reservation and release at once, from
@@ -30,7 +30,7 @@ type Limits struct {
 	// stormCoolDown is how long nothing begins after a storm (more unhealthy nodes than
 	// maxUnhealthy) has ended, from 0s to 24h.
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="stormCoolDown must be between 0s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="limits.stormCoolDown must be between 0s and 24h"
 	// +optional
 	StormCoolDown *Duration `json:"stormCoolDown,omitempty"`
 	// perNode bounds how often one machine's power is cut.
@@ -45,13 +45,13 @@ type Limits struct {
 
 // DomainLimits hold besides the totals, over the nodes that share the failed node's value
 // of a label. A storm in one domain does not stop the others.
-// +kubebuilder:validation:XValidation:rule="has(self.maxUnhealthy) || has(self.maxConcurrent)",message="perDomain needs maxUnhealthy, maxConcurrent, or both"
+// +kubebuilder:validation:XValidation:rule="has(self.maxUnhealthy) || has(self.maxConcurrent)",message="limits.perDomain needs a limit: write maxUnhealthy, maxConcurrent, or both"
 type DomainLimits struct {
 	// topologyKey is the node label that tells domains apart, such as
 	// topology.kubernetes.io/zone. Nodes without it are a domain of their own.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
-	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="perDomain.topologyKey kubernetes.io/hostname makes each node a domain of its own, which limits nothing: use a zone's or a rack's label"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="limits.perDomain.topologyKey kubernetes.io/hostname makes each node a domain of its own, which limits nothing: write a zone's or a rack's label"
 	// +required
 	TopologyKey string `json:"topologyKey,omitempty"`
 	// maxUnhealthy is the most unhealthy nodes of one domain, number or percent of its
@@ -59,7 +59,7 @@ type DomainLimits struct {
 	// is. No limit unless set.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="limits.perDomain.maxUnhealthy must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 	// maxConcurrent is how many nodes of one domain may be between reservation and release
@@ -78,7 +78,7 @@ type Rate struct {
 	// +required
 	Count int32 `json:"count,omitempty"`
 	// period is the time over which they are counted, from 1s to 24h.
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="maxRate.period must be between 1s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="limits.maxRate.period must be between 1s and 24h"
 	// +required
 	Period Duration `json:"period"`
 }

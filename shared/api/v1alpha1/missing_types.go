@@ -20,7 +20,7 @@ type MissingNodesRule struct {
 	// duration is how long a Node object may be missing, by looks of half a minute, from
 	// 1m to 24h.
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="duration must be between 1m and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="missingNodes.duration must be between 1m and 24h"
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 }
@@ -39,7 +39,7 @@ type MachinesRule struct {
 	// startupTimeout is how old a Machine may grow without a Node, and how long the Node
 	// object of one that had a Node may be missing, from 1m to 24h.
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startupTimeout must be between 1m and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="machines.startupTimeout must be between 1m and 24h"
 	// +optional
 	StartupTimeout *Duration `json:"startupTimeout,omitempty"`
 	// withoutNode is what becomes of a Machine that has no node, once it is older than

@@ -44,12 +44,12 @@ type NodeProblemPolicySpec struct {
 // ProblemRule is about one kind of report: kubernetesEvent or cloudEvent.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) != has(self.cloudEvent)",message="set one of kubernetesEvent and cloudEvent: a rule is about one kind of report"
-// +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod' || self.threshold.pods == 1",message="threshold.pods is for kubernetesEvent.about: Pod"
-// +kubebuilder:validation:XValidation:rule="self.threshold.pods <= self.threshold.count",message="threshold.pods must not be more than threshold.count: each of them is a report"
+// +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod' || self.threshold.pods == 1",message="threshold.pods is for kubernetesEvent.about Pod: set about to Pod, or leave threshold.pods out"
+// +kubebuilder:validation:XValidation:rule="self.threshold.pods <= self.threshold.count",message="threshold.pods must not be more than threshold.count, as each Pod is one report: lower threshold.pods, or raise threshold.count"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudEvent) || self.threshold.count <= 100",message="threshold.count of a cloudEvent must not be more than 100: each of them is written down as a Kubernetes Event"
-// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod'",message="action Evict moves Pods: it is for kubernetesEvent.about: Pod; set action Alert or Fence"
-// +kubebuilder:validation:XValidation:rule="!has(self.evict) || self.action == 'Evict'",message="evict is for action: Evict"
-// +kubebuilder:validation:XValidation:rule="!has(self.evict) || !has(self.evict.deleteAfter) || !self.evict.deleteAfter.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || !self.threshold.within.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.evict.deleteAfter) <= duration(self.threshold.within)",message="evict.deleteAfter must not be longer than threshold.within: older reports are not counted"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod'",message="action Evict moves Pods, and is for kubernetesEvent.about Pod: set about to Pod, or action Alert or Fence"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || self.action == 'Evict'",message="evict is for action Evict: set that action, or leave evict out"
+// +kubebuilder:validation:XValidation:rule="!has(self.evict) || !has(self.evict.deleteAfter) || !self.evict.deleteAfter.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || !self.threshold.within.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.evict.deleteAfter) <= duration(self.threshold.within)",message="evict.deleteAfter must not be longer than threshold.within (10m unless set), as older reports are not counted: shorten deleteAfter, or lengthen within"
 type ProblemRule struct {
 	// name of the rule, in this policy: 1 to 63 small letters, digits and '-'. Records
 	// of fences name it.
@@ -88,7 +88,7 @@ type ProblemRule struct {
 // to the accounts that ConfigMap nodefence-monitors lists. List there every component of
 // a rule with action Fence.
 //
-// +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || !has(self.namespaceNames)",message="namespaceNames is for about: Pod"
+// +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || !has(self.namespaceNames)",message="kubernetesEvent.namespaceNames is for kubernetesEvent.about Pod: set about to Pod, or leave namespaceNames out"
 type KubernetesEventRule struct {
 	// about is what the Events are about: the Node itself, or a Pod, whose Events count
 	// for the node that the Pod is bound to. Default: Node.
@@ -164,7 +164,7 @@ type ProblemThreshold struct {
 	Pods *int32 `json:"pods,omitempty"`
 	// within is the time in which they must come, 1s to 1h. Default: 10m.
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="within must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="threshold.within must be between 1s and 1h"
 	// +optional
 	Within *Duration `json:"within,omitempty"`
 }
@@ -189,7 +189,7 @@ type ProblemEviction struct {
 	// deleteAfter is 1s to 1h: what a PodDisruptionBudget still holds so long after the
 	// problem was first reported is deleted, with its own time to end. Unless set, the
 	// budget has the last word. It is looked at again with each further report.
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="deleteAfter must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="evict.deleteAfter must be between 1s and 1h"
 	// +optional
 	DeleteAfter *Duration `json:"deleteAfter,omitempty"`
 }

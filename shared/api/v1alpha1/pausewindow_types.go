@@ -2,7 +2,7 @@ package v1alpha1
 
 // PauseWindow is a time that comes again each day, or each week on some days,
 // and within which no fence begins.
-// +kubebuilder:validation:XValidation:rule="!self.duration.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.duration) < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="a window of every day that lasts 24h or longer never ends: set pauseRequests instead, or name the days"
+// +kubebuilder:validation:XValidation:rule="!self.duration.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.duration) < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="pauseWindows[] that lasts 24h or longer and begins every day never ends: write pauseRequests instead, or name its days"
 type PauseWindow struct {
 	// days on which the window starts. Empty: every day.
 	// +kubebuilder:validation:MaxItems=7
@@ -18,7 +18,7 @@ type PauseWindow struct {
 	Start string `json:"start"`
 	// duration is how long the window lasts, from 1m to 144h (six days): time that
 	// passes, whatever the clocks are set to meanwhile. It may reach into the next days.
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="duration must be between 1m and 144h (six days)"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="pauseWindows[].duration must be between 1m and 144h (six days)"
 	// +required
 	Duration Duration `json:"duration"`
 	// timeZone is a name of the IANA database, such as Europe/Berlin. One that is not

@@ -21,7 +21,7 @@ type Power struct {
 	// offTimeout is how long after an accepted Off the machine may still read on, from 1s
 	// to 1h; 60s by default.
 	// +kubebuilder:default="60s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="offTimeout must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="power.offTimeout must be between 1s and 1h"
 	// +optional
 	OffTimeout *Duration `json:"offTimeout,omitempty"`
 	// attempts is how many times a step with a device is tried before the next level is,
@@ -33,7 +33,7 @@ type Power struct {
 	Attempts *int32 `json:"attempts,omitempty"`
 	// retryInterval lies between two attempts; from 1s to 1h, 5s by default.
 	// +kubebuilder:default="5s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="retryInterval must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="power.retryInterval must be between 1s and 1h"
 	// +optional
 	RetryInterval *Duration `json:"retryInterval,omitempty"`
 	// restarts is how many times the whole flow starts over before it is given up; from 0
@@ -85,13 +85,13 @@ type Recovery struct {
 	// bootTimeout is how long a machine may take from power-on to Ready; from 1s to 24h,
 	// 15m by default.
 	// +kubebuilder:default="15m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="bootTimeout must be between 1s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="recovery.bootTimeout must be between 1s and 24h"
 	// +optional
 	BootTimeout *Duration `json:"bootTimeout,omitempty"`
 	// readyDuration is how long a node must be Ready before it is given work again; from
 	// 0s to 24h, 30s by default.
 	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="readyDuration must be between 0s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="recovery.readyDuration must be between 0s and 24h"
 	// +optional
 	ReadyDuration *Duration `json:"readyDuration,omitempty"`
 	// uncordon Automatic, the default, gives a fenced node back once it has been Ready

@@ -33,7 +33,7 @@ type Release struct {
 	// timeout is how long a power-on waits for the node's pods and attachments to be
 	// gone; from 1s to 1h, 5m by default. After it nothing more is deleted.
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="timeout must be between 1s and 1h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="release.timeout must be between 1s and 1h"
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
 	// deleteNode deletes the Node object of a machine that stays off, for machines that

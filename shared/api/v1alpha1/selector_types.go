@@ -46,7 +46,7 @@ type LabelRequirement struct {
 // LabelValue is a value that a label can have; empty is one. The rule is short, because an
 // API server counts what it costs for each value of each selector that a record may have.
 // +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:XValidation:rule="self.matches('^([^_\\\\W]([-\\\\w.]*[^_\\\\W])?)?$')",message="a value that no label has: a value is at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([^_\\\\W]([-\\\\w.]*[^_\\\\W])?)?$')",message="matchLabels and matchExpressions[].values take values that a label can have: write at most 63 letters, digits, '-', '_' and '.', the first and the last a letter or digit"
 type LabelValue = string
 
 // Kubernetes is the same selector in Kubernetes' own type; nil of nil.

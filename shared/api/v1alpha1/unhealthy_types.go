@@ -10,13 +10,13 @@ type EarlyProbe struct {
 	// would show too, so that a storm is seen for one: 2.2 renewals and a second, which
 	// is 23 s where Leases are renewed each 10 s.
 	// +kubebuilder:default="12s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="leaseStillDuration must be between 5s and 10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="earlyProbe.leaseStillDuration must be between 5s and 10m"
 	// +optional
 	LeaseStillDuration *Duration `json:"leaseStillDuration,omitempty"`
 }
 
 // UnhealthyCondition is one node condition that makes a node unhealthy.
-// +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="Ready=True is what healthy means; it can't make a node unhealthy"
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'Ready' && self.status == 'True')",message="unhealthyConditions[] with type Ready and status True would make every healthy node unhealthy: write status Unknown or False"
 type UnhealthyCondition struct {
 	// type of the condition, such as Ready.
 	// +kubebuilder:validation:MinLength=1
@@ -30,7 +30,7 @@ type UnhealthyCondition struct {
 	// duration is how long the condition must have held, by the API server's clock, from
 	// 0s to 24h.
 	// +kubebuilder:default="0s"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="duration must be between 0s and 24h"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="unhealthyConditions[].duration must be between 0s and 24h"
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 }
