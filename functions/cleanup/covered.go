@@ -112,10 +112,10 @@ func (k *covering) volume(ctx context.Context, namespace, claim string) (*corev1
 
 // covers goes by the volume's own class and driver: a claim's words are its author's.
 func (k *covering) covers(pv *corev1.PersistentVolume) bool {
-	if s := pv.Spec.StorageClassName; s != "" && slices.Contains(k.cover.StorageClasses, s) {
+	if s := pv.Spec.StorageClassName; s != "" && slices.Contains(k.cover.StorageClassNames, s) {
 		return true
 	}
-	return pv.Spec.CSI != nil && slices.Contains(k.cover.CSIDrivers, pv.Spec.CSI.Driver)
+	return pv.Spec.CSI != nil && slices.Contains(k.cover.CSIDriverNames, pv.Spec.CSI.Driver)
 }
 
 // note keeps the volume as the kubelet names it while it uses it. Those that are not

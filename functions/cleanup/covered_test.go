@@ -80,7 +80,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 			}
 			objects["/api/v1/pods"], objects["/apis/storage.k8s.io/v1/volumeattachments"] = pods, attached
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Devices: []api.Binding{{
-				Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast"}, CSIDrivers: []string{"rbd"}},
+				Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClassNames: []string{"fast"}, CSIDriverNames: []string{"rbd"}},
 			}}}}}
 			left, err := (&Cleaner{Client: kubetest.Client(t, kubetest.Table(objects, nil))}).left(t.Context(), f)
 			if err != nil {

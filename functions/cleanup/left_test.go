@@ -107,7 +107,7 @@ func TestDetachedFirst(t *testing.T) {
 	}
 	daemon := []metav1.OwnerReference{{Kind: "DaemonSet", Controller: new(bool)}}
 	*daemon[0].Controller = true
-	storage := []api.Binding{{Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{fast}}}}
+	storage := []api.Binding{{Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClassNames: []string{fast}}}}
 	host := corev1.Volume{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}}
 	type got struct {
 		Delete, Detach      []string

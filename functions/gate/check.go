@@ -26,10 +26,10 @@ const others = 3
 func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
 	var err error
-	if s := f.Status.Storage; s != nil && s.StartedAt != nil {
+	if s := f.Status.StorageCheck; s != nil && s.StartedAt != nil {
 		r.round, r.storage, r.timeout = s, true, f.Status.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
-		r.round, r.timeout = &f.Status.Activity.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
+		r.round, r.timeout = &f.Status.ActivityChecks.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
 		if r.target, r.others, err = g.targets(ctx, f); err != nil {
 			return err
 		}

@@ -85,10 +85,10 @@ var policyRows = map[string]row{
 	"storageCheck.tcp.address":         {with: byTCP, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
 	"storageCheck.job.podTemplateName": {with: storageJob, from: `"one"`, to: `"two"`, ask: checks(true)},
 	"storageCheck.timeout": {with: byTCP, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
-		w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
+		w.fence.Status.StorageCheck = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
 	})},
 	"storageCheck.validDuration": {with: byTCP, from: `"60s"`, to: `"10s"`, ask: decides(func(w *world) {
-		w.fence.Status.Storage = &api.CheckRound{Number: 1, EndedAt: w.ago(30 * time.Second), Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerNone}}}
+		w.fence.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: w.ago(30 * time.Second), Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerNone}}}
 	})},
 
 	"limits.maxUnhealthy":   {from: `3`, to: `2`, ask: decides(dead(1, 2))},
@@ -137,7 +137,7 @@ var policyRows = map[string]row{
 		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince = w.ago(time.Minute), w.ago(time.Second)
 	})},
 	"recovery.uncordon": {from: `"Automatic"`, to: `"Manual"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
-		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.RequestServed = w.ago(time.Minute), w.ago(time.Second), true
+		w.fence.Status.ReadySince, w.fence.Status.Lease.StillSince, w.fence.Status.CutOrReleased = w.ago(time.Minute), w.ago(time.Second), true
 	})},
 
 	"mode":            {from: `"Enforce"`, to: `"DryRun"`, ask: decides()},
@@ -169,7 +169,7 @@ func offSent(w *world) {
 
 func askedFor(w *world) {
 	ready(w)
-	w.fence.Status.Decision.Trigger, w.fence.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", At: *w.ago(0)}}
+	w.fence.Status.Decision.Trigger, w.fence.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: *w.ago(0)}}
 }
 
 // provenOff is a machine that was seen off, with three pods, of which a disruption

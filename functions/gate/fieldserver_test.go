@@ -110,9 +110,9 @@ func checks(storage bool) question {
 			"/api/v1/namespaces/checks/podtemplates/two": fmt.Sprintf(template, "two"),
 		})
 		if storage {
-			w.fence.Status.Storage = &api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}
+			w.fence.Status.StorageCheck = &api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}
 		} else {
-			w.fence.Status.Activity = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}}
+			w.fence.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}}
 		}
 		if err := g.check(t.Context(), &w.fence, &w.seen); err != nil {
 			t.Fatal(err)

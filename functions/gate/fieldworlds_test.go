@@ -164,8 +164,8 @@ func begun(i int, ago time.Duration) func(*world) {
 // activity is what the second evidence has come to.
 func activity(change func(*world, *api.ActivityRecord)) func(*world) {
 	return func(w *world) {
-		w.fence.Status.Activity = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: w.ago(time.Second), Since: w.ago(2 * time.Minute)}}
-		change(w, w.fence.Status.Activity)
+		w.fence.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: w.ago(time.Second), Since: w.ago(2 * time.Minute)}}
+		change(w, w.fence.Status.ActivityChecks)
 	}
 }
 

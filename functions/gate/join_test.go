@@ -22,7 +22,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 	now := time.Now()
 	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	const waits = `"trigger":{"type":"NodeCondition","nodeCondition":{"type":"Ready","status":"Unknown","duration":"0s"}}`
-	const asked = `"trigger":{"type":"Request"},"askedBy":[{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1","at":"2026-01-01T00:00:00.000000Z"}]`
+	const asked = `"trigger":{"type":"Request"},"askedBy":[{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1","joinedAt":"2026-01-01T00:00:00.000000Z"}]`
 	record := func(trigger, status string) string {
 		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a"},` +
 			`"status":{"fenceNumber":3,"decision":{"nodeUID":"1",` + trigger + `},"openedAt":"` + at(time.Hour) + `","phaseSince":"` + at(time.Minute) + `",` + status + `}}`
@@ -58,7 +58,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		"of one that was opened just now":            {record(waits, `"reason":"Opened"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"when the node is booting":                   {record(waits, `"phase":"Recovering","requestServed":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"when the node is booting":                   {record(waits, `"phase":"Recovering","cutOrReleased":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
 		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
@@ -67,7 +67,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
 		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
-		"that problem over again":                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","at":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
+		"that problem over again":                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","joinedAt":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
 		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 // changes nothing comes after "then".
 func triggerOf(dec api.Decision, e event.Event) string {
 	words := func(r api.AskedBy) string {
-		if r.At.IsZero() {
+		if r.JoinedAt.IsZero() {
 			return "without its time"
 		}
 		id, source := r.ID, r.Source

@@ -23,7 +23,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 	now := time.Now()
 	at := func(d time.Duration) string { return now.Add(d).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	failed := func(uid, more string) string {
-		return `{"namespace":"m","name":"x","uid":"x","node":"a","nodeUID":"` + uid + `","state":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
+		return `{"namespace":"m","name":"x","uid":"x","nodeName":"a","nodeUID":"` + uid + `","state":"Failed","message":"phase Failed","since":"` + at(-time.Minute) + `"` + more + `}`
 	}
 	past := func(outcome, since string) string {
 		return `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},` +

@@ -59,13 +59,13 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 		there          bool
 		want           []string
 	}{
-		"for too long":                  {`{"node":"a","since":"` + since + `"}`, "", false, []string{"POST 1 NodeMissing"}},
-		"not for long":                  {`{"node":"a","since":"` + at(9*time.Minute) + `"}`, "", false, nil},
-		"nobody has seen it missing":    {`{"node":"b","since":"` + since + `"}`, "", false, nil},
-		"it is there":                   {`{"node":"a","since":"` + since + `"}`, "", true, nil},
-		"once more":                     {`{"node":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PATCH 5 NodeMissing"}},
-		"a person ended it":             {`{"node":"a","since":"` + since + `"}`, past("Aborted", since), false, nil},
-		"a person ended an earlier one": {`{"node":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PATCH 5 NodeMissing"}},
+		"for too long":                  {`{"nodeName":"a","since":"` + since + `"}`, "", false, []string{"POST 1 NodeMissing"}},
+		"not for long":                  {`{"nodeName":"a","since":"` + at(9*time.Minute) + `"}`, "", false, nil},
+		"nobody has seen it missing":    {`{"nodeName":"b","since":"` + since + `"}`, "", false, nil},
+		"it is there":                   {`{"nodeName":"a","since":"` + since + `"}`, "", true, nil},
+		"once more":                     {`{"nodeName":"a","since":"` + since + `"}`, past("Recovered", since), false, []string{"PATCH 5 NodeMissing"}},
+		"a person ended it":             {`{"nodeName":"a","since":"` + since + `"}`, past("Aborted", since), false, nil},
+		"a person ended an earlier one": {`{"nodeName":"a","since":"` + since + `"}`, past("Aborted", at(time.Hour)), false, []string{"PATCH 5 NodeMissing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -99,7 +99,7 @@ func overdue(t *testing.T, spec []byte) string {
 	}{"gone"}
 	w.cluster.Machines = []fence.Machine{m}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
-	p.Status.Missing = []api.MissingNode{{Node: "gone", Since: *w.ago(20 * time.Minute)}}
+	p.Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *w.ago(20 * time.Minute)}}
 	p.Status = fence.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
 	return fmt.Sprint(fence.Overdue(&p, w.now))
 }

@@ -131,7 +131,7 @@ func (g *Gate) known(f *api.NodeFence, r *api.AskedBy) bool {
 	if !slices.ContainsFunc(f.Status.Decision.AskedBy, same) {
 		return false
 	}
-	return f.Status.RequestServed || fence.Asked(f, g.Client.Clock().Now())
+	return f.Status.CutOrReleased || fence.Asked(f, g.Client.Clock().Now())
 }
 
 func word(e event.Event, attribute string) string {

@@ -65,7 +65,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 
 // forRequest is the decision with which a fence opens because of a request.
 func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, policy api.ResolvedPolicy) api.Decision {
-	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.At}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: policy}
+	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.JoinedAt}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: policy}
 }
 
 // join has the open fence of a node answer to a request too (S7).
@@ -131,7 +131,7 @@ func askedBy(e event.Event, now time.Time) *api.AskedBy {
 	if max(len(e.ID()), len(e.Source()), len(e.Type())) > longestName {
 		return nil
 	}
-	return &api.AskedBy{ID: e.ID(), Source: e.Source(), Type: e.Type(), At: metav1.NewMicroTime(now.UTC())}
+	return &api.AskedBy{ID: e.ID(), Source: e.Source(), Type: e.Type(), JoinedAt: metav1.NewMicroTime(now.UTC())}
 }
 
 func lastEnd(f *api.NodeFence) *api.Time {

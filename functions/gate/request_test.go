@@ -148,7 +148,7 @@ func TestAnEventThatNoRecordCanName(t *testing.T) {
 			t.Errorf("%v %+v", err, refused)
 		}
 	}
-	if r := askedBy(at(long[1:], "/me", "t"), now); r == nil || r.ID != long[1:] || !r.At.Time.Equal(now) {
+	if r := askedBy(at(long[1:], "/me", "t"), now); r == nil || r.ID != long[1:] || !r.JoinedAt.Time.Equal(now) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -49,7 +49,7 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 			}
 			err := p.Act(t.Context(), f, fence.Read, &seen)
 			st, act := fence.Decide(f, seen, client.Clock().Now())
-			got := st.Activity.Results[0]
+			got := st.ActivityChecks.Results[0]
 			if d := cmp.Diff(want, got.Answer); d != "" || act != fence.None || st.Phase != api.Pending {
 				t.Errorf("%s, action %q, %v, %+v: %s", st.Phase, act, err, got, d)
 			}
@@ -80,7 +80,7 @@ func asked(now time.Time) *api.NodeFence {
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
 		Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
-		Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{
+		ActivityChecks: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{
 			Number: 1, StartedAt: &at, Since: &long, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}},
 		}},
 	}

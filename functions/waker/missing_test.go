@@ -77,7 +77,7 @@ func TestMissingNodesAreTold(t *testing.T) {
 	}
 	s.policy.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{}}
 	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
-	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine != "m/x" {
+	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine.String() != "m/x" {
 		t.Errorf("%v %+v", err, s.policy.Status.Missing)
 	}
 	s.machines, s.broken = nil, errors.New("no such kind")

@@ -44,11 +44,11 @@ func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now tim
 // the Node and at the policy's status itself.
 func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
 	for _, m := range fence.Overdue(p, now) {
-		if m.Node == "" || open(fences, m.Node) {
+		if m.NodeName == "" || open(fences, m.NodeName) {
 			continue
 		}
 		r.tell(events.ConditionChange{
-			Node: m.Node, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
+			Node: m.NodeName, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
 		}, now, "is missing")
 	}
 }
@@ -58,7 +58,7 @@ func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.
 	for i := range p.Status.FailedMachines {
 		node, uid := p.Status.FailedMachines[i].Record(), p.Status.FailedMachines[i].NodeUID
 		m := fence.MachineDue(p, node, uid, now)
-		if p.Status.FailedMachines[i].Node == "" {
+		if p.Status.FailedMachines[i].NodeName == "" {
 			m = fence.AloneDue(p, p.Status.FailedMachines[i].UID, now)
 		}
 		if m == nil || open(fences, node) {

@@ -85,7 +85,7 @@ func covers(m *method, k device.Kind) *api.Coverage {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	c := api.Coverage{StorageClasses: names(storageClasses), CSIDrivers: names(csiDrivers)}
+	c := api.Coverage{StorageClassNames: names(storageClasses), CSIDriverNames: names(csiDrivers)}
 	if c.Empty() {
 		return nil
 	}

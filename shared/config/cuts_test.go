@@ -55,7 +55,7 @@ const sanMethod = "agent_name=san\nport=7\nmust_success=yes\nstorage_classes=fas
 func TestCuts(t *testing.T) {
 	san := api.Binding{
 		Driver: "san", Address: "san#7", Params: map[string]string{"port": "7"}, Identity: "uuid-7", EffectDelay: metav1.Duration{Duration: 2 * time.Second},
-		Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClasses: []string{"fast", "slow"}, CSIDrivers: []string{"d.example"}},
+		Role: api.RoleStorage, Must: true, Covers: &api.Coverage{StorageClassNames: []string{"fast", "slow"}, CSIDriverNames: []string{"d.example"}},
 		Sources: read("fence-config-node-7@1"),
 	}
 	net := api.Binding{

@@ -46,7 +46,7 @@ func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
 	d.st.Awaited = nil
-	if r := d.asks.Approve; r != nil && d.st.RequestServed {
+	if r := d.asks.Approve; r != nil && d.st.CutOrReleased {
 		d.st.ApprovalSince = nil
 		d.answer(api.AskedApprove, r, api.Done, "power was cut or work released under it: another pass takes another approval")
 	}

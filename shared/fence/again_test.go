@@ -32,7 +32,7 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 				at := stampOf(now.Add(-time.Minute))
 				f.Status.PhaseSince = &at
 				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: stampOf(now)}}
-				f.Status.RequestServed = true
+				f.Status.CutOrReleased = true
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
 			c.change(f, &s)
@@ -81,13 +81,13 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
 		cut, on, since := stampOf(now.Add(-9*time.Minute)), stampOf(now.Add(-8*time.Minute)), stampOf(now.Add(-7*time.Minute))
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
-		f.Status.Phase, f.Status.PhaseSince, f.Status.RequestServed = api.Recovering, &since, true
+		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
 		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
 	})
 	f.Status, _ = Decide(f, s, now)
 	s.Lease.Renewed = "r2"
-	if f.Status, _ = Decide(f, s, now.Add(time.Minute)); f.Status.Reason != api.LiftHold {
+	if f.Status, _ = Decide(f, s, now.Add(time.Minute)); f.Status.Reason != api.UncordonHold {
 		t.Fatalf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 	s.Node.Conditions[0].Status = "Unknown"

@@ -58,7 +58,7 @@ const byPower, external = "machine.openshift.io/remediation-strategy", "external
 
 // aloneHeld says why a Machine that has no node is only told, if it has none.
 func (c Cluster) aloneHeld(p *api.FencePolicy, m *Machine, f api.FailedMachine) string {
-	if f.Node != "" {
+	if f.NodeName != "" {
 		return ""
 	}
 	if !p.Spec.Machines.Deletes() {
@@ -82,7 +82,7 @@ func (c Cluster) aloneHeld(p *api.FencePolicy, m *Machine, f api.FailedMachine) 
 func AloneDue(p *api.FencePolicy, uid types.UID, now time.Time) *api.FailedMachine {
 	for i := range p.Status.FailedMachines {
 		m := &p.Status.FailedMachines[i]
-		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.UID == uid && m.Held == "" && m.Node == "" && p.Spec.Machines.Deletes() {
+		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.UID == uid && m.Held == "" && m.NodeName == "" && p.Spec.Machines.Deletes() {
 			return m
 		}
 	}

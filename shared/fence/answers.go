@@ -72,7 +72,7 @@ func (d *decision) noteWords() {
 		}
 		d.answer(api.AskedAbort, &api.Request{By: a.By, At: a.At}, api.Accepted, msg)
 	}
-	d.noteLift()
+	d.noteUncordon()
 }
 
 // lastWords says of what was accepted that it is carried out, as the record ends.

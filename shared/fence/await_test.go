@@ -15,7 +15,7 @@ import (
 func awaited(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	return under(now, func(f *api.NodeFence, s *Seen) {
 		cut, since := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Second))
-		f.Status.DecidedAt, f.Status.RequestServed = nil, true
+		f.Status.DecidedAt, f.Status.CutOrReleased = nil, true
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
 		f.Status.Awaited = &api.AwaitedRecord{Since: since, Reason: api.DeviceFailed, Message: "device unreachable"}
 		change(f, s)

@@ -121,7 +121,7 @@ func (d *decision) untilDeadline() string {
 // unreleased says what is left at the deadline, and what has held it.
 func (d *decision) unreleased(left *Left) string {
 	r := d.st.Release
-	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.LeftPods, r.LeftAttachments, d.dec.Settings.Release.Timeout.Duration)
+	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.PodsLeft, r.AttachmentsLeft, d.dec.Settings.Release.Timeout.Duration)
 	_, held := permitted(d.dec.Settings.Release, left)
 	if len(held) > 0 {
 		msg += "; held: " + some(held)

@@ -78,7 +78,7 @@ func (d *decision) unbound() Action {
 		return d.hold(api.BindingInvalid, d.dec.DevicesError, Resync) // the ordinary time runs
 	}
 	why := cmp.Or(d.dec.DevicesError, "no device switches this machine's power")
-	if d.begun() || d.st.RequestServed {
+	if d.begun() || d.st.CutOrReleased {
 		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
 		// it is resolved again and again (S25, S27).
 		return d.hold(api.BindingInvalid, why+"; this fence has cut power, or released work, before: it goes on once that is mended", Resync)

@@ -53,7 +53,7 @@ var breaks = map[string]string{
 	"does not hear that the storage is unreachable":                    "storage hold: no fence begins while the storage is unreachable for everyone",
 	"does not hear the end during a dump":                              "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off",
 	"does not hear the one that saw activity":                          "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long",
-	"does not hear who lifts":                                          "S27: what a person lifts returns once it is healthy",
+	"does not hear who uncordons":                                      "S27: what a person uncordons returns once it is healthy",
 	"does not let it settle":                                           "S1: the reads are a settle apart",
 	"does not look at the Lease":                                       "S3: a confirmation against a moving Lease is not believed",
 	"does not look at the boot ID":                                     "S4: nothing is released after a reboot",
@@ -129,7 +129,7 @@ var breaks = map[string]string{
 	"releases what it finds under a Machine's name":                    "S1: nothing is proven of a Machine that has no node, and nothing released",
 	"remembers failed rounds past a sign of life":                      "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long",
 	"returns a node that healed while the flow began anew":             "recovery.uncordon: Manual: a node that was fenced is given back when a person says so",
-	"returns a node that nobody lifted":                                "recovery.uncordon: Manual: a node that was fenced is given back when a person says so",
+	"returns a node that nobody uncordoned":                            "recovery.uncordon: Manual: a node that was fenced is given back when a person says so",
 	"sends Off on an old read":                                         "S9: an Off follows a fresh read of on",
 	"sends Off without a read":                                         "S9: an Off follows a fresh read of on",
 	"sends a further Off though the state went back":                   "S25: no Off while a brake is on",
@@ -208,7 +208,7 @@ func cutJustNow() []state {
 			now: walkStart, spec: walkSpec(),
 			sh: shadow{cut: true, served: true, fresh: fresh, moved: still, renewed: "r0", sent: walkStart, until: effect, effect: [2]time.Time{effect}, off: [2]bool{true}, decided: &at},
 			st: api.NodeFenceStatus{
-				Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, RequestServed: true, BootIDBefore: "a",
+				Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, CutOrReleased: true, BootIDBefore: "a",
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since},
 				Power: api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, EffectUntil: &until, LeaseFresh: fresh, Cut: []int32{0}},
 			},
@@ -245,7 +245,7 @@ func awaitedNow() []state {
 // readOn is a machine that has just been read on.
 func readOn(spec given) state {
 	s, on := cutJustNow()[1], api.Read{State: api.PoweredOn, At: stampOf(walkStart)}
-	s.spec, s.st.Power, s.st.RequestServed = spec, api.PowerRecord{LastRead: &on}, false
+	s.spec, s.st.Power, s.st.CutOrReleased = spec, api.PowerRecord{LastRead: &on}, false
 	s.sh = shadow{moved: s.sh.moved, renewed: "r0", decided: s.sh.decided, reads: []api.Read{on}}
 	return s
 }
@@ -255,7 +255,7 @@ func readOnBeforeADump() []state { return []state{readOn(kdumpSpec())} }
 // readOnServed is such a machine whose power was cut for a request once.
 func readOnServed() []state {
 	s := readOn(requestSpec())
-	s.st.RequestServed, s.sh.served, s.st.Restarts = true, true, 1
+	s.st.CutOrReleased, s.sh.served, s.st.Restarts = true, true, 1
 	return []state{s}
 }
 

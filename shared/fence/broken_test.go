@@ -145,7 +145,7 @@ var broken = map[string]decider{
 		}
 	}),
 	"serves a request again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Status.RequestServed = false
+		f.Status.CutOrReleased = false
 	}),
 	"does not hear an abort":          before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = nil }),
 	"does not see that it is deleted": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Deleting = false }),

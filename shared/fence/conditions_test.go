@@ -20,7 +20,7 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 	}
 	released := func(f *api.NodeFence) {
 		fenced(f)
-		f.Status.RequestServed, f.Status.Release = true, api.ReleaseRecord{StartedAt: &when, DoneAt: &when}
+		f.Status.CutOrReleased, f.Status.Release = true, api.ReleaseRecord{StartedAt: &when, DoneAt: &when}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence)

@@ -39,8 +39,8 @@ func Covered(f *api.NodeFence) *api.Coverage {
 	var all api.Coverage
 	for _, b := range f.Status.Decision.Isolation() {
 		if proves(b) {
-			all.StorageClasses = append(all.StorageClasses, b.Covers.StorageClasses...)
-			all.CSIDrivers = append(all.CSIDrivers, b.Covers.CSIDrivers...)
+			all.StorageClassNames = append(all.StorageClassNames, b.Covers.StorageClassNames...)
+			all.CSIDriverNames = append(all.CSIDriverNames, b.Covers.CSIDriverNames...)
 		}
 	}
 	return &all

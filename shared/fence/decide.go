@@ -26,7 +26,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.st.NextLook = nil
 	d.noteLease()
 	d.noteConditions()
-	d.st.RequestServed = d.st.RequestServed || d.begun()
+	d.st.CutOrReleased = d.st.CutOrReleased || d.begun()
 	d.noteCall()
 	d.lostCall()
 	d.noteChecks()

@@ -108,7 +108,7 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			aloneSpec().to(f)
-			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed = api.Pending, nil, true
+			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
 			if b := f.Status.Decision.Power(0); refused {
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
@@ -117,7 +117,7 @@ func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
 		for range 6 {
 			var act Action
 			if f.Status, act = Decide(f, s, now); act == Check {
-				s.Checked = &Checked{Round: f.Status.Activity.Number, Results: []api.CheckResult{{Check: DeviceCheck(1)}}}
+				s.Checked = &Checked{Round: f.Status.ActivityChecks.Number, Results: []api.CheckResult{{Check: DeviceCheck(1)}}}
 			}
 		}
 		if f.Status.Phase != want || refused && f.Status.Reason != api.DeviceDenied {
@@ -147,11 +147,11 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
-			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
+			f.Status.Phase, f.Status.CutOrReleased = api.Restoring, true
 			f.Status.Isolation[0].SwitchedByUs = true
 		}, seen{15, api.Restoring, false}},
 		"it is to give access back, and a person has ended the record": {func(f *api.NodeFence) {
-			f.Status.Phase, f.Status.RequestServed = api.Restoring, true
+			f.Status.Phase, f.Status.CutOrReleased = api.Restoring, true
 			f.Status.Isolation[0].SwitchedByUs, f.Spec.Requests.Abort = true, &api.AbortRequest{By: "kim"}
 		}, seen{3, api.Recovering, false}},
 	} {
@@ -220,7 +220,7 @@ func TestNoDeviceNoWait(t *testing.T) {
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = fabricSpec().Decision.Devices, tc.action
-			f.Status.Phase, f.Status.DecidedAt, f.Status.RequestServed, s.Resolved = api.Pending, nil, true, true
+			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
 				tc.refuses = f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address

@@ -20,7 +20,7 @@ type rooms struct {
 
 // roomNow counts under the totals, and in each domain besides.
 func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.FenceLedger, now time.Time) (r rooms) {
-	st.Domains = nil
+	st.Domains, st.DomainsCount = nil, 0
 	all := scopes(lim)
 	r.why, r.words = shutIn(all[0], "", c, l, now)
 	r.fences = int32(roomIn(all[0], "", c, l, now))
@@ -44,7 +44,7 @@ func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.
 		st.Domains = append(st.Domains, api.DomainStatus{Name: domain, SelectedNodes: int32(total), UnhealthyNodes: int32(unhealthy), Message: clipped(words)})
 	}
 	slices.SortFunc(st.Domains, func(a, b api.DomainStatus) int { return strings.Compare(a.Name, b.Name) })
-	st.Domains = st.Domains[:min(len(st.Domains), maxHeld)]
+	st.Domains, st.DomainsCount = listed(st.Domains)
 	r.fences = min(r.fences, int32(free))
 	switch {
 	case r.why != "":

@@ -83,7 +83,7 @@ func (d *decision) calledOff() bool {
 		return d.undoNow(api.AbortedByPerson, who)
 	}
 	if !d.unhealthy() && !d.asked() && !d.stands() {
-		if d.requestOld() && !d.st.RequestServed {
+		if d.requestOld() && !d.st.CutOrReleased {
 			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
 		}
 		why := "no condition of the policy holds any more"

@@ -42,11 +42,11 @@ func (d *decision) noteChecks() {
 		d.end(r, timeout)
 		return true
 	}
-	if p, r := d.dec.Settings.StorageCheck, d.st.Storage; p != nil && r != nil {
+	if p, r := d.dec.Settings.StorageCheck, d.st.StorageCheck; p != nil && r != nil {
 		hear(r, true, p.Timeout.Duration)
 	}
 	d.noteDevice()
-	if p, a := d.dec.Settings.ActivityChecks, d.st.Activity; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
+	if p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
 		d.weigh(p, a)
 	}
 }
@@ -78,7 +78,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 // doubtful: the policy wants second evidence of this node's death, and there is
 // none yet. Whoever asked, approved or confirmed has answered that already.
 func (d *decision) doubtful() bool {
-	p, a := d.dec.Settings.ActivityChecks, d.st.Activity
+	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
 	switch {
 	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.approved():
 		return false
@@ -98,10 +98,10 @@ func dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
 // checking asks round after round until the node counts as dead or as alive.
 func (d *decision) checking() Action {
 	p := d.dec.Settings.ActivityChecks
-	if d.st.Activity == nil {
-		d.st.Activity = &api.ActivityRecord{}
+	if d.st.ActivityChecks == nil {
+		d.st.ActivityChecks = &api.ActivityRecord{}
 	}
-	a := d.st.Activity
+	a := d.st.ActivityChecks
 	if a.Degraded {
 		if act, stays := d.degraded(p, a); stays {
 			return act
@@ -234,7 +234,7 @@ func tooLong(p *api.ActivitySettings, a *api.ActivityRecord) string {
 // though says of a fence that begins that the node was seen alive, and is fenced for
 // that all the same; empty of any other (S28).
 func (d *decision) though() string {
-	p, a := d.dec.Settings.ActivityChecks, d.st.Activity
+	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
 	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration {
 		return ""
 	}
@@ -252,7 +252,7 @@ func (d *decision) until(t time.Time) Action {
 // forgetActivity: what was seen of a machine before its power was cut says
 // nothing of it afterwards. The number goes on: it names Jobs.
 func (d *decision) forgetActivity() {
-	if a := d.st.Activity; a != nil && d.st.RequestServed {
+	if a := d.st.ActivityChecks; a != nil && d.st.CutOrReleased {
 		*a = api.ActivityRecord{CheckRound: api.CheckRound{Number: a.Number}}
 	}
 }
@@ -264,10 +264,10 @@ func (d *decision) storageDown() (act Action, holds bool) {
 	if p == nil {
 		return None, false
 	}
-	if d.st.Storage == nil {
-		d.st.Storage = &api.CheckRound{}
+	if d.st.StorageCheck == nil {
+		d.st.StorageCheck = &api.CheckRound{}
 	}
-	r := d.st.Storage
+	r := d.st.StorageCheck
 	if r.StartedAt != nil || d.since(r.EndedAt) > p.ValidDuration.Duration {
 		return d.ask(r, "asking whether the storage is reachable"), true
 	}

@@ -81,13 +81,13 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 		}
 		return said
 	}
-	if said := over(s.st.Storage, true); said != nil {
+	if said := over(s.st.StorageCheck, true); said != nil {
 		w.down, w.downAt = said[api.AnswerNone], now
 	}
-	if s.st.Activity == nil {
+	if s.st.ActivityChecks == nil {
 		return w
 	}
-	said := over(&s.st.Activity.CheckRound, false)
+	said := over(&s.st.ActivityChecks.CheckRound, false)
 	if said == nil {
 		return w
 	}
@@ -149,13 +149,13 @@ func (s *state) checked() bool {
 
 // checkedLooks are all that the checks of the round under way can say next.
 func checkedLooks(s *state, with func(func(*Seen))) {
-	r, storage := s.st.Storage, true
+	r, storage := s.st.StorageCheck, true
 	if r == nil || r.StartedAt == nil {
 		storage = false
-		if s.st.Activity == nil || s.st.Activity.StartedAt == nil {
+		if s.st.ActivityChecks == nil || s.st.ActivityChecks.StartedAt == nil {
 			return
 		}
-		r = &s.st.Activity.CheckRound
+		r = &s.st.ActivityChecks.CheckRound
 	}
 	if s.asksDevice() && !storage {
 		deviceLooks(s, r, with)
@@ -178,10 +178,10 @@ func checkedLooks(s *state, with func(func(*Seen))) {
 
 // checkedAll: every check of the round under way answers the same.
 func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
-	if r := st.Storage; r != nil && r.StartedAt != nil {
+	if r := st.StorageCheck; r != nil && r.StartedAt != nil {
 		return &Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}
-	return &Checked{Round: st.Activity.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
+	return &Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
 }
 
 // evidenceKey is what tells states with second evidence apart, until power is cut:
@@ -189,13 +189,13 @@ func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
 func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string {
 	x := s.sh.witnesses
 	if p := s.spec.Decision.Settings.StorageCheck; p != nil {
-		if s.st.Phase != api.Pending || s.st.Storage == nil {
+		if s.st.Phase != api.Pending || s.st.StorageCheck == nil {
 			return "storage"
 		}
-		r := s.st.Storage
+		r := s.st.StorageCheck
 		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.ValidDuration.Duration), answers(r), x.down)
 	}
-	p, a := s.spec.Decision.Settings.ActivityChecks, s.st.Activity
+	p, a := s.spec.Decision.Settings.ActivityChecks, s.st.ActivityChecks
 	if p == nil {
 		return ""
 	}
@@ -259,44 +259,44 @@ var brokenEvidence = map[string]decider{
 		})
 	}),
 	"listens to a round that is over": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
-		if a := f.Status.Activity; s.Checked != nil && a != nil {
+		if a := f.Status.ActivityChecks; s.Checked != nil && a != nil {
 			c := *s.Checked
 			c.Round, s.Checked = a.Number, &c
 		}
 	}),
 	"counts as dead on the checks alone, whatever the Lease does": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		if f.Status.Activity != nil && f.Status.Phase == api.Pending {
+		if f.Status.ActivityChecks != nil && f.Status.Phase == api.Pending {
 			long := stampOf(now.Add(-time.Hour))
 			s.Lease.Renewed, s.Lease.Exists, f.Status.Lease = "r", true, api.LeaseRecord{Renewed: "r", StillSince: &long}
 		}
 	}),
 	"goes on after the first failed round": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if a := st.Activity; a != nil && a.Failed == 1 {
+		if a := st.ActivityChecks; a != nil && a.Failed == 1 {
 			a.Failed = 2
 		}
 	}),
 	"remembers failed rounds past a sign of life": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if was := f.Status.Activity; was != nil && st.Activity != nil && st.Activity.Degraded && !was.Degraded {
-			st.Activity.Failed, st.Activity.FailedAt = was.Failed, was.FailedAt
+		if was := f.Status.ActivityChecks; was != nil && st.ActivityChecks != nil && st.ActivityChecks.Degraded && !was.Degraded {
+			st.ActivityChecks.Failed, st.ActivityChecks.FailedAt = was.Failed, was.FailedAt
 		}
 		return st, act
 	},
 	"lets a failed round speak for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if a := f.Status.Activity; a != nil && a.FailedAt != nil {
+		if a := f.Status.ActivityChecks; a != nil && a.FailedAt != nil {
 			at := stampOf(now)
 			a.FailedAt = &at
 		}
 	}),
 	"fences what is degraded, however short": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		if a := f.Status.Activity; a != nil && a.Degraded {
+		if a := f.Status.ActivityChecks; a != nil && a.Degraded {
 			at := stampOf(now.Add(-time.Hour))
 			a.DegradedSince = &at
 		}
 	}),
 	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.StorageCheck = nil }),
 	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		if r := f.Status.Storage; r != nil && r.StartedAt == nil {
+		if r := f.Status.StorageCheck; r != nil && r.StartedAt == nil {
 			r.Results = nil
 		}
 	}),
@@ -333,13 +333,13 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 	at := stampOf(walkStart)
 	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, RequestServed: true,
-		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
+		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, CutOrReleased: true,
+		ActivityChecks: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
 	f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "me"}
 	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
 	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
-	if d := cmp.Diff(want, st.Activity); d != "" || st.Phase != api.Pending {
+	if d := cmp.Diff(want, st.ActivityChecks); d != "" || st.Phase != api.Pending {
 		t.Errorf("%s: %s", st.Phase, d)
 	}
 }
@@ -391,8 +391,8 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
-		Evidence: []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: began, Since: began}},
-		Activity: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
+		Evidence:       []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: began, Since: began}},
+		ActivityChecks: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
 	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]

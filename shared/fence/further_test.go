@@ -16,7 +16,7 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	ps := []api.FencePolicy{livePolicy()}
 	f := underPolicy(ps, true)
 	f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t"}}
-	f.Status.RequestServed = true
+	f.Status.CutOrReleased = true
 	at := stampOf(walkStart)
 	_, c, l := admitWorld(walkStart)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true

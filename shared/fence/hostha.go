@@ -45,7 +45,7 @@ func HostHA(h Host) api.HostHA {
 	case !can:
 		return api.HostHAIneligible
 	case open:
-		return pendingState(f.Status.Activity)
+		return pendingState(f.Status.ActivityChecks)
 	case h.Fenceable == metav1.ConditionFalse:
 		return api.HostHAIneligible
 	}
@@ -87,7 +87,7 @@ func begunState(st *api.NodeFenceStatus) api.HostHA {
 	case api.Isolating, api.Releasing:
 		return api.HostHAFencing
 	case api.Fencing:
-		if st.Activity != nil && st.Activity.Reading {
+		if st.ActivityChecks != nil && st.ActivityChecks.Reading {
 			return api.HostHAChecking // its device is the witness that is asked
 		}
 		return api.HostHAFencing
@@ -95,7 +95,7 @@ func begunState(st *api.NodeFenceStatus) api.HostHA {
 		return api.HostHAFenced
 	case api.Recovering:
 		switch {
-		case st.Reason == api.LiftHold:
+		case st.Reason == api.UncordonHold:
 			return api.HostHAFenced // a person must give it back
 		case st.ReadySince != nil || st.Outcome == api.Recovered || st.Outcome == api.Healed:
 			return api.HostHARecovered

@@ -20,7 +20,7 @@ func TestHostHA(t *testing.T) {
 		}
 	}
 	evidence := func(a api.ActivityRecord) func(*api.NodeFenceStatus) {
-		return func(st *api.NodeFenceStatus) { st.Activity = &a }
+		return func(st *api.NodeFenceStatus) { st.ActivityChecks = &a }
 	}
 	spec := func(change func(*api.FencePolicySpec)) func(*Host) {
 		return func(h *Host) { change(&h.Policies[0].Spec) }
@@ -68,7 +68,7 @@ func TestHostHA(t *testing.T) {
 		"it boots":                           {api.HostHARecovering, []func(*Host){fence(api.Recovering)}},
 		"access is given back":               {api.HostHARecovering, []func(*Host){fence(api.Restoring)}},
 		"it is Ready again":                  {api.HostHARecovered, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
-		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.LiftHold })}},
+		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.UncordonHold })}},
 		"its fence failed":                   {api.HostHAIneligible, []func(*Host){fence(api.Failed)}},
 	} {
 		h := Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}

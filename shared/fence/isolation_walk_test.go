@@ -28,7 +28,7 @@ func cutSpec() given {
 	s.Decision.Devices = nil
 	cutting(&s.Decision, api.Binding{
 		Driver: "san", Address: "7", Role: api.RoleStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
-		Covers: &api.Coverage{CSIDrivers: []string{"d"}},
+		Covers: &api.Coverage{CSIDriverNames: []string{"d"}},
 	})
 	return s
 }
@@ -44,7 +44,7 @@ func restoringAfter(specs []given) []state {
 		at := stampOf(walkStart)
 		s := state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
 			st: api.NodeFenceStatus{
-				Phase: api.Restoring, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+				Phase: api.Restoring, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true,
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
 				Isolation: []api.IsolationRecord{{Device: "network-1", Driver: "switch", Address: "7", SwitchedByUs: true, SeenCutAt: &at}},
 				Release:   api.ReleaseRecord{StartedAt: &at, DoneAt: &at, By: api.ProofSeenOff, BootID: "a"},

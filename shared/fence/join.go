@@ -59,7 +59,7 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 		}
 		dec.AskedBy = slices.Delete(dec.AskedBy, oldest, oldest+1)
 	}
-	d := &decision{st: *st, now: r.At.Time}
+	d := &decision{st: *st, now: r.JoinedAt.Time}
 	d.aside(api.RequestMerged, told)
 	st.History = d.st.History
 	if st.Phase == api.Failed {
@@ -75,12 +75,12 @@ func Asked(f *api.NodeFence, now time.Time) bool {
 
 // served: power was cut or work released. From there the node's health alone decides.
 func served(st *api.NodeFenceStatus) bool {
-	return st.RequestServed || st.Power.SwitchedByUs || st.Release.StartedAt != nil
+	return st.CutOrReleased || st.Power.SwitchedByUs || st.Release.StartedAt != nil
 }
 
 // asked: an event asked for this fence, and it is not served yet.
 func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	return dec.Asker() != nil && !st.RequestServed && !requestOld(dec, now)
+	return dec.Asker() != nil && !st.CutOrReleased && !requestOld(dec, now)
 }
 
 // requestOld: what was asked for and held for too long is not carried out late
@@ -96,8 +96,8 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 	}
 	var at time.Time
 	for _, r := range dec.AskedBy {
-		if r.At.After(at) {
-			at = r.At.Time
+		if r.JoinedAt.After(at) {
+			at = r.JoinedAt.Time
 		}
 	}
 	return now.Sub(at) > limit

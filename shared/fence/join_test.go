@@ -26,7 +26,7 @@ func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence,
 }
 
 func request(id string, at time.Time) api.AskedBy {
-	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", At: stampOf(at)}
+	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", JoinedAt: stampOf(at)}
 }
 
 // TestARequestJoinsTheFenceThatWaits: from there it goes on as asked for, for as long as
@@ -148,7 +148,7 @@ func TestEnds(t *testing.T) {
 		"it waits":                 {func(*api.NodeFence) {}, "", "it joins the fence that waits"},
 		"it was given up":          {func(f *api.NodeFence) { f.Status.Phase = api.Failed }, "", "it joins the fence that was given up"},
 		"it was cut":               {cut, "", "it joins the fence that is under way"},
-		"it was cut once":          {func(f *api.NodeFence) { f.Status.RequestServed = true }, "", "it joins the fence that is under way"},
+		"it was cut once":          {func(f *api.NodeFence) { f.Status.CutOrReleased = true }, "", "it joins the fence that is under way"},
 		"it has a request already": {func(f *api.NodeFence) { f.Status.Decision.AskedBy = []api.AskedBy{{ID: "0"}} }, "", "it joins the fence that is under way"},
 		"it is being undone":       {func(f *api.NodeFence) { f.Status.Phase = api.Recovering }, "the fence of this node that is under way ends", ""},
 		"it goes back to the gate": {func(f *api.NodeFence) {
@@ -205,7 +205,7 @@ func TestWhatWasCarriedOutDoesNotExpire(t *testing.T) {
 	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.Healed} {
 		f, s := waiting(now, func(f *api.NodeFence, s *Seen) {
 			Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
-			f.Status.RequestServed = served
+			f.Status.CutOrReleased = served
 			s.Node.Conditions[0].Status = "True"
 		})
 		if st, _ := Decide(f, s, now); st.Outcome != want {

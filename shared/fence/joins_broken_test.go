@@ -25,7 +25,7 @@ var brokenGates = map[string]struct {
 		return Ends(f, f.Status.Decision.NodeUID)
 	}, Join, Opening}},
 	"takes a fence that is sent back for one that ends": {"S18: a fence of which a request was told that it ends does end", joiner{func(f *api.NodeFence, node types.UID) string {
-		if f.Status.Phase == api.Recovering && !f.Status.RequestServed && !f.Status.Power.SwitchedByUs && f.Status.Release.StartedAt == nil {
+		if f.Status.Phase == api.Recovering && !f.Status.CutOrReleased && !f.Status.Power.SwitchedByUs && f.Status.Release.StartedAt == nil {
 			return "it ends"
 		}
 		return Ends(f, node)
@@ -107,7 +107,7 @@ var brokenJoins = map[string]twin{
 func askedAt(f *api.NodeFence, at time.Time) []api.AskedBy {
 	all := slices.Clone(f.Status.Decision.AskedBy)
 	for i := range all {
-		all[i].At = stampOf(at)
+		all[i].JoinedAt = stampOf(at)
 	}
 	return all
 }

@@ -54,7 +54,7 @@ type joins struct {
 
 // fresh: a request that joined is young enough to be carried out, and nothing was yet.
 func (sh *shadow) freshJoin(now time.Time) bool {
-	return !sh.worked && slices.ContainsFunc(sh.requests, func(r api.AskedBy) bool { return now.Sub(r.At.Time) <= promisedRequest })
+	return !sh.worked && slices.ContainsFunc(sh.requests, func(r api.AskedBy) bool { return now.Sub(r.JoinedAt.Time) <= promisedRequest })
 }
 
 // requestsCome lets a request come for each Node that may have the name by now.
@@ -71,7 +71,7 @@ func (w *walker) requestsCome(s *state) {
 		if w.gate.ends(f, node) != "" {
 			continue
 		}
-		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", At: stampOf(s.now)}
+		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", JoinedAt: stampOf(s.now)}
 		w.gate.join(f, r)
 		w.checkJoin(s, f, r, node)
 		next := *s
@@ -104,13 +104,13 @@ func (s *state) joinedKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.isJoined() {
 		return nil
 	}
-	k := []any{joinedName, len(s.spec.Decision.Isolation()), s.sh.afterCut, len(s.sh.requests), s.sh.worked, s.st.RequestServed}
-	if s.sh.worked && s.st.RequestServed {
+	k := []any{joinedName, len(s.spec.Decision.Isolation()), s.sh.afterCut, len(s.sh.requests), s.sh.worked, s.st.CutOrReleased}
+	if s.sh.worked && s.st.CutOrReleased {
 		return k
 	}
 	k = append(k, s.sh.sickDue(s.now))
 	for i := range s.sh.requests {
-		k = append(k, age(&s.sh.requests[i].At, promisedRequest))
+		k = append(k, age(&s.sh.requests[i].JoinedAt, promisedRequest))
 	}
 	return k
 }

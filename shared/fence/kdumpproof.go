@@ -89,7 +89,7 @@ func (d *decision) releasingByDump() Action {
 	if left == nil {
 		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
-	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
 	free, held := permitted(d.dec.Settings.Release, left)
 	if len(free) == 0 {
 		k.DoneAt = d.at(0)

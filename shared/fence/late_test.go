@@ -102,7 +102,7 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 	at, begun := stampOf(walkStart.Add(-5*time.Second)), stampOf(walkStart.Add(-time.Minute))
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, RequestServed: true, BootIDBefore: "a",
+		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
 		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: stampOf(until)},
 	}
@@ -113,7 +113,7 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 // by that of whoever looks: once, before the first Off, for all of them.
 func lateReads(s *state) []time.Duration {
 	c, p := s.st.Claim, s.st.Power
-	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.Activity == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
+	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.ActivityChecks == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
 	if plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
 		return nil
 	}

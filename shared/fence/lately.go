@@ -17,7 +17,7 @@ func lastDecisions(p *api.FencePolicy, c Cluster) []api.LastDecision {
 		f := &c.Fences[i]
 		if n := len(f.Status.History); f.Status.Decision.Policy.Name == p.Name && n > 0 {
 			h := f.Status.History[n-1]
-			all = append(all, api.LastDecision{Node: f.Spec.NodeName, At: h.At, Phase: h.Phase, Reason: h.Reason, Message: h.Message})
+			all = append(all, api.LastDecision{NodeName: f.Spec.NodeName, At: h.At, Phase: h.Phase, Reason: h.Reason, Message: h.Message})
 		}
 	}
 	slices.SortFunc(all, func(a, b api.LastDecision) int { return b.At.Compare(a.At.Time) })

@@ -41,7 +41,7 @@ func waits(s *state) []time.Duration {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	all = append(all, lateReads(s)...)
-	if s.spec.Decision.Asker() != nil && !s.st.RequestServed && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
+	if s.spec.Decision.Asker() != nil && !s.st.CutOrReleased && (s.st.Phase == api.Pending || s.st.Phase == api.Fencing) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
 	if climbed(s) && s.st.Phase != api.Releasing {
@@ -238,7 +238,7 @@ func asking(s *state, dt time.Duration, now time.Time) []look {
 			del.Deleting = true
 			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
 				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
-			all = append(all, lifted(s, dt, x)...)
+			all = append(all, uncordoned(s, dt, x)...)
 		}
 	}
 	return all

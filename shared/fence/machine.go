@@ -82,7 +82,7 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 		}
 		f := api.FailedMachine{MachineRef: m.ref(), State: state, Message: why, Since: stampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
-			f.Node, f.NodeUID = clippedTo(longestName, ref.Name), c.node(ref.Name).UID // no Node has a longer one
+			f.NodeName, f.NodeUID = clippedTo(longestName, ref.Name), c.node(ref.Name).UID // no Node has a longer one
 		}
 		for _, was := range p.Status.FailedMachines {
 			if was.UID == f.UID && was.State == f.State {
@@ -97,9 +97,9 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 	}
 	// Whatever is cut are Machines that have no node, before any that has.
 	slices.SortStableFunc(all, func(a, b api.FailedMachine) int {
-		return cmp.Or(min(len(b.Node), 1)-min(len(a.Node), 1), strings.Compare(a.MachineRef.String(), b.MachineRef.String()))
+		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.MachineRef.String(), b.MachineRef.String()))
 	})
-	return all[:min(len(all), maxHeld)]
+	return all
 }
 
 // machineHeld says why a Machine is left alone, if it is.
@@ -113,7 +113,7 @@ func (c Cluster) machineHeld(m *Machine, f api.FailedMachine) string {
 	if f.State != api.MachineStateRemediate || last == nil || last.Open() {
 		return ""
 	}
-	if of := last.Status.Decision.Trigger.Machine; of != nil && of.UID == f.UID && of.State == f.State && last.Status.RequestServed {
+	if of := last.Status.Decision.Trigger.Machine; of != nil && of.UID == f.UID && of.State == f.State && last.Status.CutOrReleased {
 		return fmt.Sprintf("what its annotation asks for was done (generation %d)", last.Status.FenceNumber)
 	}
 	return ""
@@ -162,7 +162,7 @@ func (c Cluster) backOff(m api.FailedMachine, created, now time.Time) *api.Time 
 func (c Cluster) withFailed(failed []api.FailedMachine) Cluster {
 	bad := map[string]bool{}
 	for _, m := range failed {
-		bad[m.Node] = true
+		bad[m.NodeName] = true
 	}
 	if len(bad) == 0 {
 		return c
@@ -179,7 +179,7 @@ func (c Cluster) withFailed(failed []api.FailedMachine) Cluster {
 func MachineDue(p *api.FencePolicy, node string, uid types.UID, now time.Time) *api.FailedMachine {
 	for i := range p.Status.FailedMachines {
 		m := &p.Status.FailedMachines[i]
-		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.Held == "" && uid != "" && m.Node == node && m.NodeUID == uid {
+		if due := m.NotBefore == nil || !now.Before(m.NotBefore.Time); due && m.Held == "" && uid != "" && m.NodeName == node && m.NodeUID == uid {
 			return m
 		}
 	}
@@ -223,7 +223,7 @@ func (d *decision) counts(e api.Evidence) bool {
 	switch {
 	case e.Type != api.TriggerMachine:
 		return true
-	case d.st.RequestServed:
+	case d.st.CutOrReleased:
 		return false
 	}
 	return slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, d.st.Phase)

@@ -29,7 +29,7 @@ func machineFence(node, machine, owner string, phase api.Phase, opened time.Time
 	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
 		Type: api.TriggerMachine, Machine: &api.MachineTrigger{State: api.MachineStateRemediate,
 			MachineRef: api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}}
-	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, RequestServed: true}
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, CutOrReleased: true}
 	for _, p := range past {
 		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
 	}
@@ -78,17 +78,17 @@ func TestWhichMachinesFail(t *testing.T) {
 		var got []string
 		p.Status.FailedMachines = failedNow(&p, Cluster{Nodes: []ClusterNode{{Name: "n1", UID: "u1"}}, Machines: []Machine{c.machine}, Fences: c.fences}, now)
 		for _, f := range p.Status.FailedMachines {
-			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.MachineRef, f.Node, f.NodeUID, f.State, f.Message, now.Sub(f.Since.Time).Minutes())
+			s := fmt.Sprintf("%s %s %s %s %s since %.0fm", f.MachineRef, f.NodeName, f.NodeUID, f.State, f.Message, now.Sub(f.Since.Time).Minutes())
 			if f.NotBefore != nil && f.NotBefore.After(now) {
 				s += fmt.Sprintf(", in %.0fm", f.NotBefore.Sub(now).Minutes())
 			}
 			if f.Held != "" {
 				s += ", held: " + f.Held
 			}
-			if MachineDue(&p, f.Node, "u1", now) != nil {
+			if MachineDue(&p, f.NodeName, "u1", now) != nil {
 				s += ", due"
 			}
-			if MachineDue(&p, f.Node, "u2", now) != nil {
+			if MachineDue(&p, f.NodeName, "u2", now) != nil {
 				t.Errorf("%s: due for another Node of the name (S6)", name)
 			}
 			got = append(got, s)
@@ -123,7 +123,7 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), machineSpec().Decision.Trigger
 		before := stampOf(walkStart.Add(-time.Second))
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
-			DecidedAt: &before, Evidence: c.was, RequestServed: c.served}
+			DecidedAt: &before, Evidence: c.was, CutOrReleased: c.served}
 		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
 			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
 			Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal}}, walkStart)
@@ -140,7 +140,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
 		for i := range n {
-			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{Node: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
+			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{NodeName: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
 		}
 		was := c.Nodes[9].Unhealthy
 		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
@@ -155,7 +155,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 	p := expecting()
 	p.Name = f.Status.Decision.Limits[0].Policy
 	for i := range maxHeld {
-		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{Node: fmt.Sprintf("m%d", i)})
+		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{NodeName: fmt.Sprintf("m%d", i)})
 	}
 	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.StormHold || !strings.Contains(v.Message, "too many to count") {
 		t.Errorf("more than are kept: %+v", v)

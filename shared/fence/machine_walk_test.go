@@ -20,7 +20,7 @@ func servedMachine(s state) state {
 	at := stampOf(walkStart)
 	s.sh.served = true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, Restarts: 1,
+		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, Restarts: 1,
 		Placed: api.Placed{Taint: true, Cordon: true}, Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: at, Since: at}},
 	}
 	return s
@@ -39,11 +39,11 @@ func (s *state) machineCounts() bool {
 }
 
 func (s *state) machineKey() []any {
-	if !s.machineCounts() && !(s.ofMachine() && !(s.st.RequestServed && s.sh.served)) {
+	if !s.machineCounts() && !(s.ofMachine() && !(s.st.CutOrReleased && s.sh.served)) {
 		return nil
 	}
 	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
-	return []any{"machine", failed, s.sh.machine, s.st.RequestServed, s.sh.served}
+	return []any{"machine", failed, s.sh.machine, s.st.CutOrReleased, s.sh.served}
 }
 
 // machineLooks: it is Failed still, or was healed or taken out; the usual look is of
@@ -64,6 +64,6 @@ var brokenMachine = map[string]decider{
 		s.MachineLooked = false
 	}),
 	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		f.Status.RequestServed = false
+		f.Status.CutOrReleased = false
 	}),
 }

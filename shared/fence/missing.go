@@ -44,7 +44,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 	}
 	since := func(node string) api.Time {
 		for _, was := range p.Status.Missing {
-			if was.Node == node {
+			if was.NodeName == node {
 				return was.Since
 			}
 		}
@@ -53,7 +53,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 	for _, node := range namedBy(p) {
 		if !there[node] {
 			there[node] = true
-			all = append(all, api.MissingNode{Node: node, Since: since(node)})
+			all = append(all, api.MissingNode{NodeName: node, Since: since(node)})
 		}
 	}
 	for i := range c.Machines {
@@ -61,22 +61,30 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		if m.DeletionTimestamp != nil || !wants(p, m) {
 			continue
 		}
-		missing := api.MissingNode{Machine: m.Namespace + "/" + m.Name, Since: stampOf(m.CreationTimestamp.Time)}
+		missing := api.MissingNode{Machine: new(m.ref()), Since: stampOf(m.CreationTimestamp.Time)}
 		if ref := m.Status.NodeRef; ref != nil {
 			node := clippedTo(longestName, ref.Name) // no Node has a longer one
 			if there[node] {
 				continue
 			}
 			there[node] = true
-			missing.Node, missing.Since = node, since(node)
+			missing.NodeName, missing.Since = node, since(node)
 		}
 		all = append(all, missing)
 	}
 	// Whatever is cut are Machines that have no node yet, before any node is.
 	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
-		return cmp.Or(min(len(b.Node), 1)-min(len(a.Node), 1), strings.Compare(a.Node, b.Node), strings.Compare(a.Machine, b.Machine))
+		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
 	})
-	return all[:min(len(all), maxHeld)]
+	return all
+}
+
+// machineOf is the Machine that a missing node is expected of, in words; empty if of none.
+func machineOf(m api.MissingNode) string {
+	if m.Machine == nil {
+		return ""
+	}
+	return m.Machine.String()
 }
 
 // Overdue are those that have been missing for longer than their policy allows.
@@ -91,10 +99,10 @@ func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
 
 // patience is how long this one may be missing; false if the policy expects it no more.
 func patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
-	if x := p.Spec.Machines; m.Machine != "" && x != nil {
+	if x := p.Spec.Machines; m.Machine != nil && x != nil {
 		return x.StartupTimeout.Or(defaultMissing).Duration, true
 	}
-	if x := p.Spec.MissingNodes; m.Machine == "" && x != nil {
+	if x := p.Spec.MissingNodes; m.Machine == nil && x != nil {
 		return x.Duration.Or(defaultMissing).Duration, true
 	}
 	return 0, false
@@ -125,9 +133,9 @@ var everyNode = &api.LabelSelector{}
 func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
 	var late []string
 	for _, m := range Overdue(&api.FencePolicy{Spec: p.Spec, Status: api.FencePolicyStatus{Missing: missing}}, now) {
-		name := m.Node
+		name := m.NodeName
 		if name == "" {
-			name = "Machine " + m.Machine
+			name = "Machine " + machineOf(m)
 		}
 		wait, _ := patience(p, m)
 		late = append(late, name+" for "+wait.String())
@@ -146,7 +154,7 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 	selectors := map[string]*api.LabelSelector{}
 	for _, p := range policies {
 		for _, m := range Overdue(&p, now) {
-			if m.Node != node || m.Machine == "" && !names(&p, node) {
+			if m.NodeName != node || m.Machine == nil && !names(&p, node) {
 				continue
 			}
 			selectors[p.Name] = countedOver(p.Spec.Selector)
@@ -155,8 +163,8 @@ func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r a
 			if t.Type == "" || m.Since.Before(&t.Since) {
 				t = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: m.Since, Reason: "no Node object"}
 				t.NodeMissing.Duration.Duration, _ = patience(&p, m)
-				if m.Machine != "" {
-					t.Reason += " for Machine " + m.Machine
+				if m.Machine != nil {
+					t.Reason += " for Machine " + m.Machine.String()
 				}
 			}
 			break
@@ -197,17 +205,17 @@ func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
 		}
 	}
 	for _, p := range policies {
-		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].Node != "" {
+		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].NodeName != "" {
 			c.Uncounted = append(c.Uncounted, p.Name)
 		}
 		for _, m := range p.Status.Missing {
-			under[m.Node] = append(under[m.Node], p.Name)
+			under[m.NodeName] = append(under[m.NodeName], p.Name)
 		}
-		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].Node != "" {
+		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].NodeName != "" {
 			c.Uncounted = append(c.Uncounted, p.Name)
 		}
 		for _, m := range p.Status.FailedMachines {
-			if m.Node == "" && p.Spec.Machines.Deletes() {
+			if m.NodeName == "" && p.Spec.Machines.Deletes() {
 				under[m.Record()] = append(under[m.Record()], p.Name)
 			}
 		}

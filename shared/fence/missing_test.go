@@ -36,7 +36,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 	now, hour := walkStart, walkStart.Add(-time.Hour)
 	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 	all := &api.LabelSelector{}
-	was := []api.MissingNode{{Node: "a", Since: stampOf(hour)}, {Node: "back", Since: stampOf(hour)}}
+	was := []api.MissingNode{{NodeName: "a", Since: stampOf(hour)}, {NodeName: "back", Since: stampOf(hour)}}
 	for name, c := range map[string]struct {
 		nodes    []string
 		selector *api.LabelSelector
@@ -60,7 +60,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		p.Spec.Machines, p.Status.Missing = &api.MachinesRule{Selector: c.selector}, was
 		var got []string
 		for _, m := range missingNow(&p, Cluster{Nodes: []ClusterNode{{Name: "back"}}, Machines: c.machines}, now) {
-			got = append(got, fmt.Sprintf("%s %s %.0f", m.Node, m.Machine, now.Sub(m.Since.Time).Seconds()))
+			got = append(got, fmt.Sprintf("%s %s %.0f", m.NodeName, machineOf(m), now.Sub(m.Since.Time).Seconds()))
 		}
 		if d := cmp.Diff(c.want, strings.Join(got, ", ")); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -100,7 +100,7 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		if since == nil {
 			p.Spec.MissingNodes, p.Spec.Machines = nil, nil
 		} else {
-			p.Status.Missing = []api.MissingNode{{Node: "a", Since: *since}}
+			p.Status.Missing = []api.MissingNode{{NodeName: "a", Since: *since}}
 		}
 		return p
 	}
@@ -162,7 +162,7 @@ func TestMissingNodesAreCounted(t *testing.T) {
 		}
 		p := expecting()
 		for _, m := range c.missing {
-			p.Status.Missing = append(p.Status.Missing, api.MissingNode{Node: m})
+			p.Status.Missing = append(p.Status.Missing, api.MissingNode{NodeName: m})
 		}
 		v := Admit(f, WithMissing(cl, []api.FencePolicy{p}), l, walkStart)
 		if got := reasonOf(v); got != c.want {
@@ -306,8 +306,8 @@ func TestMissingNodesThatNobodyCounts(t *testing.T) {
 		for i := range nodes {
 			p.Spec.MissingNodes.NodeNames = append(p.Spec.MissingNodes.NodeNames, fmt.Sprint("gone-", i))
 		}
-		p.Status.Missing = missingNow(&p, c, walkStart)
-		if len(p.Status.Missing) != maxHeld || p.Status.Missing[nodes-1].Node == "" {
+		p.Status.Missing, p.Status.MissingCount = listed(missingNow(&p, c, walkStart))
+		if int(p.Status.MissingCount) != nodes+maxHeld || len(p.Status.Missing) != maxHeld || p.Status.Missing[nodes-1].NodeName == "" {
 			t.Fatalf("%d missing: %+v", len(p.Status.Missing), p.Status.Missing[maxHeld-3:])
 		}
 		f, cl, l := admitWorld(walkStart)

@@ -22,7 +22,7 @@ func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more
 		return None, "", false
 	case n.Terminating:
 		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
-	case released == api.ReleaseTimedOut || r.LeftPods+r.LeftAttachments > 0:
+	case released == api.ReleaseTimedOut || r.PodsLeft+r.AttachmentsLeft > 0:
 		return None, "; its Node object stays, as something is left on it", false
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
 		return None, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String(), false

@@ -57,7 +57,7 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 		f := &api.NodeFence{Spec: goneSpec().spec(), Status: goneSpec().in(api.NodeFenceStatus{})}
 		done := ago(2 * time.Second)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-			Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
+			Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), CutOrReleased: true,
 			Reason: api.Released, BootIDBefore: "a", Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
 			Power:   api.PowerRecord{SwitchedByUs: true},
 			Proof:   &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},

@@ -23,7 +23,7 @@ func releasedBy(s state, kind api.ProofKind) state {
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
 	still := stampOf(s.sh.moved)
 	s.st = api.NodeFenceStatus{
-		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still},
 		Power: api.PowerRecord{SwitchedByUs: true, OffAt: &off.At, Cuts: 1},
 		Proof: &api.Proof{Type: kind, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: at},

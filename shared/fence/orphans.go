@@ -47,8 +47,8 @@ func (d *decision) workLeft(why api.Reason, msg string) bool {
 		d.hold(d.st.Reason, d.st.Message, Handover)
 		return true
 	}
-	r.LeftPods, r.LeftAttachments = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
-	if r.LeftPods+r.LeftAttachments == 0 {
+	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	if r.PodsLeft+r.AttachmentsLeft == 0 {
 		return false
 	}
 	if r.Deadline == nil {
@@ -58,7 +58,7 @@ func (d *decision) workLeft(why api.Reason, msg string) bool {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))
 		return false
 	}
-	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.LeftPods, r.LeftAttachments), 5*Poll)
+	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.PodsLeft, r.AttachmentsLeft), 5*Poll)
 	if r.Deadline.Before(d.st.NextLook) {
 		d.nextAt(r.Deadline.Time)
 	}

@@ -59,7 +59,7 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 	} {
 		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-			Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), RequestServed: true,
+			Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), CutOrReleased: true,
 			Reason: api.SeenOff, BootIDBefore: "a", Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: ago(5 * time.Second)},
 			Proof: &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},

@@ -53,7 +53,7 @@ func TestTheLastCutOfADay(t *testing.T) {
 		f.Status.Phase, f.Status.Lease = api.Pending, api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)}
 		if c.released {
 			done := ago(2 * time.Second)
-			f.Status.Phase, f.Status.Reason, f.Status.BootIDBefore, f.Status.Placed.Taint, f.Status.RequestServed = api.Releasing, api.Released, "a", true, true
+			f.Status.Phase, f.Status.Reason, f.Status.BootIDBefore, f.Status.Placed.Taint, f.Status.CutOrReleased = api.Releasing, api.Released, "a", true, true
 			f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: ago(10 * time.Second)}
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)}
 			f.Status.Release = api.ReleaseRecord{StartedAt: done, DoneAt: done}

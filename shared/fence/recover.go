@@ -189,7 +189,7 @@ func (d *decision) healed() bool {
 
 func (d *decision) back() {
 	d.another()
-	if (d.dec.Asker() != nil || d.dec.Trigger.OfMachine()) && !d.st.RequestServed {
+	if (d.dec.Asker() != nil || d.dec.Trigger.OfMachine()) && !d.st.CutOrReleased {
 		d.st.Outcome = api.RequestFailed
 	}
 	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")

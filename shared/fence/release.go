@@ -40,18 +40,18 @@ func (d *decision) releasing() Action {
 	if left == nil {
 		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
-	d.st.Release.LeftPods = int32(len(left.Delete) + left.Terminating)
-	d.st.Release.LeftAttachments = int32(left.Attachments)
+	d.st.Release.PodsLeft = int32(len(left.Delete) + left.Terminating)
+	d.st.Release.AttachmentsLeft = int32(left.Attachments)
 	if d.dec.Settings.Release.Strategy == api.ReleaseNone && d.st.Release.DoneAt == nil {
 		d.st.Release.StartedAt = d.at(0)
 		d.tell(api.Released, "cleanup strategy None: pods and volumes are left to Kubernetes and to the machine's own kubelet")
 		return d.released()
 	}
-	if !begun && d.st.Release.LeftPods+d.st.Release.LeftAttachments == 0 {
+	if !begun && d.st.Release.PodsLeft+d.st.Release.AttachmentsLeft == 0 {
 		d.st.Release.StartedAt = d.at(0)
 		return d.released() // nothing to free: no mark is placed
 	}
-	if d.st.Release.DoneAt == nil && (!begun || len(left.Delete) > 0 || d.st.Release.LeftPods+d.st.Release.LeftAttachments > 0) {
+	if d.st.Release.DoneAt == nil && (!begun || len(left.Delete) > 0 || d.st.Release.PodsLeft+d.st.Release.AttachmentsLeft > 0) {
 		return d.batch(left)
 	}
 	return d.released()

@@ -13,6 +13,11 @@ import (
 // maxHeld bounds a policy's list of nodes.
 const maxHeld = 64
 
+// listed is as much of a list as a status has room for, and how long it is.
+func listed[T any](all []T) ([]T, int32) {
+	return all[:min(len(all), maxHeld)], int32(len(all))
+}
+
 // The conditions of a FencePolicy.
 const (
 	fencingAllowed = "FencingAllowed"
@@ -25,7 +30,7 @@ const (
 func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.FenceLedger, now time.Time) api.FencePolicyStatus {
 	st := *p.Status.DeepCopy()
 	lim := limitsOf(p)
-	st.FailedMachines = failedNow(p, c, now)
+	st.FailedMachines, st.FailedMachinesCount = listed(failedNow(p, c, now))
 	c = c.withFailed(st.FailedMachines)
 	bad := ailing(c, l)
 	st.ObservedGeneration, st.SelectedNodes, st.UnhealthyNodes, st.OpenFences = p.Generation, 0, 0, 0
@@ -53,7 +58,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	st.HealthyNodes = st.SelectedNodes - st.UnhealthyNodes
 	rooms := roomNow(lim, &st, c, l, now)
 	st.FencesAllowed = rooms.fences
-	st.Missing = missingNow(p, c, now)
+	st.Missing, st.MissingCount = listed(missingNow(p, c, now))
 	conditionsOf(p, &st, all, c, l, rooms, now)
 	st.Effective = inEffect(p, lim, &st, all, c, now)
 	return st
@@ -140,7 +145,7 @@ func (c Cluster) fence(node string) *api.NodeFence {
 // fence, or what it would say.
 func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *api.HeldNode {
 	r, _ := ResolvePolicy(all, n.Name, n.Labels)
-	h := &api.HeldNode{Node: n.Name}
+	h := &api.HeldNode{NodeName: n.Name}
 	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}

@@ -35,7 +35,7 @@ func TestPolicyStatus(t *testing.T) {
 		"a selector that can't be read": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			p.Spec.Selector = &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
 			c.Nodes = c.Nodes[:1:1]
-		}, []api.HeldNode{{Node: "n0", Reason: api.ExcludedHold,
+		}, []api.HeldNode{{NodeName: "n0", Reason: api.ExcludedHold,
 			Message: `policy p, spec.selector: "in" is not a valid label selector operator; no fence begins under it until that is corrected`}}, api.SelectorInvalid},
 		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
 		"a restore":       {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, nil, api.WentBackHold},
@@ -47,15 +47,15 @@ func TestPolicyStatus(t *testing.T) {
 			f := running("n3", "f3", api.Pending)
 			f.Status.Reason, f.Status.Message = api.RateHold, "2 fences began"
 			c.Fences = append(c.Fences, f)
-		}, []api.HeldNode{{Node: "n3", Reason: api.RateHold, Message: "2 fences began"}}, ""},
+		}, []api.HeldNode{{NodeName: "n3", Reason: api.RateHold, Message: "2 fences began"}}, ""},
 		"excluded, being deleted, control plane": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			p.Spec.Exclude = &api.ExcludedNodes{NodeNames: []string{"n1"}}
 			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
 		}, []api.HeldNode{
-			{Node: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodeNames"},
-			{Node: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
-			{Node: "n4", Reason: api.ExcludedHold, Message: "the label"},
-			{Node: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane.fence is Never"},
+			{NodeName: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodeNames"},
+			{NodeName: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
+			{NodeName: "n4", Reason: api.ExcludedHold, Message: "the label"},
+			{NodeName: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane.fence is Never"},
 		}, ""},
 	} {
 		_, cl, l := admitWorld(walkStart)
@@ -195,7 +195,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 		cl.Fences = append(cl.Fences, f)
 	}
 	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)
-	if n := len(st.LastDecisions); n != maxLately || st.LastDecisions[0].Node != "n11" || st.LastDecisions[9].Node != "n2" || st.LastDecisions[0].Message != "2 fences began" {
+	if n := len(st.LastDecisions); n != maxLately || st.LastDecisions[0].NodeName != "n11" || st.LastDecisions[9].NodeName != "n2" || st.LastDecisions[0].Message != "2 fences began" {
 		t.Errorf("%d, first %+v", n, st.LastDecisions[0])
 	}
 }

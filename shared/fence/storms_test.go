@@ -51,7 +51,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 		}, storm("4 of 10 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
 		"one is missing and is one too many": {began, func(ps []api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			dead(c, 0, 2)
-			ps[0].Status.Missing = []api.MissingNode{{Node: "gone"}}
+			ps[0].Status.Missing = []api.MissingNode{{NodeName: "gone"}}
 		}, storm("4 of 11 nodes are unhealthy, maxUnhealthy is 3 (3)", nil)},
 		"it is over, and its cool-down runs":    {storm("many", at(time.Second)), nil, storm("many", at(time.Second))},
 		"its cool-down is over":                 {storm("many", at(-time.Second)), nil, nil},
@@ -111,7 +111,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 // tooMany are missing: the list is cut off.
 func tooMany() (all []api.MissingNode) {
 	for range maxHeld {
-		all = append(all, api.MissingNode{Node: "gone"})
+		all = append(all, api.MissingNode{NodeName: "gone"})
 	}
 	return all
 }

@@ -42,7 +42,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		f.Status.Decision.Settings.Power.Attempts = 3
 		at := stampOf(walkStart)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true, BootIDBefore: "a",
+			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: &at, Cut: []int32{0}},
 		}
 		read, ons, now := c.first, 0, walkStart

@@ -21,7 +21,7 @@ func TestAConditionIsAConditionWhateverItsName(t *testing.T) {
 			f, s := waiting(now, func(f *api.NodeFence, s *Seen) {
 				f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: name, Status: "True", Duration: metav1.Duration{Duration: wait}}}
 				f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: name, Status: "True", Mark: since, Since: since}}
-				f.Status.RequestServed = true // from there the trouble of a Machine counts no more
+				f.Status.CutOrReleased = true // from there the trouble of a Machine counts no more
 				s.Node.Conditions = []Condition{{Type: name, Status: "True", Reason: strings.Repeat("x", 2000), Since: since.Time}}
 				s.MachineLooked = true
 			})

@@ -13,7 +13,7 @@ import (
 // and takes it by itself; one that has done nothing yet is given up, and says so (S25, S27).
 func TestAFenceWhoseConfigurationIsRefused(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	served := func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed = true }
+	served := func(f *api.NodeFence, _ *Seen) { f.Status.CutOrReleased = true }
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)
 		phase  api.Phase

@@ -45,7 +45,7 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 	expected := func(c *Cluster) {
 		nodeGone(c)
 		p := expecting()
-		p.Status.Missing = []api.MissingNode{{Node: "n1"}}
+		p.Status.Missing = []api.MissingNode{{NodeName: "n1"}}
 		*c = WithMissing(*c, []api.FencePolicy{p})
 	}
 	lost := func(l *api.FenceLedger) { l.Status.UnderWay = nil }

@@ -85,7 +85,7 @@ type look struct {
 	dt                    time.Duration
 	seen                  Seen
 	abort, retry, confirm bool
-	lift                  bool
+	uncordon              bool
 }
 
 var (
@@ -119,7 +119,7 @@ func walkSpec() given {
 // requestSpec is of a fence that an event asked for, whatever the node's health.
 func requestSpec() given {
 	s := walkSpec()
-	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", At: stampOf(walkStart)}}
+	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: stampOf(walkStart)}}
 	return s
 }
 
@@ -283,7 +283,7 @@ func (w *walker) step(s *state, l *look) {
 	if l.retry {
 		f.Spec.Requests.Retry = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
 	}
-	if l.lift {
+	if l.uncordon {
 		f.Spec.Requests.Uncordon = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
 	}
 	if l.confirm {
@@ -420,11 +420,11 @@ func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *Seen, act Acti
 // strip drops what no decision reads.
 func strip(st *api.NodeFenceStatus) {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
-	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.LeftPods, st.Release.LeftAttachments = nil, 0, 0, 0, 0, 0
+	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.PodsLeft, st.Release.AttachmentsLeft = nil, 0, 0, 0, 0, 0
 	st.Power.LastError, st.Power.OffError = "", ""
-	if st.Activity != nil {
-		st.Activity = st.Activity.DeepCopy()
-		st.Activity.Saw, st.Activity.Errored = "", 0
+	if st.ActivityChecks != nil {
+		st.ActivityChecks = st.ActivityChecks.DeepCopy()
+		st.ActivityChecks.Saw, st.ActivityChecks.Errored = "", 0
 	}
 	st.Retries = min(st.Retries, 1)
 	st.Isolation = slices.Clone(st.Isolation)
@@ -478,8 +478,8 @@ func key(s *state) string {
 	}
 	// A phase is told apart by what it, or a later one, still reads.
 	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.SwitchedByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
-	if s.spec.Decision.Asker() != nil && !(st.RequestServed && s.sh.served) {
-		k = append(k, "asked", st.RequestServed, s.sh.served, age(&s.spec.Decision.AskedBy[0].At, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
+	if s.spec.Decision.Asker() != nil && !(st.CutOrReleased && s.sh.served) {
+		k = append(k, "asked", st.CutOrReleased, s.sh.served, age(&s.spec.Decision.AskedBy[0].JoinedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
 	}
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)

@@ -57,7 +57,7 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 
 // noteDevice keeps what the machine's device has just said for the round.
 func (d *decision) noteDevice() {
-	a, call := d.st.Activity, d.seen.Call
+	a, call := d.st.ActivityChecks, d.seen.Call
 	lost := d.st.Reason == api.CallLost
 	if !d.reading() || !lost && !d.justRead() {
 		return
@@ -82,7 +82,7 @@ func (d *decision) noteDevice() {
 
 // reading: this fence is with power for one read, as a check.
 func (d *decision) reading() bool {
-	return d.st.Phase == api.Fencing && d.st.Activity != nil && d.st.Activity.Reading
+	return d.st.Phase == api.Fencing && d.st.ActivityChecks != nil && d.st.ActivityChecks.Reading
 }
 
 // toDevice asks for a slot, since the machine's device is spoken with under all
@@ -92,7 +92,7 @@ func (d *decision) toDevice() Action {
 		return None // without a slot: others need it meanwhile (S14)
 	}
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
-		d.st.DecidedAt, d.st.Activity.Reading = d.stamp(*r), true
+		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
 		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the second evidence, and no more")
 	}
@@ -104,7 +104,7 @@ func (d *decision) toDevice() Action {
 
 // witness reads the machine once, and gives round and slot back.
 func (d *decision) witness() Action {
-	a := d.st.Activity
+	a := d.st.ActivityChecks
 	if d.calledOff() || d.stale() {
 		if d.st.Phase != api.Fencing {
 			a.Reading = false

@@ -36,7 +36,7 @@ func (s *state) alone() bool { return len(s.spec.Decision.Settings.ActivityCheck
 
 // reads: the machine is being read as a check.
 func (s *state) reads() bool {
-	return s.st.Phase == api.Fencing && s.st.Activity != nil && s.st.Activity.Reading
+	return s.st.Phase == api.Fencing && s.st.ActivityChecks != nil && s.st.ActivityChecks.Reading
 }
 
 func (s *state) witnessKey() string {
@@ -44,7 +44,7 @@ func (s *state) witnessKey() string {
 		return ""
 	}
 	k := fmt.Sprint(s.alone(), s.sh.others, s.reads())
-	for _, c := range s.st.Activity.Results {
+	for _, c := range s.st.ActivityChecks.Results {
 		k += "," + string(c.Answer)
 	}
 	return k
@@ -108,7 +108,7 @@ func (w witnesses) undecided(now time.Time) witnesses {
 
 // checkWitness: a call for the evidence is a read, and it comes last.
 func (w *walker) checkWitness(s *state, sh *shadow, a *api.NodeFenceStatus, act Action, say func(bool, string)) bool {
-	if !s.asksDevice() || act != Read || a.Activity == nil || a.Activity.StartedAt == nil {
+	if !s.asksDevice() || act != Read || a.ActivityChecks == nil || a.ActivityChecks.StartedAt == nil {
 		return false
 	}
 	say(s.alone() || sh.others == api.AnswerNone, "second evidence: the machine is read only where every other check saw nothing")
@@ -139,12 +139,12 @@ var brokenWitness = map[string]decider{
 	}),
 	"cuts the power instead of going back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if asCheck(f) && s.Call == nil {
-			f.Status.Activity.Reading = false
+			f.Status.ActivityChecks.Reading = false
 		}
 	}),
 	"goes on from the read without the gate": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if asCheck(f) && st.Phase == api.Pending && st.Activity != nil && st.Activity.Failed > 0 {
+		if asCheck(f) && st.Phase == api.Pending && st.ActivityChecks != nil && st.ActivityChecks.Failed > 0 {
 			st.Phase = api.Isolating
 		}
 		return st, act
@@ -152,7 +152,7 @@ var brokenWitness = map[string]decider{
 }
 
 func asCheck(f *api.NodeFence) bool {
-	return f.Status.Phase == api.Fencing && f.Status.Activity != nil && f.Status.Activity.Reading
+	return f.Status.Phase == api.Fencing && f.Status.ActivityChecks != nil && f.Status.ActivityChecks.Reading
 }
 
 func onRead(which func(*CallResult) bool, power string) decider {
@@ -187,29 +187,29 @@ func TestTheDevicesAnswer(t *testing.T) {
 		f := &api.NodeFence{Spec: c.spec.spec(), Status: c.spec.in(api.NodeFenceStatus{})}
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, DecidedAt: &started,
-			Lease:    api.LeaseRecord{Renewed: "r0", StillSince: &at},
-			Claim:    &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
-			Activity: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
+			Lease:          api.LeaseRecord{Renewed: "r0", StillSince: &at},
+			Claim:          &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: started, NotAfter: stampOf(now.Add(time.Second))},
+			ActivityChecks: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &started, Since: &at}},
 		}
 		for i, check := range c.spec.Decision.Settings.ActivityChecks.Checks {
 			r := api.CheckResult{Check: fmt.Sprintf("%d kubelet", i+1), Answer: api.AnswerNone, Message: "silent"}
 			if check.Type == api.CheckDevice {
 				r = api.CheckResult{Check: DeviceCheck(i + 1)}
 			}
-			f.Status.Activity.Results = append(f.Status.Activity.Results, r)
+			f.Status.ActivityChecks.Results = append(f.Status.ActivityChecks.Results, r)
 		}
 		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		c.call.Call, c.call.At = api.CallRead, now
 		seen.Call = &c.call
 		st, act := Decide(f, seen, now)
-		last := st.Activity.Results[len(st.Activity.Results)-1]
+		last := st.ActivityChecks.Results[len(st.ActivityChecks.Results)-1]
 		if last.Answer != c.answer || !strings.Contains(last.Message, c.says) {
 			t.Errorf("%s: %+v", name, last)
 		}
-		if st.Phase != api.Pending || act != None || st.Activity.Reading || st.DecidedAt != nil || st.Power.LastRead != nil {
-			t.Errorf("%s: %s, action %q, %+v", name, st.Phase, act, st.Activity)
+		if st.Phase != api.Pending || act != None || st.ActivityChecks.Reading || st.DecidedAt != nil || st.Power.LastRead != nil {
+			t.Errorf("%s: %s, action %q, %+v", name, st.Phase, act, st.ActivityChecks)
 		}
-		if d := cmp.Diff([]int32{c.done, c.failed}, []int32{st.Activity.Done, st.Activity.Failed}); d != "" {
+		if d := cmp.Diff([]int32{c.done, c.failed}, []int32{st.ActivityChecks.Done, st.ActivityChecks.Failed}); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 		if d := cmp.Diff(&started, st.GivenBack); d != "" {

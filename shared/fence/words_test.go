@@ -33,7 +33,7 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
 			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
-			f.Status.Phase, f.Status.RequestServed = api.Recovering, served
+			f.Status.Phase, f.Status.CutOrReleased = api.Recovering, served
 			since := stampOf(now.Add(-time.Hour))
 			f.Status.PhaseSince, f.Status.ReadySince = &since, nil
 		})

@@ -52,7 +52,7 @@ func expectedBy(p *api.FencePolicy) (nodes []string) {
 		nodes = slices.Clone(x.NodeNames)
 	}
 	for _, m := range p.Status.Missing {
-		nodes = append(nodes, m.Node)
+		nodes = append(nodes, m.NodeName)
 	}
 	for _, m := range p.Status.FailedMachines {
 		nodes = append(nodes, m.Record())

@@ -52,7 +52,7 @@ func TestWhatIsLeftOfANodeThatIsGone(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
 		Spec:       api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"named"}}},
 		Status: api.FencePolicyStatus{
-			Missing:        []api.MissingNode{{Node: "missing"}},
+			Missing:        []api.MissingNode{{NodeName: "missing"}},
 			FailedMachines: []api.FailedMachine{{MachineRef: api.MachineRef{Namespace: "ns", Name: "failed"}}},
 		},
 	})

@@ -43,7 +43,7 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	}
 	err = rig.Until(ctx, "node-1 to be checked again", func() (bool, error) {
 		f, err = c.Fences.Fence(ctx, "node-1")
-		return err == nil && f.Status.Activity.Degraded && f.Status.Activity.Number > 2, nil
+		return err == nil && f.Status.ActivityChecks.Degraded && f.Status.ActivityChecks.Number > 2, nil
 	})
 	if err != nil {
 		return err

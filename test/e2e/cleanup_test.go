@@ -265,9 +265,9 @@ func (w *world) bound(name, node string) types.UID {
 	return p.UID
 }
 
-// TestDeletionsPerMinute counts by the API server's answers: no minute, however it
+// TestPodsPerMinute counts by the API server's answers: no minute, however it
 // is laid, has more than the policy allows, and all pods go in the end.
-func TestDeletionsPerMinute(t *testing.T) { // S24
+func TestPodsPerMinute(t *testing.T) { // S24
 	const rate, pods = 2, 3
 	w := newWorld(t, 2, quick+"release: {strategy: ResourceDeletion, resourceDeletion: {podsPerMinute: 2}}\n")
 	asked := w.startWatched()

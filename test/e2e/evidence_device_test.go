@@ -28,8 +28,8 @@ func TestSecondEvidenceByDevice(t *testing.T) {
 	w.hostHA(victim, api.HostHAAvailable)
 	w.node(victim, "crash")
 	f := w.held(victim, api.ActivitySeenHold)
-	if f.Status.Activity.Failed > 0 || f.Status.Placed.Taint {
-		t.Errorf("%+v", f.Status.Activity)
+	if f.Status.ActivityChecks.Failed > 0 || f.Status.Placed.Taint {
+		t.Errorf("%+v", f.Status.ActivityChecks)
 	}
 	w.hostHA(victim, api.HostHADegraded)
 	if !told(f, api.CheckingHold, "reading the machine's power") {

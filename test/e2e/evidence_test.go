@@ -42,7 +42,7 @@ func TestSecondEvidenceByPort(t *testing.T) {
 	}
 	w.until("the node to be suspected and seen alive again", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, victim)
-		return err == nil && f.Status.Activity.Number >= 3 && f.Status.Activity.Degraded, err
+		return err == nil && f.Status.ActivityChecks.Number >= 3 && f.Status.ActivityChecks.Degraded, err
 	})
 	w.words(victim, "")
 	w.node(victim, "heal")
@@ -61,10 +61,10 @@ func TestSecondEvidenceByPort(t *testing.T) {
 	w.unmarked(victim)
 }
 
-// TestStorageHold: while the storage is unreachable for everyone no fence begins.
+// TestStorageUnreachable: while the storage is unreachable for everyone no fence begins.
 // In the same lab, because they need none: the example's objects, and policies that
 // make no sense.
-func TestStorageHold(t *testing.T) {
+func TestStorageUnreachable(t *testing.T) {
 	storage, err := port.NewClosed()
 	must(t, err)
 	t.Cleanup(func() { _ = storage.Close() })
@@ -145,7 +145,7 @@ func TestSecondEvidenceByJobs(t *testing.T) {
 	w.node(victim, "crash")
 	w.until("a claim that one node may mount to be refused", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, victim)
-		return f != nil && f.Status.Activity != nil && strings.Contains(f.Status.Activity.Saw+fmt.Sprint(f.Status.Activity.Results), "ReadWriteOnce"), err
+		return f != nil && f.Status.ActivityChecks != nil && strings.Contains(f.Status.ActivityChecks.Saw+fmt.Sprint(f.Status.ActivityChecks.Results), "ReadWriteOnce"), err
 	})
 	must(t, w.Kube.CoreV1().PersistentVolumeClaims("nodefence-checks").Delete(w.ctx, "shared", metav1.DeleteOptions{}))
 	w.until("the claim to be gone", func() (bool, error) {
@@ -179,7 +179,7 @@ func (w *world) untilActivity(node string, meanwhile func() error, what string, 
 			return false, err
 		}
 		f, err := w.Fences.Fence(w.ctx, node)
-		return err == nil && f != nil && f.Status.Activity != nil && ok(f.Status.Activity), err
+		return err == nil && f != nil && f.Status.ActivityChecks != nil && ok(f.Status.ActivityChecks), err
 	})
 }
 

@@ -52,7 +52,7 @@ func TestFailedMachine(t *testing.T) {
 			return false, err
 		}
 		for _, m := range p.Status.FailedMachines {
-			if m.Node == other && m.Held == "" || m.Node == db && (m.NotBefore == nil || m.NotBefore.Sub(f.Status.OpenedAt.Time).Minutes() < 9) {
+			if m.NodeName == other && m.Held == "" || m.NodeName == db && (m.NotBefore == nil || m.NotBefore.Sub(f.Status.OpenedAt.Time).Minutes() < 9) {
 				return false, nil
 			}
 		}

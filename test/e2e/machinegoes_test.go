@@ -62,7 +62,7 @@ func TestMachineBeingDeleted(t *testing.T) {
 	w.words(db, "")
 	w.until("the policy to say so", func() (bool, error) {
 		p, err := w.Fences.Policy(w.ctx, "default")
-		return err == nil && slices.ContainsFunc(p.Status.Held, func(h api.HeldNode) bool { return h.Node == db && h.Reason == api.DeletionHold }), err
+		return err == nil && slices.ContainsFunc(p.Status.Held, func(h api.HeldNode) bool { return h.NodeName == db && h.Reason == api.DeletionHold }), err
 	})
 
 	// A person has seen that it is off.

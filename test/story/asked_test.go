@@ -17,7 +17,7 @@ func (w *world) wanted(id string) {
 		return
 	}
 	at := metav1.NewMicroTime(w.now)
-	words := fence.Join(&w.record, api.AskedBy{ID: id, Source: "/ada", Type: "t", User: "ada", Reason: "no cooling", At: at})
+	words := fence.Join(&w.record, api.AskedBy{ID: id, Source: "/ada", Type: "t", User: "ada", Reason: "no cooling", JoinedAt: at})
 	w.say("           ada asks for its fence, event %s: %s", id, words)
 	w.wake(0, "asked")
 }

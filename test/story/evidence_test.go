@@ -24,7 +24,7 @@ func activityChecks(w *world) {
 // check is the round under way: whether the kubelet's port answers, or the storage.
 func (w *world) check() *fence.Checked {
 	st := w.record.Status
-	if r := st.Storage; r != nil && r.StartedAt != nil {
+	if r := st.StorageCheck; r != nil && r.StartedAt != nil {
 		c := &fence.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity, Message: "storage:2049 answers"}}}
 		if w.storageDown {
 			c.Results[0].Answer, c.Results[0].Message = api.AnswerNone, "storage:2049 does not answer"
@@ -38,7 +38,7 @@ func (w *world) check() *fence.Checked {
 	case w.on && !w.crashed:
 		r.Answer, r.Message = api.AnswerActivity, "node-7:10250 answers"
 	}
-	return &fence.Checked{Round: st.Activity.Number, Results: []api.CheckResult{r}}
+	return &fence.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{r}}
 }
 
 // stillSince is what the source says of a Lease that has not moved since the start.

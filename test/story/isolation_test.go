@@ -61,7 +61,7 @@ func (w *world) isolate(must bool, scopes ...api.Role) {
 		w.fabrics = append(w.fabrics, x)
 		b := api.Binding{Driver: strings.ToLower(x.name), Address: "port/7", Role: scope, Must: must, EffectDelay: metav1.Duration{Duration: time.Second}}
 		if scope == api.RoleStorage {
-			b.Covers = &api.Coverage{CSIDrivers: []string{"rbd"}}
+			b.Covers = &api.Coverage{CSIDriverNames: []string{"rbd"}}
 		}
 		w.record.Status.Decision.Devices = api.Named(append(w.record.Status.Decision.Devices, b)...)
 	}

@@ -116,7 +116,7 @@ func TestTheGatesPicture(t *testing.T) {
 		"a person must approve":           {running(own(bmc)).watched().changed(`"Enforce"`, `"RequireApproval", "approvalTimeout": "1h"`), Report{Now: "would wait for a person: WaitingForApproval: a person must approve (spec.requests.approve), until "}},
 		"a control-plane node":            {controlPlane(running(own(bmc)).watched(), "True"), Report{Now: "would begin"}},
 		"another one of etcd is not well": {controlPlane(running(own(bmc)).watched(), "False"), Report{Now: "would be held: EtcdQuorum: "}},
-		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"node": "d", "since": "`+since+`"}]}, "spec"`, 1)),
+		"an expected node is missing": {running(own(bmc)).watched().with(policies, strings.Replace(string(running()[policies].(json.RawMessage)), `"spec"`, `"status": {"missing": [{"nodeName": "d", "since": "`+since+`"}]}, "spec"`, 1)),
 			Report{Now: "would be held: TooManyUnhealthy: policy workers (generation 2): 2 of 4 nodes are unhealthy, maxUnhealthy is 40% (1)"}},
 		"few nodes": {running(own(bmc)).watched().changed(`"40%"`, `"30%"`), Report{Now: "would begin"}},
 		"none at all": {running(own(bmc)).watched().changed(`"40%"`, `"0%"`), Report{

@@ -90,7 +90,7 @@ func one(w io.Writer, r Report) {
 	for i := range r.Cuts {
 		r.Cuts[i].show(w, "cuts off "+strings.ToLower(string(r.Cuts[i].Scope)))
 		if c := r.Cuts[i].Covers; c != nil {
-			list(w, "  covers", append(prefixed("class ", c.StorageClasses), prefixed("CSI driver ", c.CSIDrivers)...))
+			list(w, "  covers", append(prefixed("class ", c.StorageClassNames), prefixed("CSI driver ", c.CSIDriverNames)...))
 		}
 	}
 	steps(w, "isolation", r.Isolation)

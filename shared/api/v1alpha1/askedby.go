@@ -29,10 +29,10 @@ type AskedBy struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// at is when the gate took it, as the fence opened or to join it. Its age counts from
+	// joinedAt is when the gate took it, as the fence opened or to join it. Its age counts from
 	// here.
 	// +required
-	At Time `json:"at"`
+	JoinedAt Time `json:"joinedAt"`
 	// served is set where power had been cut, or work released, when it came: the fence
 	// answers to it too, and it changes nothing.
 	// +optional

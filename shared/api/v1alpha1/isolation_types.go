@@ -12,21 +12,21 @@ const (
 
 // Coverage is the storage that a device of scope Storage cuts the machine off from.
 type Coverage struct {
-	// storageClasses are those whose volumes a cut stops.
+	// storageClassNames are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
-	StorageClasses []string `json:"storageClasses,omitempty"`
-	// csiDrivers are those whose volumes a cut stops.
+	StorageClassNames []string `json:"storageClassNames,omitempty"`
+	// csiDriverNames are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
-	CSIDrivers []string `json:"csiDrivers,omitempty"`
+	CSIDriverNames []string `json:"csiDriverNames,omitempty"`
 }
 
 // Empty covers nothing.
 func (c *Coverage) Empty() bool {
-	return c == nil || len(c.StorageClasses)+len(c.CSIDrivers) == 0
+	return c == nil || len(c.StorageClassNames)+len(c.CSIDriverNames) == 0
 }
 
 // IsolationRecord is what was asked of one device of status.decision.devices that

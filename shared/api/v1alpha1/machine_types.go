@@ -55,10 +55,11 @@ const (
 // FailedMachine is a Machine whose node is to be fenced on its account.
 type FailedMachine struct {
 	MachineRef `json:",inline"`
-	// node is its node, and NodeUID the Node object of that name; empty if it has none.
+	// nodeName is the name of its node, and nodeUID the UID of the Node object of that
+	// name; empty if it has none.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Node string `json:"node,omitempty"`
+	NodeName string `json:"nodeName,omitempty"`
 	// nodeUID is the UID of the Node object.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -86,8 +87,8 @@ type FailedMachine struct {
 
 // Record is the name of the NodeFence: the node's, or the Machine's own if it has none.
 func (m FailedMachine) Record() string {
-	if m.Node != "" {
-		return m.Node
+	if m.NodeName != "" {
+		return m.NodeName
 	}
 	return m.Name
 }

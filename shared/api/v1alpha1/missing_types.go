@@ -69,14 +69,13 @@ func (m *MachinesRule) Deletes() bool {
 
 // MissingNode is an expected node without a Node object.
 type MissingNode struct {
-	// node is its name; empty for a Machine that no Node has come of yet.
+	// nodeName is its name; empty for a Machine that no Node has come of yet.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	Node string `json:"node,omitempty"`
-	// machine is the namespace/name of the Machine that it is expected of, if it is.
-	// +kubebuilder:validation:MaxLength=317
+	NodeName string `json:"nodeName,omitempty"`
+	// machine is the Machine that it is expected of, if it is.
 	// +optional
-	Machine string `json:"machine,omitempty"`
+	Machine *MachineRef `json:"machine,omitempty"`
 	// since is when it was first seen to be missing, or when the Machine was created.
 	// +required
 	Since Time `json:"since"`

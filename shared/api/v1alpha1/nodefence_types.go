@@ -128,10 +128,10 @@ type NodeFenceStatus struct {
 	// restarts counts how often the flow began anew.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
-	// requestServed is set once power was cut or work released: what decision.askedBy asks
+	// cutOrReleased is set once power was cut or work released: what decision.askedBy asks
 	// for is done, and from here the node's health alone decides.
 	// +optional
-	RequestServed bool `json:"requestServed,omitempty"`
+	CutOrReleased bool `json:"cutOrReleased,omitempty"`
 	// openedAt is when the fence was opened, by the API server's clock.
 	// +optional
 	OpenedAt *Time `json:"openedAt,omitempty"`
@@ -170,12 +170,12 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// activity is what the policy's second evidence has come to.
+	// activityChecks is what the policy's activity checks have come to.
 	// +optional
-	Activity *ActivityRecord `json:"activity,omitempty"`
-	// storage is the last round of the policy's storage probe.
+	ActivityChecks *ActivityRecord `json:"activityChecks,omitempty"`
+	// storageCheck is the last round of the policy's storage check.
 	// +optional
-	Storage *CheckRound `json:"storage,omitempty"`
+	StorageCheck *CheckRound `json:"storageCheck,omitempty"`
 	// kdump is what was heard of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`

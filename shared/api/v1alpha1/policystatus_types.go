@@ -42,6 +42,9 @@ type FencePolicyStatus struct {
 	// coolDownUntil is until when nothing begins after the last storm.
 	// +optional
 	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
+	// domainsCount is how many domains there are, of which domains lists at most 64.
+	// +optional
+	DomainsCount int32 `json:"domainsCount,omitempty"`
 	// domains are the same figures for each value of limits.perDomain.topologyKey: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
@@ -55,15 +58,21 @@ type FencePolicyStatus struct {
 	// with them, or that can't be, and why: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
-	// +listMapKey=node
+	// +listMapKey=nodeName
 	// +optional
 	Held []HeldNode `json:"held,omitempty"`
+	// missingCount is how many there are, of which missing lists at most 64.
+	// +optional
+	MissingCount int32 `json:"missingCount,omitempty"`
 	// missing are the expected nodes that have no Node object, and the Machines that
 	// no Node has come of: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Missing []MissingNode `json:"missing,omitempty"`
+	// failedMachinesCount is how many there are, of which failedMachines lists at most 64.
+	// +optional
+	FailedMachinesCount int32 `json:"failedMachinesCount,omitempty"`
 	// failedMachines are those that machines.selector chooses and that are in
 	// phase Failed, or that somebody wants remediated: at most 64.
 	// +kubebuilder:validation:MaxItems=64
@@ -74,7 +83,7 @@ type FencePolicyStatus struct {
 	// node, the latest first: at most 10. The whole story is in the NodeFence.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map
-	// +listMapKey=node
+	// +listMapKey=nodeName
 	// +optional
 	LastDecisions []LastDecision `json:"lastDecisions,omitempty"`
 	// conditions are Accepted, which is False while a selector or a window can't be read,
@@ -90,10 +99,10 @@ type FencePolicyStatus struct {
 
 // LastDecision is what was decided last of a node.
 type LastDecision struct {
-	// node is the node's name.
+	// nodeName is the node's name.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Node string `json:"node"`
+	NodeName string `json:"nodeName"`
 	// at is when, by the API server's clock.
 	// +required
 	At Time `json:"at"`
@@ -129,10 +138,10 @@ type DomainStatus struct {
 
 // HeldNode is a node that is not being fenced, and why.
 type HeldNode struct {
-	// node is its name.
+	// nodeName is the name of the node.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	Node string `json:"node"`
+	NodeName string `json:"nodeName"`
 	// reason is one of the closed list.
 	// +required
 	Reason Reason `json:"reason"`

@@ -303,10 +303,10 @@ type ReleaseRecord struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	KeptPods string `json:"keptPods,omitempty"`
-	// leftPods counts the Pods that were left at the last look.
+	// podsLeft counts the Pods that were left at the last look.
 	// +optional
-	LeftPods int32 `json:"leftPods,omitempty"`
-	// leftAttachments counts the VolumeAttachments that were left at the last look.
+	PodsLeft int32 `json:"podsLeft,omitempty"`
+	// attachmentsLeft counts the VolumeAttachments that were left at the last look.
 	// +optional
-	LeftAttachments int32 `json:"leftAttachments,omitempty"`
+	AttachmentsLeft int32 `json:"attachmentsLeft,omitempty"`
 }

@@ -12,8 +12,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// lifters: ben may write wishes and may not lift, anna may both.
-const lifters = `
+// uncordoners: ben may write wishes and may not uncordon, anna may both.
+const uncordoners = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: wish}
@@ -21,7 +21,7 @@ rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [get, update
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: lift}
+metadata: {name: uncordon}
 rules: [{apiGroups: [nodefence.io], resources: [nodefences], verbs: [uncordon]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -32,23 +32,23 @@ subjects: [{kind: User, name: anna}, {kind: User, name: ben}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: {name: lift}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lift}
+metadata: {name: uncordon}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: uncordon}
 subjects: [{kind: User, name: anna}]
 `
 
 // TestAPersonGivesTheNodeBack: under recovery.uncordon: Manual a node that was fenced is healthy
-// again and gets no work, until somebody who may lift that does.
+// again and gets no work, until somebody who may uncordon it does.
 func TestAPersonGivesTheNodeBack(t *testing.T) {
 	w := newWorld(t, 3, strings.Replace(quick, "bootTimeout: 5m", "bootTimeout: 5m, uncordon: Manual", 1))
-	must(t, w.Apply(w.ctx, lifters))
+	must(t, w.Apply(w.ctx, uncordoners))
 	w.start(nil)
 	node := w.database(2)
 	w.node(node, "crash")
 
 	w.until("the node to be healthy and kept", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)
-		return f != nil && f.Status.Reason == api.LiftHold, err
+		return f != nil && f.Status.Reason == api.UncordonHold, err
 	})
 	f, err := w.Fences.Fence(w.ctx, node)
 	must(t, err)
@@ -60,11 +60,11 @@ func TestAPersonGivesTheNodeBack(t *testing.T) {
 		t.Error("a node that is kept has no taint or no cordon")
 	}
 
-	if no := w.lifts("ben", node); no.code != 403 {
-		t.Errorf("ben lifts: %+v", no)
+	if no := w.uncordons("ben", node); no.code != 403 {
+		t.Errorf("ben uncordons: %+v", no)
 	}
-	if no := w.lifts("anna", node); no.code != 0 {
-		t.Errorf("anna lifts: %+v", no)
+	if no := w.uncordons("anna", node); no.code != 0 {
+		t.Errorf("anna uncordons: %+v", no)
 	}
 	f = w.phase(node, api.Finished)
 	if f.Status.Outcome != api.Recovered || !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Message == "anna gives the node back" }) {
@@ -75,8 +75,8 @@ func TestAPersonGivesTheNodeBack(t *testing.T) {
 	w.oneWriter()
 }
 
-// lifts asks for the node back as that user.
-func (w *world) lifts(who, node string) (no refusal) {
+// uncordons asks for the node back as that user.
+func (w *world) uncordons(who, node string) (no refusal) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%s to have asked", who), func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)

@@ -24,7 +24,7 @@ func onItsWayBack(s state) []state {
 	at, still := stampOf(walkStart), stampOf(walkStart.Add(-time.Minute))
 	s.sh.moved, s.sh.served = still.Time, true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Recovering, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, RequestServed: true,
+		Phase: api.Recovering, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true,
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still}, Power: api.PowerRecord{Cuts: 1, OffAt: &still},
 	}
 	again := s
@@ -41,15 +41,15 @@ func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
-	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.LiftHold}
+	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.UncordonHold}
 }
 
-// lifted is a look with a person's word beside it.
-func lifted(s *state, dt time.Duration, x Seen) []look {
+// uncordoned are looks at a node that a person gives back.
+func uncordoned(s *state, dt time.Duration, x Seen) []look {
 	if !s.isManual() {
 		return nil
 	}
-	return []look{{dt: dt, seen: x, lift: true}}
+	return []look{{dt: dt, seen: x, uncordon: true}}
 }
 
 // checkManual holds what is promised of such a fence.
@@ -63,14 +63,14 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
 	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Status.Decision.Settings.Recovery.ReadyDuration.Duration
-	say(!(due && word), "S27: what a person lifts returns once it is healthy")
-	say(!due || a.Reason == api.LiftHold && a.Message != "", "S28: a node that is kept says why")
+	say(!(due && word), "S27: what a person uncordons returns once it is healthy")
+	say(!due || a.Reason == api.UncordonHold && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
 }
 
 // brokenManual lack a guard of who gives a node back.
 var brokenManual = map[string]decider{
-	"returns a node that nobody lifted": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"returns a node that nobody uncordoned": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 	}),
 	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
@@ -78,9 +78,9 @@ var brokenManual = map[string]decider{
 			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
-	"does not hear who lifts": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
+	"does not hear who uncordons": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
 	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Reason == api.LiftHold {
+		if st.Reason == api.UncordonHold {
 			st.Reason = api.NodeHealthy
 		}
 	}),

@@ -13,13 +13,13 @@ import (
 )
 
 // recovered is a node whose power we cut, under a policy that keeps what it fenced
-// until a person lifts that. It has been healthy for longer than it must be.
+// until a person uncordons it. It has been healthy for longer than it must be.
 func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
 	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
 	return under(now, func(f *api.NodeFence, s *Seen) {
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.ReadySince = api.Recovering, ago(time.Minute), ago(10*time.Second)
-		f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
+		f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
 		f.Status.Lease.StillSince = ago(time.Second)
 		s.Node.Conditions[0].Status = "True"
 		s.Node.Cordoned, s.Node.CordonOurs = true, true
@@ -29,22 +29,22 @@ func recovered(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFenc
 	})
 }
 
-func lift(at time.Time) *api.Request {
+func uncordonBy(at time.Time) *api.Request {
 	return &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(at)}
 }
 
 // TestAHealthyNodeWaitsForAPerson: what was fenced under recovery.uncordon: Manual stays
-// isolated until a person lifts it; what was not, and whatever ends a record, does not.
+// isolated until a person uncordons it; what was not, and whatever ends a record, does not.
 func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	const held, back = "Recovering WaitingForLift, , next +30s", "Recovering LiftAsked, Undo, next +10s"
+	const held, back = "Recovering WaitingForUncordon, , next +30s", "Recovering UncordonAsked, Undo, next +10s"
 	const alone = "Recovering NodeHealthy, Undo, next +10s"
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)
 		want   string
 	}{
 		"its power was cut":                   {nil, held},
-		"a person lifts it":                   {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = lift(now) }, back},
+		"a person asks for it":                {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
 		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
 		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
 		"a person ends it": {func(f *api.NodeFence, _ *Seen) {
@@ -53,31 +53,31 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"its record is deleted":      {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, alone},
 		"everything is paused":       {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Paused: true} }, held},
 		"only its work was released": {func(f *api.NodeFence, _ *Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
-		"nothing was done to it":     {func(f *api.NodeFence, _ *Seen) { f.Status.RequestServed, f.Status.Power.Cuts = false, 0 }, alone},
+		"nothing was done to it":     {func(f *api.NodeFence, _ *Seen) { f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0 }, alone},
 		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Decision.Settings.Action = false, 0, api.ActionIsolate
+			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Decision.Settings.Action = false, 0, api.ActionIsolate
 		}, held},
 		"it was cut off from its storage": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-5 * time.Minute))
-			f.Status.RequestServed, f.Status.Power.Cuts = false, 0
+			f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0
 			f.Status.Isolation = []api.IsolationRecord{{Device: "network-1", OffAt: &at}}
 		}, held},
 		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *Seen) { s.Node.Taint = false }, alone},
-		"it is not healthy for long enough, whoever lifts it": {func(f *api.NodeFence, _ *Seen) {
+		"it is not healthy for long enough, whoever uncordons it": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(now.Add(-time.Second))
-			f.Status.ReadySince, f.Spec.Requests.Uncordon = &at, lift(now)
+			f.Status.ReadySince, f.Spec.Requests.Uncordon = &at, uncordonBy(now)
 		}, "Recovering NodeHealthy, , next +2s"},
 		"it is ill again": {func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "Unknown" }, "Recovering NodeHealthy, , next +10s"},
 		"it is deleted":   {func(_ *api.NodeFence, s *Seen) { s.Node = Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
 		"it is another":   {func(_ *api.NodeFence, s *Seen) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
-		"it was lifted once": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Uncordon, f.Status.Answers = lift(now), done(api.AskedUncordon, metav1.NewTime(now))
+		"it was asked for once": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(now))
 		}, held},
-		"it is lifted twice": {func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Uncordon, f.Status.Answers = lift(now), done(api.AskedUncordon, metav1.NewTime(walkStart))
+		"it is asked for twice": {func(f *api.NodeFence, _ *Seen) {
+			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(walkStart))
 		}, back},
 		"it healed beforehand": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.RequestServed, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.Healed
+			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.Healed
 		}, alone},
 		"it healed while the flow began anew":    {func(f *api.NodeFence, _ *Seen) { f.Status.Outcome = api.Healed }, held},
 		"its request grew old in the second try": {func(f *api.NodeFence, _ *Seen) { f.Status.Outcome = api.RequestExpired }, held},
@@ -99,26 +99,26 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 func TestWhyANodeIsKept(t *testing.T) {
 	f, s := recovered(walkStart.Add(time.Hour), nil)
 	st, _ := Decide(f, s, walkStart.Add(time.Hour))
-	const want = "healthy for 3s; policy p keeps it isolated until a person lifts that (spec.requests.uncordon)"
+	const want = "healthy for 3s; policy p keeps it isolated until a person uncordons it (spec.requests.uncordon)"
 	if last := st.History[len(st.History)-1]; last.Message != want || st.Message != want {
 		t.Errorf("%q, %q", st.Message, last.Message)
 	}
 	f.Status, s.Node.Conditions[0].Status = st, "Unknown"
-	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person lifts that (spec.requests.uncordon)"
+	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person uncordons it (spec.requests.uncordon)"
 	if st, _ := Decide(f, s, walkStart.Add(time.Hour)); st.Message != ill {
 		t.Errorf("%q", st.Message)
 	}
 }
 
-// TestALiftIsForNow: whoever lifts what is not kept lifts nothing later.
-func TestALiftIsForNow(t *testing.T) {
+// TestAWordToUncordonIsForNow: whoever uncordons what is not kept uncordons nothing later.
+func TestAWordToUncordonIsForNow(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, lift(walkStart)
+			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, uncordonBy(walkStart)
 		})
 		st, _ := Decide(f, s, now)
-		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann lifted")
+		told := len(st.History) > 0 && strings.HasPrefix(st.History[0].Message, "ann asked to uncordon")
 		if waits := phase == api.Recovering; (st.Answer(api.AskedUncordon) == nil) != waits || told == waits {
 			t.Errorf("%s: answered %v, told %v", phase, st.Answers, st.History)
 		}

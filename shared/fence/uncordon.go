@@ -11,17 +11,18 @@ import (
 // holds no slot meanwhile (S14), and abort, deletion and the end of its Node end it as
 // they end everything (S27).
 
-// keptBack holds a node that has been healthy for long enough, until a person lifts that.
+// keptBack holds a node that has been healthy for long enough, until a person gives it
+// back by spec.requests.uncordon.
 func (d *decision) keptBack() bool {
 	if !d.keeps() {
 		return false
 	}
-	if d.liftAsked() {
-		d.tell(api.LiftAsked, d.asks.Uncordon.By+" gives the node back")
+	if d.uncordonAsked() {
+		d.tell(api.UncordonAsked, d.asks.Uncordon.By+" gives the node back")
 		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
 		return false
 	}
-	d.hold(api.LiftHold, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilLifted(), Resync)
+	d.hold(api.UncordonHold, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
 	return true
 }
 
@@ -38,13 +39,13 @@ func (d *decision) notBackYet() {
 
 // illAgain says of a node that was held that its health is waited for again.
 func (d *decision) illAgain() {
-	if d.st.Reason == api.LiftHold {
-		d.tell(api.LiftHold, "not healthy any more; once it is, "+d.untilLifted())
+	if d.st.Reason == api.UncordonHold {
+		d.tell(api.UncordonHold, "not healthy any more; once it is, "+d.untilUncordoned())
 	}
 }
 
-func (d *decision) untilLifted() string {
-	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person lifts that (spec.requests.uncordon)"
+func (d *decision) untilUncordoned() string {
+	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person uncordons it (spec.requests.uncordon)"
 }
 
 // keeps: this node was fenced and is isolated still, and its policy leaves it to a
@@ -55,21 +56,21 @@ func (d *decision) keeps() bool {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
-	return d.st.RequestServed || d.dec.Settings.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
+	return d.st.CutOrReleased || d.dec.Settings.Action == api.ActionIsolate || slices.ContainsFunc(d.st.Isolation, access)
 }
 
-// liftAsked: a person wants this node back, and it is this time that they speak of.
-func (d *decision) liftAsked() bool {
+// uncordonAsked: a person wants this node back, and it is this time that they speak of.
+func (d *decision) uncordonAsked() bool {
 	r := d.asks.Uncordon
 	return r != nil && !d.st.Answered(api.AskedUncordon, r.At)
 }
 
-// noteLift answers who lifts what is not kept, so that it counts for no later recovery.
-func (d *decision) noteLift() {
-	if waits := d.st.Phase == api.Recovering && d.dec.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.liftAsked() {
+// noteUncordon answers who uncordons what is not kept, so that it counts for no later recovery.
+func (d *decision) noteUncordon() {
+	if waits := d.st.Phase == api.Recovering && d.dec.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.uncordonAsked() {
 		return
 	}
 	r := d.asks.Uncordon
 	d.answer(api.AskedUncordon, r, api.NotNeeded, "it is not kept isolated now, and it counts for no later recovery")
-	d.aside(api.LiftAsked, r.By+" lifted what is not kept isolated now: it counts for nothing later")
+	d.aside(api.UncordonAsked, r.By+" asked to uncordon what is not kept isolated now: it counts for nothing later")
 }
