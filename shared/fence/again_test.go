@@ -83,7 +83,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
-		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID = "True", "r1", "b"
+		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID, s.Node.Cordoned = "True", "r1", "b", true
 	})
 	f.Status, _ = Decide(f, s, now)
 	s.Lease.Renewed = "r2"

@@ -53,6 +53,7 @@ var breaks = map[string]string{
 	"does not hear that the storage is unreachable":                    "storage hold: no fence begins while the storage is unreachable for everyone",
 	"does not hear the end during a dump":                              "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off",
 	"does not hear the one that saw activity":                          "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long",
+	"does not see that somebody uncordoned":                            "S27: what a person uncordons returns once it is healthy",
 	"does not hear who uncordons":                                      "S27: what a person uncordons returns once it is healthy",
 	"does not let it settle":                                           "S1: the reads are a settle apart",
 	"does not look at the Lease":                                       "S3: a confirmation against a moving Lease is not believed",

@@ -12,9 +12,14 @@ import (
 // they end everything (S27).
 
 // keptBack holds a node that has been healthy for long enough, until a person gives it
-// back by spec.requests.uncordon.
+// back: by spec.requests.uncordon, or by kubectl uncordon. Isolation left it cordoned, by
+// us or as it was, so that a node with our taint and no cordon was uncordoned since.
 func (d *decision) keptBack() bool {
 	if !d.keeps() {
+		return false
+	}
+	if !d.seen.Node.Cordoned {
+		d.tell(api.UncordonAsked, "somebody has uncordoned the node, and so gives it back")
 		return false
 	}
 	if d.uncordonAsked() {
@@ -45,7 +50,7 @@ func (d *decision) illAgain() {
 }
 
 func (d *decision) untilUncordoned() string {
-	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person uncordons it (spec.requests.uncordon)"
+	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person uncordons it (kubectl uncordon, or spec.requests.uncordon)"
 }
 
 // keeps: this node was fenced and is isolated still, and its policy leaves it to a

@@ -45,6 +45,7 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	}{
 		"its power was cut":                   {nil, held},
 		"a person asks for it":                {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
+		"a person uncordons it with kubectl":  {func(_ *api.NodeFence, s *Seen) { s.Node.Cordoned, s.Node.CordonOurs = false, false }, back},
 		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
 		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
 		"a person ends it": {func(f *api.NodeFence, _ *Seen) {
@@ -99,12 +100,12 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 func TestWhyANodeIsKept(t *testing.T) {
 	f, s := recovered(walkStart.Add(time.Hour), nil)
 	st, _ := Decide(f, s, walkStart.Add(time.Hour))
-	const want = "healthy for 3s; policy p keeps it isolated until a person uncordons it (spec.requests.uncordon)"
+	const want = "healthy for 3s; policy p keeps it isolated until a person uncordons it (kubectl uncordon, or spec.requests.uncordon)"
 	if last := st.History[len(st.History)-1]; last.Message != want || st.Message != want {
 		t.Errorf("%q, %q", st.Message, last.Message)
 	}
 	f.Status, s.Node.Conditions[0].Status = st, "Unknown"
-	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person uncordons it (spec.requests.uncordon)"
+	const ill = "not healthy any more; once it is, policy p keeps it isolated until a person uncordons it (kubectl uncordon, or spec.requests.uncordon)"
 	if st, _ := Decide(f, s, walkStart.Add(time.Hour)); st.Message != ill {
 		t.Errorf("%q", st.Message)
 	}

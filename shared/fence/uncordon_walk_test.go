@@ -44,12 +44,14 @@ func (s *state) manualKey() []any {
 	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.UncordonHold}
 }
 
-// uncordoned are looks at a node that a person gives back.
+// uncordoned are looks at a node that a person gives back, by a word and by kubectl.
 func uncordoned(s *state, dt time.Duration, x Seen) []look {
 	if !s.isManual() {
 		return nil
 	}
-	return []look{{dt: dt, seen: x, uncordon: true}}
+	y := x
+	y.Node.Cordoned, y.Node.CordonOurs = false, false
+	return []look{{dt: dt, seen: x, uncordon: true}, {dt: dt, seen: y}}
 }
 
 // checkManual holds what is promised of such a fence.
@@ -58,7 +60,7 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 		return
 	}
 	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
-	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At)
+	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At) || !seen.Node.Cordoned
 	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
@@ -78,7 +80,8 @@ var brokenManual = map[string]decider{
 			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
-	"does not hear who uncordons": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
+	"does not see that somebody uncordoned": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Cordoned = true }),
+	"does not hear who uncordons":           before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
 	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
 		if st.Reason == api.UncordonHold {
 			st.Reason = api.NodeHealthy

@@ -57,7 +57,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 func marksGo(p *api.ResolvedPolicy) string {
 	const away = "taint and cordon away"
 	if p.Settings.Recovery.Uncordon == api.UncordonManual {
-		return away + " once a person uncordons it (spec.requests.uncordon)"
+		return away + " once a person uncordons it (kubectl uncordon, or spec.requests.uncordon)"
 	}
 	return away
 }
