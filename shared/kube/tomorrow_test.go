@@ -20,14 +20,14 @@ func TestAStatusOfTomorrowStays(t *testing.T) {
 	}{
 		"a policy's": {
 			policiesPath + "/a",
-			`{"metadata":{"name":"a"},"spec":{"mode":"Enforce","novel":1},"status":{"heldCount":1,"held":[{"node":"n","reason":"Paused","novel":1}],"coolDownUntil":"2026-01-01T00:00:00.000000Z","novel":{"missing":["m"]}}}`,
-			`{"metadata":{"name":"a"},"spec":{"mode":"Enforce","novel":1},"status":{"fencesAllowed":0,"healthyNodes":0,"held":[{"node":"o","reason":"Paused"}],"heldCount":1,"novel":{"missing":["m"]},"openFences":0,"selectedNodes":0,"unhealthyNodes":0}}`,
+			`{"metadata":{"name":"a"},"spec":{"mode":"Enforce","novel":1},"status":{"heldCount":1,"held":[{"nodeName":"n","reason":"Paused","novel":1}],"coolDownUntil":"2026-01-01T00:00:00.000000Z","novel":{"missing":["m"]}}}`,
+			`{"metadata":{"name":"a"},"spec":{"mode":"Enforce","novel":1},"status":{"fencesAllowed":0,"healthyNodes":0,"held":[{"nodeName":"o","reason":"Paused"}],"heldCount":1,"novel":{"missing":["m"]},"openFences":0,"selectedNodes":0,"unhealthyNodes":0}}`,
 			func(ctx context.Context, c *Client) error {
 				p, err := c.Policy(ctx, "a")
 				if err != nil {
 					return err
 				}
-				p.Status.CoolDownUntil, p.Status.Held[0].Node = nil, "o"
+				p.Status.CoolDownUntil, p.Status.Held[0].NodeName = nil, "o"
 				return c.SavePolicyStatus(ctx, p)
 			},
 		},
