@@ -87,10 +87,11 @@ func TestAnEtcdListThatIsOutOfDateIsSaid(t *testing.T) {
 				}, func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path == group+"fencepolicies/p/status" {
 						writes++
-						p = api.FencePolicy{}
-						if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+						var patch api.FencePolicy
+						if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
 							t.Error(err)
 						}
+						p.Status = patch.Status
 					}
 					kubetest.Answer(w, `{"metadata":{"name":"x"}}`)
 				})(w, r)
