@@ -20,12 +20,12 @@ func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
 	missing, failed := missingNow(&p, c, then.Time), failedNow(&p, c, then.Time)
 	p.Status.Missing, p.Status.FailedMachines = missing, failed
 	for _, now := range [][]api.MissingNode{missing, missingNow(&p, c, walkStart)} {
-		if len(now) != 1 || len(now[0].Node) > longestName || !now[0].Since.Equal(&then) {
+		if len(now) != 1 || len(now[0].NodeName) > longestName || !now[0].Since.Equal(&then) {
 			t.Errorf("missing: %+v", now)
 		}
 	}
 	for _, now := range [][]api.FailedMachine{failed, failedNow(&p, c, walkStart)} {
-		if len(now) != 1 || len(now[0].Node) > longestName || !now[0].Since.Equal(&then) {
+		if len(now) != 1 || len(now[0].NodeName) > longestName || !now[0].Since.Equal(&then) {
 			t.Errorf("failed: %+v", now)
 		}
 	}
