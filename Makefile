@@ -78,6 +78,7 @@ release: build ## Into dist/: the manifests, one YAML file an overlay, and a bil
 	@mkdir -p dist
 	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json"; done
 	@for o in namespaces crd; do $(KUSTOMIZE) build infra/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+	@cp infra/crd/ledger/ledger.yaml dist/nodefence-ledger.yaml && echo dist/nodefence-ledger.yaml
 	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
 
 .PHONY: vulncheck

@@ -131,7 +131,7 @@ func collection(ctx context.Context, c *Client, path string, query ...string) (r
 	r = req.Do(ctx)
 	switch err := r.Error(); {
 	case apierrors.IsNotFound(err) && strings.HasPrefix(path, group):
-		return r, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply -k infra/crd): %w", path, err)
+		return r, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply --server-side -k infra/crd): %w", path, err)
 	case err != nil:
 		return r, fmt.Errorf("list %s: %w", path, err)
 	}
@@ -192,10 +192,10 @@ func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path st
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
 	}
 	if unknown := unknownField(err); unknown != "" && strings.HasPrefix(path, group) {
-		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): %s", verb, path, unknown)
+		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): %s", verb, path, unknown)
 	}
 	if unserved(err) {
-		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program, and nothing is reserved until they are not (kubectl apply -k infra/crd): %w", verb, path, err)
+		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program, and nothing is reserved until they are not (kubectl apply --server-side -k infra/crd): %w", verb, path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)

@@ -229,7 +229,7 @@ func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 func TestKindsThatAreMissing(t *testing.T) {
 	f := newFakeAPI(t)
 	f.answer[policiesPath] = func(w http.ResponseWriter, _ request) { w.WriteHeader(http.StatusNotFound) }
-	const want = "list /apis/nodefence.io/v1alpha1/fencepolicies: nodefence's kinds are not installed (kubectl apply -k infra/crd): "
+	const want = "list /apis/nodefence.io/v1alpha1/fencepolicies: nodefence's kinds are not installed (kubectl apply --server-side -k infra/crd): "
 	if _, err := f.Policies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Error(err)
 	}

@@ -108,7 +108,7 @@ func TestOlderKindsRefuseAPatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `patch ` + policiesPath + `/a/status: nodefence's kinds are older here than this program (kubectl apply -k infra/crd): strict decoding error: unknown field "status.held"`
+	const want = `patch ` + policiesPath + `/a/status: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): strict decoding error: unknown field "status.held"`
 	if err := f.SavePolicyStatus(t.Context(), p); err == nil || err.Error() != want || strings.Contains(err.Error(), "all") {
 		t.Error(err)
 	}

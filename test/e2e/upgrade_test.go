@@ -20,7 +20,7 @@ import (
 // the refusal says what to do. An intent that is lost without a word is a second call (S8).
 func TestKindsThatAreOlderThanTheProgram(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	const says = "older here than this program (kubectl apply -k infra/crd)"
+	const says = "older here than this program (kubectl apply --server-side -k infra/crd)"
 	w.reshape("nodefences", "status.power", func(fields map[string]any) {
 		if _, there := fields["offError"]; !there {
 			t.Fatal("status.power.offError is not in the CRD")

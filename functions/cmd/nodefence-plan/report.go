@@ -105,7 +105,7 @@ func look(ctx context.Context, p functions.Parts) (*world, error) {
 // installed says of kinds that the API server does not know how to make them known.
 func installed(err error) error {
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("nodefence's kinds are not installed in this cluster (kubectl apply -k infra/crd): %w", err)
+		return fmt.Errorf("nodefence's kinds are not installed in this cluster (kubectl apply --server-side -k infra/crd): %w", err)
 	}
 	return err
 }
