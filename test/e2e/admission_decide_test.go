@@ -62,6 +62,7 @@ var decided = map[string]func(*api.NodeFenceStatus){
 	"the next generation": func(s *api.NodeFenceStatus) { s.FenceNumber++ },
 	"a trigger":           func(s *api.NodeFenceStatus) { s.Decision.Trigger.Since = metav1.NewMicroTime(time.Now()) },
 	"a policy":            func(s *api.NodeFenceStatus) { s.Decision.Limits = []api.ScopedLimits{} },
+	"the gate's yes anew": func(s *api.NodeFenceStatus) { s.DecidedAt = new(metav1.NowMicro()) },
 	"a device's error":    func(s *api.NodeFenceStatus) { s.Decision.DevicesError = "gone" },
 }
 
