@@ -21,7 +21,7 @@ const (
 	byTCP       = `{"storageCheck":{"type":"TCP","tcp":{"address":"127.0.0.1:1"}}}`
 	storageJob  = `{"storageCheck":{"type":"Job","job":{"podTemplateName":"one"}}}`
 	early       = `{"earlyProbe":{"leaseStillDuration":"12s"}}`
-	podByPod    = `{"release":{"strategy":"ResourceDeletion"}}`
+	podByPod    = `{"release":{"strategy":"ResourceDeletion","resourceDeletion":{}}}`
 	first       = `{"release":{"strategy":"ResourceDeletion","resourceDeletion":{"detachFirst":[{}]}}}`
 	inZone      = `{"limits":{"maxUnhealthy":9,"maxConcurrent":9,"perDomain":{"topologyKey":"topology.kubernetes.io/zone"}}}`
 )

@@ -125,7 +125,7 @@ func TestCleanupStrategies(t *testing.T) { // S24
 	}{
 		{"{strategy: TaintAndDelete}", true, true, false, true},
 		{"{strategy: OutOfServiceTaint}", true, false, false, true},
-		{"{strategy: ResourceDeletion}", false, true, true, true},
+		{"{strategy: ResourceDeletion, resourceDeletion: {}}", false, true, true, true},
 		{"{strategy: None}", false, false, false, false},
 	} {
 		w.cleanup(c.how)
