@@ -114,7 +114,7 @@ func (c Cluster) machineHeld(m *Machine, f api.FailedMachine) string {
 		return ""
 	}
 	if of := last.Status.Decision.Trigger.Machine; of != nil && of.UID == f.UID && of.State == f.State && last.Status.CutOrReleased {
-		return fmt.Sprintf("what its annotation asks for was done (generation %d)", last.Status.FenceNumber)
+		return fmt.Sprintf("what its annotation asks for was done (fence %d)", last.Status.FenceNumber)
 	}
 	return ""
 }

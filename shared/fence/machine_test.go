@@ -52,7 +52,7 @@ func TestWhichMachinesFail(t *testing.T) {
 		"without a node":           {machine("x", "", hour, failedMachine), nil, "m/x   Failed " + words + " since 5m, held: it has no node, and machines.withoutNode is not Delete"},
 		"whose Node is gone":       {machine("x", "gone", hour, failedMachine), nil, "m/x gone  Failed " + words + " since 5m"},
 		"asked for":                {machine("x", "n1", hour, asked), nil, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, due"},
-		"asked for, and done":      {machine("x", "n1", hour, asked), []api.NodeFence{machineFence("n1", "x", "", api.Finished, ago(600))}, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, held: what its annotation asks for was done (generation 3)"},
+		"asked for, and done":      {machine("x", "n1", hour, asked), []api.NodeFence{machineFence("n1", "x", "", api.Finished, ago(600))}, "m/x n1 u1 Remediate annotation " + askRemediation + " since 0m, held: what its annotation asks for was done (fence 3)"},
 		"somebody else's for now":  {machine("x", "n1", hour, both(noted(skipRemediation, "no"), failedMachine)), nil, "m/x n1 u1 Failed " + words + " since 5m, held: it has the annotation " + skipRemediation},
 		"paused":                   {machine("x", "n1", hour, both(noted(paused, ""), failedMachine)), nil, "m/x n1 u1 Failed " + words + " since 5m, held: it has the annotation " + paused},
 		"being deleted":            {machine("x", "n1", hour, both(func(m *Machine) { at := metav1.NewTime(now); m.DeletionTimestamp = &at }, failedMachine)), nil, ""},

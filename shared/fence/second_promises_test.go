@@ -87,7 +87,7 @@ func checkPast(sh *shadow, a *api.NodeFenceStatus, now time.Time, say func(bool,
 	}
 	say(idle <= 10, "S26: ten fences that don't count are remembered at most")
 	for _, b := range sh.before {
-		i := slices.IndexFunc(a.Past, func(p api.PastFence) bool { return p.FenceNumber == b.generation })
+		i := slices.IndexFunc(a.Past, func(p api.PastFence) bool { return p.FenceNumber == b.number })
 		if now.Sub(b.closed) < aDay && len(b.cuts) > 0 {
 			say(i >= 0, "S26: a fence that cut within a day is remembered")
 		}

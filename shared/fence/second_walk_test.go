@@ -52,7 +52,7 @@ func countedOrigins(spec given) []state {
 	again.st.Past = slices.Clone(past)
 	again.st.Past[0].Cuts = 1
 	again.st.Phase = ""
-	again.sh.before = []closedFence{{generation: 1, cuts: []time.Time{past[0].OpenedAt.Time}, closed: past[0].ClosedAt.Time}, {generation: 11, closed: opened.Time}}
+	again.sh.before = []closedFence{{number: 1, cuts: []time.Time{past[0].OpenedAt.Time}, closed: past[0].ClosedAt.Time}, {number: 11, closed: opened.Time}}
 	return []state{open, again}
 }
 
@@ -72,9 +72,9 @@ type counted struct {
 }
 
 type closedFence struct {
-	generation int64
-	cuts       []time.Time
-	closed     time.Time
+	number int64
+	cuts   []time.Time
+	closed time.Time
 }
 
 // inDay is how often this node's power was cut within the last day.

@@ -211,12 +211,12 @@ func (s *Source) sendDue() time.Duration {
 
 // sendFence sends a fence's phase; it is stale once the fence has gone on.
 func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
-	node, uid, generation, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
+	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
 	s.outbox.put(letter{event: s.o.Source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x := s.due.byNode[node]
-		return x == nil || x.fence.UID != uid || x.fence.Status.FenceNumber != generation || x.fence.Status.Transitions != seen
+		return x == nil || x.fence.UID != uid || x.fence.Status.FenceNumber != number || x.fence.Status.Transitions != seen
 	}})
 }
 

@@ -59,7 +59,7 @@ var decided = map[string]func(*api.NodeFenceStatus){
 	"the device's end":    func(s *api.NodeFenceStatus) { s.Decision.Devices = nil },
 	"a further level":     func(s *api.NodeFenceStatus) { s.Decision.Devices = more(s, api.RolePower) },
 	"a cut":               func(s *api.NodeFenceStatus) { s.Decision.Devices = more(s, api.RoleStorage) },
-	"the next generation": func(s *api.NodeFenceStatus) { s.FenceNumber++ },
+	"the next number":     func(s *api.NodeFenceStatus) { s.FenceNumber++ },
 	"a trigger":           func(s *api.NodeFenceStatus) { s.Decision.Trigger.Since = metav1.NewMicroTime(time.Now()) },
 	"a policy":            func(s *api.NodeFenceStatus) { s.Decision.Limits = []api.ScopedLimits{} },
 	"the gate's yes anew": func(s *api.NodeFenceStatus) { s.DecidedAt = new(metav1.NowMicro()) },

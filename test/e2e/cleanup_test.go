@@ -99,14 +99,14 @@ func (w *world) cleanup(how string) {
 	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick+"release: "+how+"\n")))
 }
 
-// finished waits until a node's fence of this generation has ended.
-func (w *world) finished(node string, generation int64) *api.NodeFence {
+// finished waits until a node's fence of this number has ended.
+func (w *world) finished(node string, number int64) *api.NodeFence {
 	w.t.Helper()
 	var f *api.NodeFence
 	w.until("fence of "+node+" to end", func() (bool, error) {
 		var err error
 		f, err = w.Fences.Fence(w.ctx, node)
-		return err == nil && f != nil && f.Status.FenceNumber == generation && f.Status.Phase == api.Finished, nil
+		return err == nil && f != nil && f.Status.FenceNumber == number && f.Status.Phase == api.Finished, nil
 	})
 	return f
 }
@@ -117,7 +117,7 @@ func TestCleanupStrategies(t *testing.T) { // S24
 	w := newWorld(t, 3, quick)
 	asked := w.startWatched()
 	victim := w.database(1)
-	generations := map[string]int64{}
+	numbers := map[string]int64{}
 	for _, c := range []struct {
 		how                      string
 		taint, deletes, detaches bool
@@ -132,12 +132,12 @@ func TestCleanupStrategies(t *testing.T) { // S24
 		asked.forget()
 		ever := w.taints(victim)
 		w.node(victim, "crash")
-		generations[victim]++
+		numbers[victim]++
 		next := victim
 		if c.moves {
 			next = w.moved("db-0", victim)
 		}
-		f := w.finished(victim, generations[victim])
+		f := w.finished(victim, numbers[victim])
 		if got := ever(); got != c.taint {
 			t.Errorf("%s: out-of-service taint seen: %v", c.how, got)
 		}

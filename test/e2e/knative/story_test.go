@@ -22,9 +22,9 @@ func (w *world) database() string {
 type crash struct {
 	*world
 	node string
-	// told is what the BMC had been told before, and generation the last fence's.
-	told       string
-	generation int64
+	// told is what the BMC had been told before, and number the last fence's.
+	told   string
+	number int64
 }
 
 // crash kills a node.
@@ -35,7 +35,7 @@ func (w *world) crash(node string) *crash {
 	c.told, err = w.Lab.Words(node)
 	must(w.t, err)
 	if f, err := w.Fences.Fence(w.ctx, node); err == nil && f != nil {
-		c.generation = f.Status.FenceNumber
+		c.number = f.Status.FenceNumber
 	}
 	must(w.t, w.Lab.Node(node, "crash"))
 	return c
@@ -46,7 +46,7 @@ func (c *crash) reach(phase api.Phase) {
 	c.t.Helper()
 	c.until(fmt.Sprintf("the fence of %s to come to %s", c.node, phase), func() (bool, error) {
 		f, err := c.Fences.Fence(c.ctx, c.node)
-		if err != nil || f == nil || f.Status.FenceNumber <= c.generation {
+		if err != nil || f == nil || f.Status.FenceNumber <= c.number {
 			return false, nil
 		}
 		return f.Status.Phase == phase || f.Status.Phase == api.Finished, nil
