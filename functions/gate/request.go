@@ -149,7 +149,7 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 // believed names the rule on whose word a fence begins that an event without a token asks
 // for.
 func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
-	refused = &no{api.NotTrusted, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
+	refused = &no{api.NotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
 	for _, want := range problem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
 		if refused, err = g.enough(ctx, e, n, f, want); refused == nil {
 			return want.String(), nil, err

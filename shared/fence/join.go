@@ -105,7 +105,7 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 
 // asker is who asked, why, and by which event.
 func asker(r api.AskedBy) string {
-	who := "trusted source " + r.Source
+	who := "source " + r.Source
 	if r.User != "" {
 		who = r.User
 	}

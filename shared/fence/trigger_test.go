@@ -54,7 +54,7 @@ func TestWhyAFenceOpened(t *testing.T) {
 		"no Node object, seen " + since:                        {Trigger: api.Trigger{Type: api.TriggerNodeMissing, Reason: "no Node object"}},
 		"Machine m/x: phase Failed, seen " + since:             {Trigger: api.Trigger{Type: api.TriggerMachine, Machine: machine(api.MachineStateFailed), Reason: "Machine m/x: phase Failed"}},
 		"asked for by ann (smoke), event 1":                    {Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{request("1", walkStart)}},
-		"asked for by trusted source /racks, event 1":          {Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{{ID: "1", Source: "/racks"}}},
+		"asked for by source /racks, event 1":                  {Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{{ID: "1", Source: "/racks"}}},
 		"Ready=Unknown " + since:                               {Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}}, AskedBy: []api.AskedBy{request("1", walkStart)}},
 		"asked for by node problem Hung (TaskHung), event r/1": {Trigger: api.Trigger{Type: api.TriggerProblem}, AskedBy: []api.AskedBy{{ID: "r/1", User: "node problem Hung", Reason: "TaskHung"}}},
 	} {

@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	a, p := w.asks()
 
-	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotTrusted)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotBelieved)
 	a.refused("with a token for another node", "node-1", "/me", "2", a.token("node-2", "2", 600), api.TokenRefused)
 	a.refused("with a token for another event", "node-1", "/me", "3", a.token("node-1", "x", 600), api.TokenRefused)
 	a.refused("with a token that has expired", "node-1", "/me", "4", a.expired("node-1", "4"), api.TokenRefused)

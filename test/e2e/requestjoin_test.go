@@ -29,7 +29,7 @@ func TestRequestsJoin(t *testing.T) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
 		return err == nil && f != nil && f.Status.Reason == api.Waiting, err
 	})
-	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotTrusted)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotBelieved)
 	a.refused("with a token for another event", "node-1", "/me", "2", a.token("node-1", "x", 600), api.TokenRefused)
 	a.refused("made an hour ago", "node-1", "/racks/west", "3", "old", api.RequestOld)
 	w.words("node-1", "")

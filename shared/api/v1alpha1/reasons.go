@@ -112,7 +112,7 @@ const (
 	EventLost       Reason = "EventLost"
 
 	// Why an event that asks for a fence opens none.
-	NotTrusted      Reason = "SourceNotTrusted"
+	NotBelieved     Reason = "SourceNotBelieved"
 	Reported        Reason = "Reported"
 	TokenRefused    Reason = "TokenRefused"
 	NotAllowed      Reason = "NotAllowed"
