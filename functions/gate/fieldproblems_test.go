@@ -47,7 +47,7 @@ var problemRows = map[string]row{
 
 // rulesOf is a NodeProblemPolicy of these rules for every node.
 func rulesOf(rules ...string) string {
-	return `{"items":[{"metadata":{"name":"q"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","selector":{},"rules":[` + strings.Join(rules, ",") + `]}}]}`
+	return `{"items":[{"metadata":{"name":"q"},"spec":{"selector":{},"rules":[` + strings.Join(rules, ",") + `]}}]}`
 }
 
 // TestANodeThatNoFencePolicySelectsIsOnlyToldOf: detection asks, and decides nothing.

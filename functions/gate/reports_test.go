@@ -45,7 +45,7 @@ func TestReportsOfPods(t *testing.T) {
 	}
 	enough := []corev1.Event{told("web-0", 3), told("web-1", 2)}
 	other := func(phase, more string) string {
-		return `{"items":[{"metadata":{"name":"b"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","nodeName":"b"},"status":{"fenceNumber":1,"phase":"` + phase + `"` + more + `}}]}`
+		return `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b"},"status":{"fenceNumber":1,"phase":"` + phase + `"` + more + `}}]}`
 	}
 	waits := func(node, more string) string {
 		return `{"items":[{"metadata":{"name":"` + node + `"},"spec":{"nodeName":"` + node + `"},"status":{"fenceNumber":1,"phase":"Pending"` + more + `}}]}`
@@ -77,7 +77,7 @@ func TestReportsOfPods(t *testing.T) {
 		"while a fence of a node that runs on waits":                     {enough, "", waits("well", ""), fence},
 		"while a fence of a node that is back since just now waits":      {enough, "", waits("back", ""), nil},
 		"while a fence of a node that runs on waits anew, after a cut":   {enough, "", waits("well", `,"power":{"switchedByUs":true}`), nil},
-		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","nodeName":"b"},"status":{"fenceNumber":2}}]}`, nil},
+		"while another node's fence begins":                              {enough, "", `{"items":[{"metadata":{"name":"b"},"spec":{"nodeName":"b"},"status":{"fenceNumber":2}}]}`, nil},
 		"when it was released just now":                                  {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Second)+`"}`), nil},
 		"when it was released before":                                    {enough, "", other("Fenced", `,"release":{"doneAt":"`+at(time.Hour)+`"}`), fence},
 		"when another node's fence is long over":                         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
