@@ -113,7 +113,7 @@ type Settings struct {
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	// SecretsNamespace holds the devices' Secrets.
 	SecretsNamespace string `envconfig:"NODEFENCE_SECRETS_NAMESPACE" default:"nodefence-devices"`
-	// ChecksNamespace holds the Jobs of second evidence, and what they are made of.
+	// ChecksNamespace holds the Jobs of activity checks, and what they are made of.
 	ChecksNamespace string `envconfig:"NODEFENCE_CHECKS_NAMESPACE" default:"nodefence-checks"`
 	// NodeNetworks are those that nodes are in, as CIDRs: checks connect to no other.
 	NodeNetworks gate.Networks `envconfig:"NODEFENCE_NODE_NETWORKS"`

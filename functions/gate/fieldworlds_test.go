@@ -161,7 +161,7 @@ func begun(i int, ago time.Duration) func(*world) {
 	}
 }
 
-// activity is what the second evidence has come to.
+// activity is what the activity checks have come to.
 func activity(change func(*world, *api.ActivityRecord)) func(*world) {
 	return func(w *world) {
 		w.fence.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: w.ago(time.Second), Since: w.ago(2 * time.Minute)}}

@@ -38,7 +38,7 @@ type Gate struct {
 	Namespace string
 	// Checks is the namespace of the checks' Jobs.
 	Checks string
-	// Networks bound what checks of second evidence connect to.
+	// Networks bound what activity checks connect to.
 	Networks Networks
 	// KubeletPort is where kubelets listen; what each Node reports if zero.
 	KubeletPort int32

@@ -18,7 +18,7 @@ import (
 )
 
 // suspicion is what the Lease of a node says, where its policy takes that for
-// early evidence.
+// an early probe.
 type suspicion struct {
 	// mark at which the Lease stands; empty if it was not looked at.
 	mark string
@@ -28,7 +28,7 @@ type suspicion struct {
 }
 
 // needless: the event is of a Lease that stands still, and no policy takes that
-// for early evidence. The source sends it again and again, of each such node.
+// for an early probe. The source sends it again and again, of each such node.
 func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 	if e.Type() != events.NodeSuspect {
 		return false, nil
@@ -47,7 +47,7 @@ func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 	return true, nil
 }
 
-// unasked is since when this process knows that no policy asks for early evidence.
+// unasked is since when this process knows that no policy asks for early probes.
 // It is no ground for anything but to pass an event by: on a slow cluster many Leases
 // are late, and each of them is an event.
 type unasked struct {

@@ -109,8 +109,8 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		change []func(map[string]string)
 		want   []string
 	}{
-		"a still Lease that the source sees too":   {suspect, nil, []string{"POST 1 LeaseStill"}},
-		"a policy that asks for no early evidence": {suspect, []func(map[string]string){with(policyPath, `"earlyProbe":{"leaseStillDuration":"12s"},`, "")}, nil},
+		"a still Lease that the source sees too":       {suspect, nil, []string{"POST 1 LeaseStill"}},
+		"a policy that asks for no early probe":        {suspect, []func(map[string]string){with(policyPath, `"earlyProbe":{"leaseStillDuration":"12s"},`, "")}, nil},
 		"a dry run":                                    {suspect, []func(map[string]string){with(policyPath, `"mode":"Enforce"`, `"mode":"DryRun"`)}, nil},
 		"a Lease that has moved since":                 {suspect, []func(map[string]string){with(leasePath, "04:05", "04:15")}, nil},
 		"a Lease that is gone":                         {suspect, []func(map[string]string){func(m map[string]string) { delete(m, leasePath) }}, nil},
@@ -164,9 +164,9 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 	}
 }
 
-// TestNobodyAsksForEarlyEvidence: of many late Leases the policies are read once, and
+// TestNobodyAsksForEarlyProbes: of many late Leases the policies are read once, and
 // again some time later.
-func TestNobodyAsksForEarlyEvidence(t *testing.T) {
+func TestNobodyAsksForEarlyProbes(t *testing.T) {
 	now := time.Now()
 	var u unasked
 	for _, c := range []struct {

@@ -23,9 +23,9 @@ type Reading struct {
 	// Identity is the machine's own name for itself (system UUID, serial,
 	// instance ID) where the device can tell; empty where it can't (S11).
 	Identity string
-	// Lacks says in words what of the machine's power is not seen on though Power is On:
+	// MissingSupply says in words what of the machine's power is not seen on though Power is On:
 	// one of its several supplies. Who switches on is not done with that.
-	Lacks string
+	MissingSupply string
 }
 
 // Driver talks to the device of one machine. Every method makes at most one

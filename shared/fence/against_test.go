@@ -125,7 +125,7 @@ func tightened() map[string]tighter {
 		}, api.Pending, api.StormHold},
 		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Duration = api.DurationOf(time.Hour) }), api.Pending, api.PolicyChanged},
 		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
-		"second evidence is asked for":       {spec(func(p *api.FencePolicySpec) { p.ActivityChecks = &api.ActivityChecks{} }), api.Pending, api.PolicyChanged},
+		"activity checks are asked for":      {spec(func(p *api.FencePolicySpec) { p.ActivityChecks = &api.ActivityChecks{} }), api.Pending, api.PolicyChanged},
 		"a budget has no room": {func(_ *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})

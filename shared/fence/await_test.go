@@ -40,10 +40,10 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts = 1, 0
 	}
 	type end struct {
-		Phase   api.Phase
-		Reason  api.Reason
-		Awaited bool
-		CutByUs bool
+		Phase        api.Phase
+		Reason       api.Reason
+		Awaited      bool
+		SwitchedByUs bool
 	}
 	goesOn := end{api.Fencing, api.DeviceAwaited, true, true}
 	for name, c := range map[string]struct {

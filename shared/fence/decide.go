@@ -262,7 +262,7 @@ func (d *decision) noteCall() {
 	}
 	claim := d.st.Claim
 	d.st.Claim = nil
-	c.Err, c.Identity, c.Lacks = clipped(c.Err), clipped(c.Identity), clipped(c.Lacks) // a record that does not fit its schema could not be saved any more
+	c.Err, c.Identity, c.MissingSupply = clipped(c.Err), clipped(c.Identity), clipped(c.MissingSupply) // a record that does not fit its schema could not be saved any more
 	d.noteJobs(c)
 	switch b := d.dec.Device(claim.Device); {
 	case b == nil:
@@ -279,7 +279,7 @@ func (d *decision) noteCall() {
 		if c.Power != "Off" {
 			d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
 		}
-		d.st.Power.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.Lacks, At: *d.stamp(c.At)}
+		d.st.Power.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *d.stamp(c.At)}
 	case api.CallOff, api.CallOn:
 		if c.Call == api.CallOff {
 			d.st.Power.OffError, d.refused = c.Err, c.Refused

@@ -101,9 +101,9 @@ func TestARetryEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestARefusedAccountTakesNoSlotForEvidence: while the device is left alone, a fence whose
-// second evidence it is waits at the gate, and its slot is another's (S14).
-func TestARefusedAccountTakesNoSlotForEvidence(t *testing.T) {
+// TestARefusedAccountTakesNoSlotForAnActivityCheck: while the device is left alone, a fence
+// whose activity check it is waits at the gate, and its slot is another's (S14).
+func TestARefusedAccountTakesNoSlotForAnActivityCheck(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) {

@@ -45,10 +45,10 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	type end struct {
-		Phase   api.Phase
-		Level   int32
-		CutByUs bool
-		Reason  api.Reason
+		Phase        api.Phase
+		Level        int32
+		SwitchedByUs bool
+		Reason       api.Reason
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)

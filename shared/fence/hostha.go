@@ -68,7 +68,7 @@ func (h Host) managed() (on, can bool) {
 	return on, r.Settings.Conflict == "" && r.Settings.Excluded == "" && h.Excluded == ""
 }
 
-// pendingState depends on the second evidence.
+// pendingState depends on the activity checks.
 func pendingState(a *api.ActivityRecord) api.HostHA {
 	switch {
 	case a == nil:

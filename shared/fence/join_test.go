@@ -61,7 +61,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 		"it is old, and the condition goes":     {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
 		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *Seen) { at := stampOf(walkStart); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
 		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *Seen) { Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
-		"second evidence is being gathered":     {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{} }), "Isolating Admitted RequestMerged"},
+		"activity checks are being made":        {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{} }), "Isolating Admitted RequestMerged"},
 		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
 		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Fencing LeaseStandsStill RequestMerged"},
 		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},

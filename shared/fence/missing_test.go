@@ -188,7 +188,7 @@ type lostNode struct {
 	back         time.Duration
 	offs, ons    int
 	done         []string
-	bindingError string
+	devicesError string
 }
 
 // run decides until the record rests, and carries out what is decided.
@@ -225,7 +225,7 @@ func (n *lostNode) act(act Action, seen *Seen) {
 	seen.Call = nil
 	switch act {
 	case Resolve:
-		if n.f.Status.Decision.DevicesError = n.bindingError; n.bindingError == "" {
+		if n.f.Status.Decision.DevicesError = n.devicesError; n.devicesError == "" {
 			n.f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem", Address: "a"})
 		}
 		seen.Resolved = true
@@ -267,9 +267,9 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 		"its machine is off":                          {func(n *lostNode) { n.on = false }, api.Fenced, "", 0, 0},
 		"its machine stays off":                       {func(n *lostNode) { n.f.Status.Decision.Settings.Action = api.ActionOff }, api.Fenced, "", 1, 0},
 		"the Node is there before its machine is cut": {func(n *lostNode) { n.back = 1 }, api.Finished, api.NodeReplaced, 0, 0},
-		"nobody knows its machine":                    {func(n *lostNode) { n.bindingError = "not enrolled" }, api.Failed, "", 0, 0},
+		"nobody knows its machine":                    {func(n *lostNode) { n.devicesError = "not enrolled" }, api.Failed, "", 0, 0},
 		"it is only isolated, which it is":            {func(n *lostNode) { n.f.Status.Decision.Settings.Action = api.ActionIsolate }, api.Fenced, "", 0, 0},
-		"with early evidence in the policy":           {func(n *lostNode) { n.f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
+		"with earlyProbe in the policy":               {func(n *lostNode) { n.f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{} }, api.Failed, "", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }

@@ -22,7 +22,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	w.checkRelease(s, sh, f, seen, a, act, now, say)
 	w.checkPower(s, sh, f, seen, a, act, now, say)
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
-	w.checkEvidence(s, sh, f, a, act, now, say)
+	w.checkActivity(s, sh, f, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
 	checkDumpProof(s, sh, f, seen, a, act, now, say)
 	checkReads(s, sh, f, seen, a, act, say)

@@ -111,8 +111,8 @@ type CallResult struct {
 	Call api.Call
 	// Power, Identity: a read's answer. Empty power is unknown.
 	Power, Identity string
-	// Lacks says what of the power is not seen on though the machine reads on.
-	Lacks string
+	// MissingSupply says what of the power is not seen on though the machine reads on.
+	MissingSupply string
 	// At is from before the call.
 	At time.Time
 	// Err in words, without secrets; empty if the call came back well.
@@ -180,7 +180,7 @@ type Verdict struct {
 
 // Checked is what the checks of one round have said so far.
 type Checked struct {
-	// Storage: it is the round of the storage probe.
+	// Storage: it is the round of the storage check.
 	Storage bool
 	// Round is its number.
 	Round   int32
@@ -249,7 +249,7 @@ const (
 	// Isolate places taint and cordon. Owner: isolate.
 	Isolate Action = "Isolate"
 	// Read, Off, On are the words with a device. Owner: power, and isolate for what
-	// the claim names of status.decision.isolation.
+	// the claim names of status.decision.devices.
 	Read Action = "Read"
 	Off  Action = "Off"
 	On   Action = "On"

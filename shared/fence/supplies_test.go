@@ -33,9 +33,9 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)",
 			"power-on was sent, the machine reads on, but " + lacks + " (try 3 of 3)",
 			"the machine reads on, and " + lacks + ": it is to be switched on by hand"}},
-		"others have switched on the first": {comes: 1, ons: 1, first: CallResult{Power: "On", Lacks: lacks}},
+		"others have switched on the first": {comes: 1, ons: 1, first: CallResult{Power: "On", MissingSupply: lacks}},
 		"others have switched on both":      {first: CallResult{Power: "On"}},
-		"others have, and the device was away for long": {comes: 2, ons: 2, first: CallResult{Power: "On", Lacks: lacks}, dead: 7, told: []string{
+		"others have, and the device was away for long": {comes: 2, ons: 2, first: CallResult{Power: "On", MissingSupply: lacks}, dead: 7, told: []string{
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
 		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
@@ -66,7 +66,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			} else if ons++; ons == c.comes {
 				read = CallResult{Call: api.CallRead, Power: "On"}
 			} else {
-				read = CallResult{Call: api.CallRead, Power: "On", Lacks: lacks}
+				read = CallResult{Call: api.CallRead, Power: "On", MissingSupply: lacks}
 			}
 			end.At, seen.Call = now, &end
 			f.Status, _ = Decide(f, seen, now)
@@ -91,7 +91,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 // supplyEnds are the ends of a read that tell of a supply that is not on.
 func supplyEnds(s *state, end func(CallResult)) {
 	if s.st.Phase == api.PoweringOn && !climbed(s) {
-		end(CallResult{Power: "On", Lacks: "b"})
+		end(CallResult{Power: "On", MissingSupply: "b"})
 	}
 }
 
@@ -110,7 +110,7 @@ func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, 
 var brokenSupplies = map[string]decider{
 	"takes one supply that is on for all": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		if s.Call != nil {
-			s.Call.Lacks = ""
+			s.Call.MissingSupply = ""
 		}
 	}),
 }

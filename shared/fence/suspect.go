@@ -8,14 +8,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// A policy may take a Lease that stands still for early evidence. Such a fence is
+// A policy may take a Lease that stands still for an early probe. Such a fence is
 // counted, limited and reserved like any other, and may read the machine; what
 // ran on a machine that is proven off is released. For the Lease alone nothing is
 // switched off, and nothing is placed on a node whose machine is on: for that a
 // condition of the policy must have held for its time, as in any fence.
 
-// Early is the policy's early evidence, where there is a machine to read. Where
-// second evidence is wanted, nothing is hurried.
+// Early is the policy's earlyProbe, where there is a machine to read. Where
+// there are activity checks, nothing is hurried.
 func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 	power := p.Settings.Action == api.ActionReboot || p.Settings.Action == api.ActionOff || p.Settings.Action == ""
 	if p.Settings.Mode == api.DryRun || !power || p.Settings.ActivityChecks != nil {
@@ -86,7 +86,7 @@ func sooner(a, b time.Time) time.Time {
 
 // ourMark: it was nodefence that set Ready to Unknown, and Kubernetes has not
 // lost the node by itself since: then what the kubelet says of its resources
-// would be Unknown too. Early evidence must not become a condition by our doing.
+// would be Unknown too. An early probe must not become a condition by our doing.
 func (d *decision) ourMark(c Condition) bool {
 	if Early(d.dec.ResolvedPolicy) == nil || c.Type != "Ready" || c.Reason != api.NotReadyReason {
 		return false

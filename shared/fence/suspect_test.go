@@ -167,7 +167,7 @@ func TestSuspectNeverBegins(t *testing.T) {
 	}
 }
 
-func TestEarlyEvidenceNeedsADeviceToAsk(t *testing.T) {
+func TestAnEarlyProbeNeedsADeviceToAsk(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*api.ResolvedPolicy)
 		want   bool
@@ -197,10 +197,10 @@ func TestOurMark(t *testing.T) {
 		"Kubernetes has lost it since":           {[]Condition{ours, {Type: "MemoryPressure", Status: "Unknown"}}, 1},
 		"Kubernetes lost it by itself":           {[]Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown"}}, 1},
 		"another's condition says nothing of it": {[]Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
-		"without early evidence it is as it was": {[]Condition{ours}, 1},
+		"without earlyProbe it is as it was":     {[]Condition{ours}, 1},
 	} {
 		f := &api.NodeFence{Spec: earlySpec().spec(), Status: earlySpec().in(api.NodeFenceStatus{})}
-		if name == "without early evidence it is as it was" {
+		if name == "without earlyProbe it is as it was" {
 			f.Status.Decision.Settings.EarlyProbe = nil
 		}
 		seen := usual(&state{now: walkStart, spec: givenBy(f), sh: shadow{renewed: "r0"}}, walkStart, "True", false, "a")

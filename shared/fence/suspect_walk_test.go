@@ -102,7 +102,7 @@ func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 }
 
-// brokenEarly are those that lack a guard of early evidence.
+// brokenEarly are those that lack a guard of earlyProbe.
 var brokenEarly = map[string]decider{
 	"cuts a machine for its Lease alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {

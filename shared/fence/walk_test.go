@@ -187,7 +187,7 @@ func origins(spec given) []state {
 // starts are where the walk begins. Once a fence was served its states are those
 // of any other, and whoever comes there first stands for all.
 func starts() []given {
-	return []given{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), evidenceSpec(), storageSpec()}
+	return []given{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), activitySpec(), storageSpec()}
 }
 
 func (w *walker) run(from ...given) {
@@ -385,7 +385,7 @@ func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Tim
 		return sh
 	}
 	if c.Call == api.CallRead {
-		r := api.Read{State: api.StateOf(c.Power), MissingSupply: c.Lacks, At: metav1.NewMicroTime(c.At)}
+		r := api.Read{State: api.StateOf(c.Power), MissingSupply: c.MissingSupply, At: metav1.NewMicroTime(c.At)}
 		if n := len(sh.reads); n > 0 && sh.reads[n-1].State == api.StateOf(c.Power) {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
 		} else {
@@ -497,7 +497,7 @@ func key(s *state) string {
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
-	if e := evidenceKey(s, age) + s.kdumpKey(age) + s.cutKey(age); e != "" {
+	if e := activityKey(s, age) + s.kdumpKey(age) + s.cutKey(age); e != "" {
 		k = append(k, e)
 	}
 	if r := p.LastRead; s.sh.wrong && r != nil && r.State != api.PowerUnknown {

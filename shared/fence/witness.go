@@ -7,7 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// A check of second evidence may be the machine's own device. It is asked by
+// An activity check may be the machine's own device. It is asked by
 // power, as every word with a machine is, and last: one read under a slot that is
 // given back at once, of a machine on which nothing was placed. What it read is
 // an answer of its round and nothing else: no proof, and no reason for an Off.
@@ -94,7 +94,7 @@ func (d *decision) toDevice() Action {
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
-		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the second evidence, and no more")
+		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the activity checks, and no more")
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.hold(v.Reason, v.Message, v.Again)

@@ -14,7 +14,7 @@ import (
 // deviceSpec is of a fence whose policy asks a kubelet's port and the machine's
 // device; aloneSpec asks the device alone.
 func deviceSpec() given {
-	s := evidenceSpec()
+	s := activitySpec()
 	p := *s.Decision.Settings.ActivityChecks
 	p.Checks = append(p.Checks[:1:1], api.CheckSettings{Type: api.CheckDevice})
 	s.Decision.Settings.ActivityChecks = &p
@@ -111,7 +111,7 @@ func (w *walker) checkWitness(s *state, sh *shadow, a *api.NodeFenceStatus, act 
 	if !s.asksDevice() || act != Read || a.ActivityChecks == nil || a.ActivityChecks.StartedAt == nil {
 		return false
 	}
-	say(s.alone() || sh.others == api.AnswerNone, "second evidence: the machine is read only where every other check saw nothing")
+	say(s.alone() || sh.others == api.AnswerNone, "activityChecks: the machine is read only where every other check saw nothing")
 	say(sh.decided != nil || !a.DecidedAt.IsZero(), "S14: the machine is read under a slot")
 	return true
 }

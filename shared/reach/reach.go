@@ -101,7 +101,7 @@ const (
 const HostIP = "NODEFENCE_HOST_IP"
 
 // Command is `nodefence reach host:port other:port...`, run by the Jobs that ask
-// neighbours. It returns the exit code and what to print.
+// neighbors. It returns the exit code and what to print.
 func Command(ctx context.Context, args []string, hostIP string) (int, string) {
 	if len(args) == 0 {
 		return exitError, "usage: nodefence reach host:port [other:port...]"

@@ -86,7 +86,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 	if err := t.identify(ctx, bound, r.Identity, c); err != nil {
 		return err
 	}
-	c.Power, c.Lacks = string(r.Power), r.Lacks
+	c.Power, c.MissingSupply = string(r.Power), r.MissingSupply
 	return nil
 }
 

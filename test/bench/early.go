@@ -62,7 +62,7 @@ func measureEarly(ctx context.Context) (err error) {
 	if err := e.spared(ctx, idle); err != nil {
 		return err
 	}
-	fmt.Printf("early evidence, Lease 10 s, grace 50 s: %d power losses in %d nodes, one each %s; no power command in any of them\n", len(pods), fences+alive, stagger)
+	fmt.Printf("early probes, Lease 10 s, grace 50 s: %d power losses in %d nodes, one each %s; no power command in any of them\n", len(pods), fences+alive, stagger)
 	show("power loss → fence opened", e.opened)
 	show("power loss → proven off", e.proven)
 	show("proven off → pod runs elsewhere", e.moved)

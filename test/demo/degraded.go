@@ -25,7 +25,7 @@ activityChecks:
 // degraded: a node that is lost and alive is left alone; one that is lost and dead
 // is fenced.
 func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
-	say("the policy wants second evidence: 3 of 4 connections to the kubelet's port must find silence")
+	say("the policy has activity checks: 3 of 4 connections to the kubelet's port must find silence")
 	if err := hostHA(ctx, c, "node-1", api.HostHAAvailable); err != nil {
 		return err
 	}

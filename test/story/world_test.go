@@ -56,7 +56,7 @@ type world struct {
 	uid   types.UID
 	hers  bool
 	going string
-	// fabrics are the devices of status.decision.isolation; inUse what the kubelet has mounted.
+	// fabrics are the devices of status.decision.devices that isolate; inUse what the kubelet has mounted.
 	fabrics []*fabric
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.

@@ -45,7 +45,7 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, power, recover or waker (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
-  NODEFENCE_CHECKS_NAMESPACE   namespace of second evidence's Jobs (nodefence-checks)
+  NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)

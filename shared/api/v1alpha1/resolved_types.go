@@ -118,7 +118,7 @@ type ControlPlaneSetting struct {
 	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
 }
 
-// ProbeSetting is a Lease that stands still, as early evidence.
+// ProbeSetting is a Lease that stands still, for an early probe.
 type ProbeSetting struct {
 	// leaseStillDuration is what the policy says, or its default: see
 	// earlyProbe.leaseStillDuration of FencePolicy.spec.

@@ -103,7 +103,7 @@ func parse(p map[string]string) (spec, error) {
 	return s, nil
 }
 
-// addresses are single ones: a wider block would cut off the neighbours as well
+// addresses are single ones: a wider block would cut off the neighbors as well
 // (S11).
 func addresses(text string) ([]string, error) {
 	var out []string

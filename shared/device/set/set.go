@@ -73,7 +73,7 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 		return device.Reading{}, first
 	}
 	if sum.Power = power; power == device.On {
-		sum.Lacks = lacks
+		sum.MissingSupply = lacks
 	}
 	return sum, nil
 }

@@ -139,11 +139,11 @@ func TestOneMemberIsNotSwitchedOn(t *testing.T) {
 	const x = "device x of the set "
 	for fault, want := range map[string]seen{
 		"seven":         {nil, device.Reading{Power: device.On}, [2]bool{true, true}},
-		"unreachable":   {device.ErrUnreachable, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
-		"hang":          {device.ErrUnreachable, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
-		"wrongpassword": {device.ErrDenied, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
-		"mute":          {device.ErrConflict, device.Reading{Power: device.On, Lacks: x + "can't be read"}, [2]bool{false, true}},
-		"refuse":        {device.ErrConflict, device.Reading{Power: device.On, Lacks: x + "reads off"}, [2]bool{false, true}},
+		"unreachable":   {device.ErrUnreachable, device.Reading{Power: device.On, MissingSupply: x + "can't be read"}, [2]bool{false, true}},
+		"hang":          {device.ErrUnreachable, device.Reading{Power: device.On, MissingSupply: x + "can't be read"}, [2]bool{false, true}},
+		"wrongpassword": {device.ErrDenied, device.Reading{Power: device.On, MissingSupply: x + "can't be read"}, [2]bool{false, true}},
+		"mute":          {device.ErrConflict, device.Reading{Power: device.On, MissingSupply: x + "can't be read"}, [2]bool{false, true}},
+		"refuse":        {device.ErrConflict, device.Reading{Power: device.On, MissingSupply: x + "reads off"}, [2]bool{false, true}},
 	} {
 		for i, order := range [][2]string{{"x", "y"}, {"y", "x"}} {
 			synced(t, fault+[]string{" first", " last"}[i], func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestOneMemberIsNotSwitchedOn(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					got.Reading = device.Reading{Power: r.Power, Lacks: r.Lacks}
+					got.Reading = device.Reading{Power: r.Power, MissingSupply: r.MissingSupply}
 				})
 				got.Really = [2]bool{rack.On("x"), rack.On("y")}
 				if d := cmp.Diff(want, got, cmp.Comparer(func(a, b error) bool { return a == b })); d != "" {
@@ -175,7 +175,7 @@ func TestOneMemberIsNotSwitchedOn(t *testing.T) {
 					}
 				})
 				within(t, func(ctx context.Context) {
-					if r, err := d.State(ctx); err != nil || r.Power != device.On || r.Lacks != "" {
+					if r, err := d.State(ctx); err != nil || r.Power != device.On || r.MissingSupply != "" {
 						t.Errorf("asked once more, it reads %+v, %v", r, err)
 					}
 				})

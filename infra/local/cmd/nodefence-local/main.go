@@ -68,7 +68,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	fs.DurationVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, 0 never (NODEFENCE_CHECK_INTERVAL)")
 	verbose := fs.Bool("v", false, "log more")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
-	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of second evidence's Jobs (NODEFENCE_CHECKS_NAMESPACE)")
+	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil

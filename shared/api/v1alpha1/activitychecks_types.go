@@ -264,7 +264,7 @@ type CheckRound struct {
 	Results []CheckResult `json:"results,omitempty"`
 }
 
-// ActivityRecord is what the second evidence has come to.
+// ActivityRecord is what the activity checks have come to.
 type ActivityRecord struct {
 	CheckRound `json:",inline"`
 	// done counts the rounds since the node was suspected. Those that errored count in

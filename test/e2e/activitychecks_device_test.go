@@ -18,10 +18,10 @@ activityChecks:
   recheckInterval: 2s
 `
 
-// TestSecondEvidenceByDevice: the machine's BMC is the only other witness. A node
+// TestActivityChecksByDevice: the machine's BMC is the only other witness. A node
 // that has crashed and whose machine is on is DEGRADED, and gets no command; when
 // its machine has lost its power it counts as dead, and its work moves.
-func TestSecondEvidenceByDevice(t *testing.T) {
+func TestActivityChecksByDevice(t *testing.T) {
 	w := newWorld(t, 3, strings.ReplaceAll(byDevice, "CHECKS", "{type: Device}"))
 	w.start(func(o *local.Options) { o.CheckEvery = time.Hour })
 	victim := w.database(1)

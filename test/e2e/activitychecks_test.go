@@ -29,9 +29,9 @@ activityChecks:
   recheckInterval: 2s
 `
 
-// TestSecondEvidenceByPort: a node that is cut off from the API server and answers
+// TestActivityChecksByPort: a node that is cut off from the API server and answers
 // on its kubelet's port is left alone; one that has died is silent, and is fenced.
-func TestSecondEvidenceByPort(t *testing.T) {
+func TestActivityChecksByPort(t *testing.T) {
 	w := newWorld(t, 3, byPort)
 	w.start(nil)
 	victim := w.database(1)
@@ -86,7 +86,7 @@ func TestStorageUnreachable(t *testing.T) {
 		"days":                {"activityChecks: {checks: [{type: Kubelet}], aliveTimeout: 1d}", "write hours, minutes and seconds"},
 		"an unknown way on":   {"activityChecks: {checks: [{type: Kubelet}], onAliveTimeout: Wait}", "onAliveTimeout"},
 		"early and late":      {"earlyProbe: {leaseStillDuration: 12s}\nactivityChecks: {checks: [{type: Kubelet}]}", "exclude each other"},
-		"no storage probe":    {"storageCheck: {type: TCP}", "tcp goes with type TCP"},
+		"no storage check":    {"storageCheck: {type: TCP}", "tcp goes with type TCP"},
 		"a bad address":       {"storageCheck: {type: TCP, tcp: {address: storage}}", "write storageCheck.tcp.address as host:port"},
 		"a dump without end":  {"kdump: {quietDuration: 5m, timeout: 1m}", "quietDuration (30s unless set) must not be longer than"},
 	} {
@@ -134,10 +134,10 @@ template:
     volumes: [{name: shared, persistentVolumeClaim: {claimName: shared}}]
 `
 
-// TestSecondEvidenceByJobs: neighbors and a Job of the user's own. The lab has no
+// TestActivityChecksByJobs: neighbors and a Job of the user's own. The lab has no
 // container runtime, so that the test says with what code each container ends;
 // Jobs, scheduling, admission and the Jobs' own end are real.
-func TestSecondEvidenceByJobs(t *testing.T) {
+func TestActivityChecksByJobs(t *testing.T) {
 	w := newWorld(t, 5, byJobs, "--zones", "2")
 	w.start(nil)
 	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteOnce")))

@@ -8,7 +8,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Second evidence is gathered in Pending, before a slot is reserved, so that no
+// The activity checks are made in Pending, before a slot is reserved, so that no
 // check keeps another node waiting. Two witnesses are needed for dead: the Lease,
 // which the API server was seen to get no renewal of, and the policy's checks.
 // That reading of "one witness is never enough" was chosen over two kinds of
@@ -75,8 +75,8 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 	r.StartedAt, r.EndedAt = nil, d.at(0)
 }
 
-// doubtful: the policy wants second evidence of this node's death, and there is
-// none yet. Whoever asked, approved or confirmed has answered that already.
+// doubtful: the policy has activity checks, and they have not found this node dead yet.
+// Whoever asked, approved or confirmed has answered that already.
 func (d *decision) doubtful() bool {
 	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
 	switch {
@@ -257,7 +257,7 @@ func (d *decision) forgetActivity() {
 	}
 }
 
-// storageDown asks the policy's storage probe, and holds while it says that the
+// storageDown asks the policy's storageCheck, and holds while it says that the
 // storage is unreachable for everyone.
 func (d *decision) storageDown() (act Action, holds bool) {
 	p := d.dec.Settings.StorageCheck
@@ -277,7 +277,7 @@ func (d *decision) storageDown() (act Action, holds bool) {
 			d.hold(api.StorageDownHold, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
 			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond)), true
 		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
-			d.tell(api.CheckingHold, "the storage probe went wrong, which holds nothing: "+c.Check+": "+c.Message)
+			d.tell(api.CheckingHold, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
 		}
 	}
 	return None, false

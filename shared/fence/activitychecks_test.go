@@ -13,9 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// evidenceSpec is of a fence whose policy wants second evidence: the second
+// activitySpec is of a fence whose policy has activity checks: the second
 // failed round of two decides.
-func evidenceSpec() given {
+func activitySpec() given {
 	s := walkSpec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	s.Decision.Settings.ActivityChecks = &api.ActivitySettings{
@@ -115,13 +115,13 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 	return w
 }
 
-// checkEvidence: nothing begins that the checks do not bear out.
-func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+// checkActivity: nothing begins that the checks do not bear out.
+func (w *walker) checkActivity(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
 	if p := f.Status.Decision.Settings.StorageCheck; p != nil && begins {
-		say(!x.downAt.IsZero(), "storage hold: no fence begins before the storage was asked for")
-		say(!x.down || now.Sub(x.downAt) > p.ValidDuration.Duration, "storage hold: no fence begins while the storage is unreachable for everyone")
+		say(!x.downAt.IsZero(), "storageCheck: no fence begins before the storage was asked for")
+		say(!x.down || now.Sub(x.downAt) > p.ValidDuration.Duration, "storageCheck: no fence begins while the storage is unreachable for everyone")
 	}
 	p := f.Status.Decision.Settings.ActivityChecks
 	if p == nil || f.Spec.Requests.ConfirmOff != nil || f.Spec.Requests.Approve != nil {
@@ -129,10 +129,10 @@ func (w *walker) checkEvidence(s *state, sh *shadow, f *api.NodeFence, a *api.No
 	}
 	long := !x.alive.IsZero() && now.Sub(x.alive) >= p.AliveTimeout.Duration
 	if begins {
-		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.RecheckInterval.Duration, "second evidence: nothing begins before enough checks failed, and lately, or it was degraded for too long")
+		say(long || x.failed >= 2 && now.Sub(x.failedAt) <= p.RecheckInterval.Duration, "activityChecks: nothing begins before enough checks failed, and lately, or it was degraded for too long")
 	}
 	if act.Device() && !sh.served && !w.checkWitness(s, sh, a, act, say) {
-		say(long || x.failed >= 2, "second evidence: no device call before enough checks failed, or it was degraded for too long")
+		say(long || x.failed >= 2, "activityChecks: no device call before enough checks failed, or it was degraded for too long")
 	}
 }
 
@@ -184,9 +184,9 @@ func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
 	return &Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
 }
 
-// evidenceKey is what tells states with second evidence apart, until power is cut:
+// activityKey is what tells states with activity checks apart, until power is cut:
 // from there it is not read any more, and a restart has forgotten it.
-func evidenceKey(s *state, age func(*api.Time, ...time.Duration) string) string {
+func activityKey(s *state, age func(*api.Time, ...time.Duration) string) string {
 	x := s.sh.witnesses
 	if p := s.spec.Decision.Settings.StorageCheck; p != nil {
 		if s.st.Phase != api.Pending || s.st.StorageCheck == nil {
@@ -231,9 +231,9 @@ func answers(r *api.CheckRound) string {
 	return strings.Join(all, ",")
 }
 
-// brokenEvidence are Decides that lack one guard of second evidence each.
-var brokenEvidence = map[string]decider{
-	"asks no second evidence": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.ActivityChecks = nil }),
+// brokenActivity are Decides that lack one guard of activityChecks each.
+var brokenActivity = map[string]decider{
+	"makes no activity check": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.ActivityChecks = nil }),
 	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == api.AnswerError {
@@ -314,13 +314,13 @@ func eachAnswer(s *Seen, change func(api.Answer) api.Answer) {
 	s.Checked = &c
 }
 
-func TestEveryBrokenEvidenceIsCaught(t *testing.T) {
-	for name, d := range brokenEvidence {
+func TestEveryBrokenActivityCheckIsCaught(t *testing.T) {
+	for name, d := range brokenActivity {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalker(d)
 			w.wants, w.live = breaks[name], false
-			w.run(evidenceSpec(), storageSpec())
+			w.run(activitySpec(), storageSpec())
 			if !w.found() {
 				t.Fatalf("it survived the walk, and should break: %s", breaks[name])
 			}
@@ -331,7 +331,7 @@ func TestEveryBrokenEvidenceIsCaught(t *testing.T) {
 // What the walk does not come to: the second pass of a flow, and whole counts.
 func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 	at := stampOf(walkStart)
-	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
+	f := &api.NodeFence{Spec: activitySpec().spec(), Status: activitySpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, CutOrReleased: true,
 		ActivityChecks: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
@@ -388,7 +388,7 @@ func TestTheEighthOfTen(t *testing.T) {
 // alive, for how long, and that the policy wants it fenced all the same (S28).
 func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	began, now := stampOf(walkStart), walkStart.Add(200*time.Second)
-	f := &api.NodeFence{Spec: evidenceSpec().spec(), Status: evidenceSpec().in(api.NodeFenceStatus{})}
+	f := &api.NodeFence{Spec: activitySpec().spec(), Status: activitySpec().in(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
 		Evidence:       []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: began, Since: began}},
