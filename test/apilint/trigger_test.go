@@ -34,7 +34,7 @@ func TestTriggerUnion(t *testing.T) {
 		return "trigger: {since: " + at + ", " + strings.Join(slices.DeleteFunc(members, func(m string) bool { return m == "" }), ", ") + "}"
 	}
 	evidence := func(e string) string { return "evidence: [{mark: " + at + ", since: " + at + ", " + e + "}]" }
-	const asked = "{id: a, source: /s, type: t, at: " + at + "}"
+	const asked = "{id: a, source: /s, type: t, joinedAt: " + at + "}"
 	const ofCondition, ofMachine = "evidence[].condition and evidence[].status go with evidence[].type NodeCondition", "evidence[].machineState goes with evidence[].type Machine"
 	rows := map[string]string{ // what is written, and what the API server says
 		trigger("type: Storm"): "Unsupported value",
