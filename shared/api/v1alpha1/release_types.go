@@ -8,7 +8,7 @@ import (
 
 // Release is how the work of a machine that is proven off is released.
 // +kubebuilder:validation:XValidation:rule="!has(self.resourceDeletion) || self.strategy == 'ResourceDeletion'",message="resourceDeletion releases pod by pod: it needs strategy ResourceDeletion, because the out-of-service taint frees everything at once"
-// +kubebuilder:validation:XValidation:rule="self.strategy != 'ResourceDeletion' || has(self.resourceDeletion)",message="strategy ResourceDeletion says in resourceDeletion how it deletes: write resourceDeletion: {} to delete all at once, or what it has to choose"
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || self.strategy != 'ResourceDeletion' || has(self.resourceDeletion)",message="strategy ResourceDeletion says in resourceDeletion how it deletes: write resourceDeletion: {} to delete all at once, or what it has to choose"
 // +kubebuilder:validation:XValidation:rule="!(has(self.deleteNode) && self.deleteNode) || self.strategy != 'None' && !(has(self.resourceDeletion) && has(self.resourceDeletion.storageClassNames))",message="deleteNode has Kubernetes delete every pod of the node: it excludes strategy None and storageClassNames, which keep some"
 type Release struct {
 	// strategy TaintAndDelete, the default, sets Kubernetes' out-of-service taint and
