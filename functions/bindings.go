@@ -89,7 +89,7 @@ func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *gate.Bound) e
 	}
 	told := func(d *api.Binding) bool {
 		return slices.ContainsFunc(t.Status.Devices, func(k api.TargetDevice) bool {
-			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope() && k.Enrolled == d.Identity
+			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Identity
 		})
 	}
 	for i := range bound.Devices {

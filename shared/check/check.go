@@ -156,7 +156,7 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 	switch last := asked(st.Devices[i]); {
 	case last != nil && !last.Time.Before(c.began):
 		return nil, c.conclude(ctx, nil) // it had its turn
-	case bound[i].Scope() != "":
+	case bound[i].Role.Cuts():
 		return c.hand(ctx, i)
 	}
 	return nil, c.read(ctx, i, &bound[i])
@@ -180,7 +180,7 @@ func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
 	st := &c.target.Status
 	st.Devices = devicesOf(bound, st.Devices)
 	for i, d := range st.Devices {
-		if d.LastAsked != nil && d.Scope != "" {
+		if d.LastAsked != nil && d.Role.Cuts() {
 			return c.read(ctx, i, &bound[i])
 		}
 	}

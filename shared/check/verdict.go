@@ -76,10 +76,10 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 	all := make([]api.TargetDevice, 0, len(bound))
 	for i := range bound {
 		b := &bound[i]
-		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Scope: b.Scope(), Enrolled: b.Identity, Reason: api.NotCheckedYet}
+		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Role: b.Role, Enrolled: b.Identity, Reason: api.NotCheckedYet}
 		for _, k := range known {
 			// What it said was held against what was enrolled then.
-			if k.Driver == d.Driver && k.Address == d.Address && k.Scope == d.Scope && k.Enrolled == d.Enrolled {
+			if k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Enrolled {
 				d = k
 			}
 		}
@@ -144,7 +144,7 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+talk.Mend(b) // S11
 	case r.Power == device.Unknown:
 		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
-	case r.Power == device.Off && ready && b.Scope() != "":
+	case r.Power == device.Off && ready && b.Role.Cuts():
 		d.Reason, d.Message = api.LeftCut, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+talk.Mend(b)
 	case r.Power == device.Off && ready:
 		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+talk.Mend(b)
@@ -154,7 +154,7 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 
 // has is what a device that reads on says of its machine.
 func has(b *api.Binding) string {
-	if b.Scope() != "" {
+	if b.Role.Cuts() {
 		return "has access"
 	}
 	return "is on"
@@ -218,7 +218,7 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 func place(all []api.TargetDevice, i int) string {
 	levels := 0
 	for _, d := range all {
-		if d.Scope == "" {
+		if !d.Role.Cuts() {
 			levels++
 		}
 	}

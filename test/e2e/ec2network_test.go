@@ -226,9 +226,9 @@ func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	must(t, err)
 	var shown []string
 	for _, d := range ft.Status.Devices {
-		shown = append(shown, fmt.Sprintf("%s %s %s, checked %v", d.Scope, d.Driver, d.State, d.LastChecked != nil))
+		shown = append(shown, fmt.Sprintf("%s %s %s, checked %v", d.Role, d.Driver, d.State, d.LastChecked != nil))
 	}
-	if d := cmp.Diff([]string{" ipmi PoweredOn, checked true", "Network ec2-network PoweredOn, checked true"}, shown); d != "" || ft.Status.Devices[1].Identity != cloudID(0) {
+	if d := cmp.Diff([]string{"Power ipmi PoweredOn, checked true", "Network ec2-network PoweredOn, checked true"}, shown); d != "" || ft.Status.Devices[1].Identity != cloudID(0) {
 		t.Error(d, ft.Status.Devices)
 	}
 	w.columns("node-5", "NAME DEVICE IDENTITY FENCEABLE REASON", "node-5", w.storageOf("node-5"), nil, "True", api.DeviceAnswers)

@@ -44,7 +44,7 @@ func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices 
 		c := Checked{Device: b.Driver + " " + b.Address, Reason: api.NotCheckedYet, Message: "it was not read yet as it is configured now"}
 		if t != nil && t.Status.NodeUID == n.UID {
 			for _, d := range t.Status.Devices {
-				if d.Driver == b.Driver && d.Address == b.Address && d.Scope == b.Scope() && d.LastChecked != nil {
+				if d.Driver == b.Driver && d.Address == b.Address && d.Role == b.Role && d.LastChecked != nil {
 					c.Reason, c.Message, c.At = d.Reason, d.Message, d.LastChecked
 				}
 			}

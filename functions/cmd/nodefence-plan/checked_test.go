@@ -48,7 +48,7 @@ func (c cluster) report(t *testing.T, args ...string) (Report, int) {
 func targetOf(reason api.Reason, message string) api.FenceTarget {
 	at := metav1.NewMicroTime(time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC))
 	return api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: api.FenceTargetStatus{NodeUID: "uid-a", Devices: []api.TargetDevice{
-		{Driver: "ipmi", Address: "192.0.2.7:623", Reason: reason, Message: message, LastChecked: &at},
+		{Driver: "ipmi", Role: api.RolePower, Address: "192.0.2.7:623", Reason: reason, Message: message, LastChecked: &at},
 	}}}
 }
 

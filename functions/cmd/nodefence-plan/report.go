@@ -63,7 +63,7 @@ type Device struct {
 	Identity string `json:"identity,omitempty"`
 	// Scope, Must, Covers are a cut's: what it takes, whether the fence goes on
 	// without, and which storage that is.
-	Scope  api.Scope     `json:"scope,omitempty"`
+	Role   api.Role      `json:"role,omitempty"`
 	Must   bool          `json:"must,omitempty"`
 	Covers *api.Coverage `json:"covers,omitempty"`
 	Values []Value       `json:"values"`
@@ -183,7 +183,7 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 	}
 	for _, c := range p.Cut {
 		d := deviceOf(c.Binding, c.Origins)
-		d.Scope, d.Must, d.Covers = c.Binding.Scope(), c.Binding.Must, c.Binding.Covers
+		d.Role, d.Must, d.Covers = c.Binding.Role, c.Binding.Must, c.Binding.Covers
 		r.Cuts = append(r.Cuts, *d)
 	}
 	for _, l := range p.Next {

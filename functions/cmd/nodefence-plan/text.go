@@ -88,7 +88,7 @@ func one(w io.Writer, r Report) {
 		}
 	}
 	for i := range r.Cuts {
-		r.Cuts[i].show(w, "cuts off "+strings.ToLower(string(r.Cuts[i].Scope)))
+		r.Cuts[i].show(w, "cuts off "+strings.ToLower(string(r.Cuts[i].Role)))
 		if c := r.Cuts[i].Covers; c != nil {
 			list(w, "  covers", append(prefixed("class ", c.StorageClassNames), prefixed("CSI driver ", c.CSIDriverNames)...))
 		}

@@ -20,6 +20,9 @@ const (
 	RoleNetwork Role = "Network"
 )
 
+// Cuts: the machine runs on, without its storage or network.
+func (r Role) Cuts() bool { return r == RoleStorage || r == RoleNetwork }
+
 // Binding is one device of status.decision.devices. No secret is in it (S29).
 type Binding struct {
 	// name is its role and its place among those of the role, from 1: power-1 is what
@@ -92,14 +95,6 @@ type Binding struct {
 
 // Words name a device to people.
 func (b *Binding) Words() string { return b.Driver + " " + b.Address }
-
-// Scope is its role as a FenceTarget has it: none is power.
-func (b *Binding) Scope() Scope {
-	if b.Role == RolePower {
-		return ""
-	}
-	return Scope(b.Role)
-}
 
 // SetMember is one device of a set. Its fields are a device's.
 type SetMember struct {

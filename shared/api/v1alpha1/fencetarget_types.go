@@ -132,9 +132,10 @@ type TargetDevice struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +required
 	Address string `json:"address"`
-	// scope is what it takes from the machine; empty for its power.
-	// +optional
-	Scope Scope `json:"scope,omitempty"`
+	// role is what it does to the machine: Power switches it, Storage and Network cut it
+	// off from these while it runs on.
+	// +required
+	Role Role `json:"role,omitempty"`
 	// identity is what the device says its machine is, where it can tell. Where that is the
 	// enrolled one it is spelt as enrolled.
 	// +kubebuilder:validation:MaxLength=4096
@@ -148,8 +149,8 @@ type TargetDevice struct {
 	// without one is refused, by a fence too.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
-	// state is what it said of the machine: PoweredOn, PoweredOff or Unknown. Where it has a
-	// scope PoweredOn is access, and PoweredOff none. It is not set before it was spoken with.
+	// state is what it said of the machine: PoweredOn, PoweredOff or Unknown. Of role
+	// Storage and Network PoweredOn is access, and PoweredOff none. It is not set before it was spoken with.
 	// +optional
 	State PowerState `json:"state,omitempty"`
 	// lastChecked is when it was last spoken with; none: not yet.

@@ -1,16 +1,6 @@
 package v1alpha1
 
-// Scope is what a device takes from the machine, as a FenceTarget has it.
-// +kubebuilder:validation:Enum=Storage;Network
-type Scope string
-
-// The scopes. A device without one switches the machine's power.
-const (
-	ScopeStorage Scope = "Storage"
-	ScopeNetwork Scope = "Network"
-)
-
-// Coverage is the storage that a device of scope Storage cuts the machine off from.
+// Coverage is the storage that a device of role Storage cuts the machine off from.
 type Coverage struct {
 	// storageClassNames are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
