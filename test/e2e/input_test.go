@@ -35,7 +35,16 @@ func get(t *testing.T, url string) []byte {
 // TestBadInput: what is wrong is refused whole, in words, and no device is touched.
 func TestBadInput(t *testing.T) {
 	w := newWorld(t, 3, quick)
+	t.Run("the shipped ledger", func(t *testing.T) { shippedLedger(t, w) })
 	p := w.start(nil)
+	w.until("nodefence to keep its picture of the Leases in a ledger that it has not made", func() (bool, error) {
+		l, err := w.Fences.Ledger(w.ctx)
+		return err == nil && l.Status.Leases.ObservedAt != nil, err
+	})
+	if !w.stopped("cluster") {
+		t.Error("nodefence, as it begins, lets go on what a person has stopped")
+	}
+	w.stop(false)
 	server := httptest.NewServer(p.HTTP())
 	defer server.Close()
 	t.Run("events", func(t *testing.T) { badEvents(t, w, server.URL) })
