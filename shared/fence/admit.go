@@ -159,10 +159,16 @@ func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 		return &Verdict{api.PictureOldHold, "the picture of the Leases is older than " + Resync.String(), askPicture}
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
 		return &Verdict{api.PictureOldHold, "the Leases have been watched for less than one renewal", askPicture}
-	case p.Cut():
-		return &Verdict{api.StormHold, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm}
 	}
-	return nil
+	return tooManyStill(p)
+}
+
+// tooManyStill: nobody knows which Leases stand still beside those that have names (S15).
+func tooManyStill(p api.LeasePicture) *Verdict {
+	if !p.Cut() {
+		return nil
+	}
+	return &Verdict{api.StormHold, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm}
 }
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
@@ -180,8 +186,15 @@ func usCutOff(p api.LeasePicture) *Verdict {
 	return nil
 }
 
-// CutOff says why the picture of the Leases speaks for our being cut off; nil if it doesn't.
-func CutOff(l *api.FenceLedger) *Verdict { return usCutOff(l.Status.Leases) }
+// StormOfLeases says why the picture of the Leases alone, whatever the limits, is one on
+// which nothing more starts: most of them stand still, or more than it names (S15, S16). Of
+// a cut one only the names tell who is stale, which are no measure of all.
+func StormOfLeases(l *api.FenceLedger) *Verdict {
+	if v := usCutOff(l.Status.Leases); v != nil {
+		return v
+	}
+	return tooManyStill(l.Status.Leases)
+}
 
 // calm holds in a storm and in the cool-down after it (S15). A storm is over all nodes of a
 // policy, or over those of one domain where the policy has limits for domains besides;

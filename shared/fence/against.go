@@ -237,8 +237,8 @@ func (b *Brakes) counted(f *api.NodeFence, n Node, led *api.FenceLedger) {
 	if msg := Storming(f, n.Labels, led); msg != "" {
 		b.Storm = true
 		say("", msg)
-	} else if v := CutOff(led); v != nil {
-		b.Storm = true // S16
+	} else if v := StormOfLeases(led); v != nil {
+		b.Storm = true // S15, S16
 		say(v.Reason, v.Message)
 	}
 	if e := led.Spec.CoolDownEnded; e != nil && e.By != "" {
