@@ -73,7 +73,8 @@ type schema struct {
 	Maximum, Minimum, MaxItems, MinItems               *int64
 	MaxLength, MinLength, MaxProperties, MinProperties *int64
 	Properties                                         map[string]schema
-	IntOrString                                        bool `json:"x-kubernetes-int-or-string"`
+	IntOrString                                        bool                       `json:"x-kubernetes-int-or-string"`
+	XValidations                                       []struct{ Message string } `json:"x-kubernetes-validations"`
 	kind                                               string
 }
 

@@ -162,8 +162,8 @@ func setCondition(all *[]metav1.Condition, generation int64, now time.Time, typ 
 // longestMessage bounds what a status says, as its schema does.
 const longestMessage = 1024
 
-// longestName is that of a node's name, and of most others.
-const longestName = 253
+// longestName is that of a node's name and of most others, longestUID that of a UID.
+const longestName, longestUID = 253, 64
 
 func clipped(msg string) string { return clippedTo(longestMessage, msg) }
 

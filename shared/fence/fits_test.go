@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -15,6 +17,7 @@ func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
 	p, then := expecting(), stampOf(walkStart.Add(-time.Minute))
 	p.Spec.Machines = &api.MachinesRule{Selector: everyNode}
 	m := machine("x", long, walkStart.Add(-time.Hour), failedMachine)
+	m.OwnerReferences[0].UID = types.UID(long)
 	c := Cluster{Machines: []Machine{m}}
 
 	missing, failed := missingNow(&p, c, then.Time), failedNow(&p, c, then.Time)
@@ -27,6 +30,8 @@ func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
 	for _, now := range [][]api.FailedMachine{failed, failedNow(&p, c, walkStart)} {
 		if len(now) != 1 || len(now[0].NodeName) > longestName || !now[0].Since.Equal(&then) {
 			t.Errorf("failed: %+v", now)
+		} else if len(now[0].Owner) > longestUID {
+			t.Errorf("its owner: %+v", now[0])
 		}
 	}
 }
@@ -45,5 +50,19 @@ func TestASelectorThatCannotBeReadFitsIntoTheRecord(t *testing.T) {
 		if !ok || r.Settings.Excluded == "" || r.Limits[0].Selector != nil || !Selects(r.Limits[0].Selector, nil) {
 			t.Errorf("%s: %t, %q, %+v", name, ok, r.Settings.Excluded, r.Limits)
 		}
+	}
+}
+
+// TestAStatusThatNoConditionHasFitsIntoTheRecord: it is left out there, as it is never met.
+func TestAStatusThatNoConditionHasFitsIntoTheRecord(t *testing.T) {
+	p := api.FencePolicy{}
+	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "false"}}
+	r, ok := ResolvePolicy([]api.FencePolicy{p}, "n1", nil)
+	if got := r.Settings.UnhealthyConditions; !ok || got == nil || len(got) > 0 {
+		t.Errorf("%t, %#v", ok, got)
+	}
+	p.Spec.UnhealthyConditions[0].Status = "False"
+	if r, _ := ResolvePolicy([]api.FencePolicy{p}, "n1", nil); len(r.Settings.UnhealthyConditions) != 1 {
+		t.Errorf("%+v", r.Settings.UnhealthyConditions)
 	}
 }

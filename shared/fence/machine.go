@@ -58,7 +58,7 @@ func (m *Machine) trouble() (state api.MachineState, message string) {
 func (m *Machine) ref() api.MachineRef {
 	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {
-		r.Owner = o.UID
+		r.Owner = types.UID(clippedTo(longestUID, string(o.UID))) // whoever makes the Machine may write any
 	}
 	return r
 }

@@ -126,11 +126,18 @@ func settings(p *api.FencePolicySpec) api.Settings {
 	if e := p.EarlyProbe; e != nil {
 		s.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: e.LeaseStillDuration.Or(defaultLeaseStill)}
 	}
+	s.UnhealthyConditions = slices.Grow(s.UnhealthyConditions, len(p.UnhealthyConditions))
 	for _, c := range p.UnhealthyConditions {
+		if !slices.Contains(conditionStatuses, c.Status) {
+			continue // past the API server's validation: no condition ever has it, and no record's schema takes it
+		}
 		s.UnhealthyConditions = append(s.UnhealthyConditions, api.ConditionSetting{Type: c.Type, Status: c.Status, Duration: c.Duration.Or(0)})
 	}
 	return s
 }
+
+// conditionStatuses are those that a node's condition can have.
+var conditionStatuses = []string{string(metav1.ConditionTrue), string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}
 
 // excluded says by which field a policy excludes a node; empty if by none.
 func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) string {

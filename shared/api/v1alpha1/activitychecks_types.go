@@ -16,7 +16,7 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.failedRounds <= self.rounds",message="activityChecks.failedRounds (8 unless set) must not be more than activityChecks.rounds (10 unless set), or no node would ever count as dead: lower failedRounds, or raise rounds"
 // +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="activityChecks.recheckInterval (5m unless set) must not be longer than activityChecks.aliveTimeout (1h unless set), or no node would be checked anew: shorten recheckInterval, or lengthen aliveTimeout"
 type ActivityChecks struct {
-	// checks are the witnesses. The node's Lease is always one witness more.
+	// checks are the witnesses, 1 to 4. The node's Lease is always one witness more.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'Device').size() <= 1",message="activityChecks.checks has type Device twice, and a node has one device: write that type once"
@@ -30,8 +30,8 @@ type ActivityChecks struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Rounds *int32 `json:"rounds,omitempty"`
-	// failedRounds is how many failed rounds count as dead: from 1 to rounds, 8 unless
-	// set, so that it must be set where rounds is less.
+	// failedRounds is how many failed rounds count as dead: 1 to 100, 8 unless set, and
+	// not more than rounds, so that it must be set where rounds is less than 8.
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -138,9 +138,9 @@ type NeighborsCheck struct {
 	// +kubebuilder:validation:Maximum=5
 	// +optional
 	Count *int32 `json:"count,omitempty"`
-	// topologyKey is the node label that tells failure domains apart: no neighbor has the
-	// failed node's value of it. If the failed node has none, the neighbors are any other
-	// nodes. topology.kubernetes.io/zone unless set.
+	// topologyKey is the node label that tells failure domains apart, of at most 316
+	// letters: no neighbor has the failed node's value of it. If the failed node has none,
+	// the neighbors are any other nodes. topology.kubernetes.io/zone unless set.
 	// +kubebuilder:default="topology.kubernetes.io/zone"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
@@ -151,10 +151,10 @@ type NeighborsCheck struct {
 // JobCheck is a Job of the user's own.
 type JobCheck struct {
 	// podTemplateName is the PodTemplate in namespace nodefence-checks that the Job is
-	// made of. It may mount file systems that several nodes may mount at once, and never a
-	// block volume: others are refused. Its first container decides; it gets
-	// NODEFENCE_NODE, NODEFENCE_ADDRESS and NODEFENCE_SINCE (when the node was first
-	// suspected, or last checked, RFC 3339).
+	// made of: a name of at most 253 letters. It may mount file systems that several nodes
+	// may mount at once, and never a block volume: others are refused. Its first container
+	// decides; it gets NODEFENCE_NODE, NODEFENCE_ADDRESS and NODEFENCE_SINCE (when the
+	// node was first suspected, or last checked, RFC 3339).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
@@ -170,7 +170,7 @@ type StorageCheck struct {
 	// type is how the storage is asked: TCP connects to it, Job is one of your own.
 	// +required
 	Type StorageCheckType `json:"type,omitempty"`
-	// tcp is for type TCP.
+	// tcp is what is connected to, with type TCP.
 	// +optional
 	TCP *TCPCheck `json:"tcp,omitempty"`
 	// job is for type Job: exit 0 says reachable, 1 unreachable for everyone.
@@ -200,8 +200,8 @@ const (
 
 // TCPCheck connects to a service.
 type TCPCheck struct {
-	// address is the storage's host:port, reached from where nodefence runs. Connected
-	// means reachable; refused or no answer, unreachable.
+	// address is the storage's host:port, such as 192.0.2.10:2049, reached from where
+	// nodefence runs. Connected means reachable; refused or no answer, unreachable.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=262
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+:[0-9]{1,5}$')",message="write storageCheck.tcp.address as host:port, such as 192.0.2.10:2049"
@@ -232,7 +232,7 @@ type CheckResult struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Check string `json:"check"`
-	// answer is empty until there is one.
+	// answer is Activity, None, Neither or Error; empty until there is one.
 	// +optional
 	Answer Answer `json:"answer,omitempty"`
 	// message says it in a sentence, with the numbers, for people.
@@ -247,7 +247,7 @@ type CheckRound struct {
 	// counts for nothing.
 	// +optional
 	Number int32 `json:"number,omitempty"`
-	// startedAt is when the round began.
+	// startedAt is when the round began, by the API server's clock.
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
 	// endedAt is when the last answer came; it is not set while the round is under way.
@@ -267,14 +267,14 @@ type CheckRound struct {
 // ActivityRecord is what the activity checks have come to.
 type ActivityRecord struct {
 	CheckRound `json:",inline"`
-	// done counts the rounds since the node was suspected. Those that errored count in
-	// none of done and failed.
+	// done counts the rounds since the node was suspected, without those that went wrong.
 	// +optional
 	Done int32 `json:"done,omitempty"`
-	// failed counts the rounds in which no witness saw activity.
+	// failed counts those of them in which no witness saw activity.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// errored counts the rounds that went wrong, and say nothing.
+	// errored counts the rounds in which a check went wrong: they count neither in done
+	// nor in failed.
 	// +optional
 	Errored int32 `json:"errored,omitempty"`
 	// failedAt is when a round last failed.

@@ -7,16 +7,16 @@ const MaxAskedBy = 17
 
 // AskedBy is an event that asked for a fence, and on whose authority.
 type AskedBy struct {
-	// id is the event's. Together with source it tells the event from every other: it is
-	// served once.
+	// id is the id attribute of the event. Together with source it tells the event from
+	// every other: it is served once.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	ID string `json:"id"`
-	// source is the event's.
+	// source is the source attribute of the event, such as /racks/west.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Source string `json:"source"`
-	// type is the event's.
+	// type is the type attribute of the event, such as io.nodefence.request.fence.v1.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Type string `json:"type"`
@@ -25,7 +25,7 @@ type AskedBy struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	User string `json:"user,omitempty"`
-	// reason is why, in words.
+	// reason says why, in the words of whoever asked.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Reason string `json:"reason,omitempty"`
@@ -41,11 +41,11 @@ type AskedBy struct {
 
 // PastAskedBy is an event that asked for a fence that is over.
 type PastAskedBy struct {
-	// id is the event's.
+	// id is the id attribute of the event.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	ID string `json:"id"`
-	// source is the event's.
+	// source is the source attribute of the event.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Source string `json:"source"`

@@ -6,62 +6,59 @@ import (
 
 // ActivitySettings are a policy's activityChecks, with every default in its place.
 type ActivitySettings struct {
-	// checks is what the policy says, or its default: see activityChecks.checks of
-	// FencePolicy.spec.
+	// checks are the witnesses that are asked in each round, besides the node's Lease.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +required
 	Checks []CheckSettings `json:"checks"`
-	// rounds is how many are asked; failedRounds of them count as dead.
+	// rounds is how many rounds are asked before a node that has not failed enough of them
+	// counts as alive.
 	// +required
 	Rounds int32 `json:"rounds"`
-	// failedRounds is what the policy says, or its default: see
-	// activityChecks.failedRounds of FencePolicy.spec.
+	// failedRounds is how many failed rounds count as dead.
 	// +required
 	FailedRounds int32 `json:"failedRounds"`
-	// interval is the time between two rounds.
+	// interval is the time between two rounds, such as 1m0s.
 	// +required
 	Interval metav1.Duration `json:"interval"`
-	// checkTimeout is what the policy says, or its default: see
-	// activityChecks.checkTimeout of FencePolicy.spec.
+	// checkTimeout is how long one check may take, such as 1m0s; what has not answered by
+	// then went wrong.
 	// +required
 	CheckTimeout metav1.Duration `json:"checkTimeout"`
-	// recheckInterval is what the policy says, or its default: see
-	// activityChecks.recheckInterval of FencePolicy.spec.
+	// recheckInterval is how long a living node is left alone before it is suspected anew,
+	// and how long the last failed round speaks for its death, such as 5m0s.
 	// +required
 	RecheckInterval metav1.Duration `json:"recheckInterval"`
-	// aliveTimeout is what the policy says, or its default: see
-	// activityChecks.aliveTimeout of FencePolicy.spec.
+	// aliveTimeout is how long the node may be unhealthy and alive, such as 1h0m0s; after
+	// that onAliveTimeout decides.
 	// +required
 	AliveTimeout metav1.Duration `json:"aliveTimeout"`
-	// onAliveTimeout is what the policy says, or its default: see
-	// activityChecks.onAliveTimeout of FencePolicy.spec.
+	// onAliveTimeout is what becomes of the node after aliveTimeout: RequireApproval holds
+	// its fence for a person, Fence goes on without one.
 	// +required
 	OnAliveTimeout AfterAlive `json:"onAliveTimeout"`
 }
 
 // CheckSettings are one witness.
 type CheckSettings struct {
-	// type is what the policy says, or its default: see activityChecks.checks[].type of
-	// FencePolicy.spec.
+	// type is who is asked: Kubelet, Neighbors, Job or Device.
 	// +required
 	Type CheckType `json:"type"`
-	// neighbors is there with type Neighbors.
+	// neighbors are the other nodes that are asked, with type Neighbors.
 	// +optional
 	Neighbors *NeighborsSettings `json:"neighbors,omitempty"`
-	// job is there with type Job.
+	// job is the Job that is run, with type Job.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
 }
 
 // NeighborsSettings say how many other nodes are asked, and which.
 type NeighborsSettings struct {
-	// count is what the policy says, or its default: see
-	// activityChecks.checks[].neighbors.count of FencePolicy.spec.
+	// count is how many other nodes are asked.
 	// +required
 	Count int32 `json:"count"`
-	// topologyKey is what the policy says, or its default: see
-	// activityChecks.checks[].neighbors.topologyKey of FencePolicy.spec.
+	// topologyKey is the node label that tells failure domains apart: no node that is
+	// asked has the failed node's value of it.
 	// +kubebuilder:validation:MaxLength=316
 	// +required
 	TopologyKey string `json:"topologyKey"`
@@ -69,44 +66,39 @@ type NeighborsSettings struct {
 
 // StorageSettings are a policy's storageCheck, with every default in its place.
 type StorageSettings struct {
-	// type is what the policy says, or its default: see storageCheck.type of
-	// FencePolicy.spec.
+	// type is how the storage is asked: TCP connects to it, Job runs a Job.
 	// +required
 	Type StorageCheckType `json:"type"`
-	// tcp is what the policy says, or its default: see storageCheck.tcp of
-	// FencePolicy.spec.
+	// tcp is what is connected to, with type TCP.
 	// +optional
 	TCP *TCPCheck `json:"tcp,omitempty"`
-	// job is what the policy says, or its default: see storageCheck.job of
-	// FencePolicy.spec.
+	// job is the Job that is run, with type Job.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
-	// timeout is what the policy says, or its default: see storageCheck.timeout of
-	// FencePolicy.spec.
+	// timeout is how long one probe of the storage may take, such as 1m0s.
 	// +required
 	Timeout metav1.Duration `json:"timeout"`
-	// validDuration is what the policy says, or its default: see
-	// storageCheck.validDuration of FencePolicy.spec.
+	// validDuration is how long an answer of the storage counts, such as 30s.
 	// +required
 	ValidDuration metav1.Duration `json:"validDuration"`
 }
 
 // KdumpSettings are a policy's kdump, with every default in its place.
 type KdumpSettings struct {
-	// firstMessageTimeout is what the policy says, or its default: see
-	// kdump.firstMessageTimeout of FencePolicy.spec.
+	// firstMessageTimeout is how long after the fence was opened a first message of a dump
+	// is waited for, such as 1m0s; 0s is not at all.
 	// +required
 	FirstMessageTimeout metav1.Duration `json:"firstMessageTimeout"`
-	// quietDuration is what the policy says, or its default: see kdump.quietDuration of
-	// FencePolicy.spec.
+	// quietDuration is how long after its last message a dump counts as ended, such as
+	// 30s.
 	// +required
 	QuietDuration metav1.Duration `json:"quietDuration"`
-	// timeout is what the policy says, or its default: see kdump.timeout of
-	// FencePolicy.spec.
+	// timeout is how long a dump is waited for in all, such as 15m0s; then the power is
+	// cut.
 	// +required
 	Timeout metav1.Duration `json:"timeout"`
-	// releasePodsWhileDumping is what the policy says, or its default: see
-	// kdump.releasePodsWhileDumping of FencePolicy.spec.
+	// releasePodsWhileDumping says that pods may be force-deleted while the machine dumps
+	// its memory.
 	// +required
 	ReleasePodsWhileDumping bool `json:"releasePodsWhileDumping"`
 }

@@ -3,13 +3,13 @@ package v1alpha1
 // ControlPlane says whether nodes of the control plane, and of etcd, may be fenced.
 type ControlPlane struct {
 	// fence says whether a control-plane node, or one of etcd alone
-	// (node-role.kubernetes.io/etcd), may be fenced: Never, or WithQuorum: one at a time,
-	// and only while etcd keeps its quorum without it. Members whose Lease stands still or
-	// whose own fence is open are not counted on.
+	// (node-role.kubernetes.io/etcd), may be fenced: Never, the default, or WithQuorum:
+	// one at a time, and only while etcd keeps its quorum without it. Members whose Lease
+	// stands still or whose own fence is open are not counted on.
 	// +kubebuilder:default=Never
 	// +optional
 	Fence *ControlPlaneRule `json:"fence,omitempty"`
-	// etcdNodeNames names nodes on which etcd runs. It adds to what is observed: the static
+	// etcdNodeNames names at most 9 nodes on which etcd runs. It adds to what is observed: the static
 	// pods of namespace kube-system (label component=etcd), the members that the pods'
 	// --initial-cluster names, and control-plane nodes beside those. A member that is
 	// observed and not listed here counts as unhealthy, as does a listed name without a

@@ -35,7 +35,7 @@ type Binding struct {
 	// off from these while it runs on.
 	// +required
 	Role Role `json:"role"`
-	// driver is what speaks with it.
+	// driver is the name of what speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -98,7 +98,7 @@ func (b *Binding) Words() string { return b.Driver + " " + b.Address }
 
 // SetMember is one device of a set. Its fields are a device's.
 type SetMember struct {
-	// driver is what speaks with it.
+	// driver is the name of what speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -129,7 +129,7 @@ func (m SetMember) Binding() *Binding {
 
 // ConfigSource is an object that says how a machine is switched, as it was read.
 type ConfigSource struct {
-	// kind is ConfigMap.
+	// kind is the kind of the object: ConfigMap.
 	// +kubebuilder:validation:Enum=ConfigMap
 	// +required
 	Kind string `json:"kind"`
@@ -137,7 +137,7 @@ type ConfigSource struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// name is the object's name.
+	// name is the name of the object.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
@@ -166,15 +166,15 @@ const (
 // SecretRef says where one secret parameter stands: in a Secret of the namespace of
 // devices' Secrets, or in the ConfigMap in which a person left it.
 type SecretRef struct {
-	// parameter is the driver's name for it.
+	// parameter is the driver's name for the parameter, such as password.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Parameter string `json:"parameter"`
-	// kind is Secret or ConfigMap.
+	// kind is the kind of the object: Secret or ConfigMap.
 	// +kubebuilder:validation:Enum=Secret;ConfigMap
 	// +required
 	Kind string `json:"kind"`
-	// name is the object's name.
+	// name is the name of the object.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`

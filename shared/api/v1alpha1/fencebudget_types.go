@@ -47,16 +47,18 @@ type FenceBudgetSpec struct {
 	// selector chooses nodes by label. {} is every node, and must be written.
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
-	// maxUnavailable is the most nodes, number or percent, that may be unavailable. A
-	// percentage is rounded down, but is at least one unless it is 0%. 0 and 0% are none:
-	// no node of the set is fenced, and those that are dead are not either.
+	// maxUnavailable is the most nodes that may be unavailable: a number from 0 to
+	// 1000000, or a percentage from 0% to 100%. A percentage is rounded down, but is at
+	// least one unless it is 0%. 0 and 0% are none: no node of the set is fenced, and
+	// those that are dead are not either.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// minAvailable is the fewest nodes, number or percent (rounded up), that must stay
-	// available. Dead nodes of the set are fenced one at a time even below it.
+	// minAvailable is the fewest nodes that must stay available: a number from 0 to
+	// 1000000, or a percentage from 0% to 100%, rounded up. Dead nodes of the set are
+	// fenced one at a time even below it.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="minAvailable must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
@@ -69,7 +71,7 @@ type FenceBudgetStatus struct {
 	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// observedAt is when.
+	// observedAt is when the set was last looked at, by the API server's clock.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// expectedNodes are those that the selector chooses, or chose when a fence of theirs

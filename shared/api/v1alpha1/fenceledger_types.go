@@ -156,7 +156,7 @@ type FenceLedgerStatus struct {
 
 // NodeTurn is a node's turn to have its devices read.
 type NodeTurn struct {
-	// nodeName is the Node's name.
+	// nodeName is the name of the node whose devices may be read.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
@@ -181,7 +181,8 @@ func (s FenceLedgerStatus) Turn(node string) (until Time, is bool) {
 
 // Restored is an answer of the API server that is older than one it gave before.
 type Restored struct {
-	// seenAt tells one restore from the next.
+	// seenAt is when that was seen, by the API server's clock. It tells one restore from
+	// the next.
 	// +required
 	SeenAt Time `json:"seenAt"`
 	// from is the highest resourceVersion of the FenceLedger that was read before.
@@ -196,11 +197,11 @@ type Restored struct {
 
 // Reservation is one slot, bound to one fence.
 type Reservation struct {
-	// nodeName is the Node's name.
+	// nodeName is the name of the node that is fenced.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
-	// fenceUID is that of the NodeFence.
+	// fenceUID is the UID of the NodeFence.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -208,7 +209,7 @@ type Reservation struct {
 	// fenceNumber is which fence of the node it is.
 	// +required
 	FenceNumber int64 `json:"fenceNumber"`
-	// at is when it was reserved.
+	// at is when the slot was reserved, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// countedBy are the limits that held for the node when it was reserved: they count
@@ -223,7 +224,7 @@ type Reservation struct {
 // CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with
 // a topologyKey in a domain.
 type CountedBy struct {
-	// policy is its name.
+	// policy is the name of the FencePolicy.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Policy string `json:"policy"`
@@ -239,11 +240,11 @@ type CountedBy struct {
 
 // UnderWay is one fence between its reservation and its end.
 type UnderWay struct {
-	// nodeName is the Node's name.
+	// nodeName is the name of the node that is fenced.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
-	// fenceUID is that of the NodeFence.
+	// fenceUID is the UID of the NodeFence.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -303,7 +304,7 @@ func (p LeasePicture) Cut() bool { return int(p.StillCount) > len(p.Still) }
 
 // StillLease is a Lease that missed a renewal.
 type StillLease struct {
-	// nodeName is the Node's name.
+	// nodeName is the name of the node whose Lease it is.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
@@ -321,25 +322,26 @@ type StillLease struct {
 
 // Storm is more unhealthy nodes than a policy allows.
 type Storm struct {
-	// since is when it began.
+	// since is when the storm began, by the API server's clock.
 	// +required
 	Since Time `json:"since"`
-	// policy is its name.
+	// policy is the name of the FencePolicy whose limit is exceeded.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Policy string `json:"policy"`
 	// topologyKey is that of the policy's perDomain, where the storm is over one domain;
-	// empty where it is over all nodes of the policy.
+	// empty, the default, where it is over all nodes of the policy.
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=316
 	// +optional
 	TopologyKey string `json:"topologyKey,omitempty"`
-	// domain is the value of the topologyKey that the storm is over.
+	// domain is the value of topologyKey that the storm is over; empty, the default, where
+	// it is over all nodes of the policy, or over those without the label.
 	// +kubebuilder:default=""
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Domain string `json:"domain,omitempty"`
-	// message has its numbers.
+	// message says how many nodes are unhealthy, and how many may be.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Message string `json:"message"`

@@ -65,11 +65,13 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="approvalTimeout must be between 1s and 168h"
 	// +optional
 	ApprovalTimeout *Duration `json:"approvalTimeout,omitempty"`
-	// precedence orders policies that select the same node: the lowest number
-	// decides everything but limits, of which the strictest hold. Two policies
-	// of one precedence that select one node are a conflict, and that node is not
-	// fenced.
+	// precedence orders policies that select the same node, from 0 to 1000000; 100 by
+	// default. The lowest number decides everything but limits, of which the strictest
+	// hold. Two policies of one precedence that select one node are a conflict, and that
+	// node is not fenced.
 	// +kubebuilder:default=100
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
 	// +optional
 	Precedence *int32 `json:"precedence,omitempty"`
 	// exclude names nodes that are selected and must not be fenced all the same.
@@ -79,11 +81,11 @@ type FencePolicySpec struct {
 	// labels stays so when its Node object is gone.
 	// +optional
 	Exclude *ExcludedNodes `json:"exclude,omitempty"`
-	// unhealthyConditions are node conditions and how long each must have held; any one
-	// suffices. Unless set: Ready=Unknown at once, Ready=False for 5m. Kubernetes itself
-	// waits before it says Unknown (50s by default), and a Lease that has stood still as
-	// long is looked at again before power is cut; where a switch takes longer to come
-	// back than that, give Ready=Unknown a longer duration.
+	// unhealthyConditions are node conditions and how long each must have held, 1 to 32;
+	// any one suffices. Unless set: Ready=Unknown at once, Ready=False for 5m. Kubernetes
+	// itself waits before it says Unknown (50s by default), and a Lease that has stood
+	// still as long is looked at again before power is cut; where a switch takes longer to
+	// come back than that, give Ready=Unknown a longer duration.
 	// +kubebuilder:default={{type:Ready,status:Unknown,"duration":"0s"},{type:Ready,status:"False","duration":"5m"}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
@@ -133,12 +135,12 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	ControlPlane ControlPlane `json:"controlPlane,omitzero"`
-	// action is what becomes of the machine: Reboot switches it on again after
-	// its work is released, PowerOff leaves it off. Isolate keeps new work away
-	// and touches no device: nothing is released unless a named person confirms
-	// that the machine is off. WaitForOff switches nothing either, and places no mark
-	// before the machine is off: it waits for that person or, where the node's
-	// configuration names a device, for the machine to read off twice.
+	// action is what becomes of the machine: Reboot, the default, switches it on again
+	// after its work is released, PowerOff leaves it off. Isolate keeps new work away and
+	// touches no device: nothing is released unless a named person confirms that the
+	// machine is off. WaitForOff switches nothing either, and places no mark before the
+	// machine is off: it waits for that person or, where the node's configuration names a
+	// device, for the machine to read off twice.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -150,24 +152,25 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Release *Release `json:"release,omitempty"`
-	// recovery is how a node is given back.
+	// recovery is how a node is given back once it is healthy.
 	// +kubebuilder:default={}
 	// +optional
 	Recovery *Recovery `json:"recovery,omitempty"`
-	// pauseRequests stop new fences under this policy, for as long as there is one: each
-	// is the name of whoever wants it. An upgrade tool adds its own and takes it away, and
-	// knows nothing of the others. What was begun runs to its end (S25).
+	// pauseRequests stop new fences under this policy, for as long as there is one, at
+	// most 32: each is the name of whoever wants it. An upgrade tool adds its own and
+	// takes it away, and knows nothing of the others. What was begun runs to its end
+	// (S25).
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
-	// pauseWindows are times within which no fence of a node that this policy
-	// selects begins, whatever other policies select it too. What was begun runs to
-	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and
-	// is decided anew after the window; so does an event that asks for a fence, for as
-	// long as a request is valid.
+	// pauseWindows are times within which no fence of a node that this policy selects
+	// begins, whatever other policies select it too, at most 32. What was begun runs to
+	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and is
+	// decided anew after the window; so does an event that asks for a fence, for as long
+	// as a request is valid.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -176,7 +179,7 @@ type FencePolicySpec struct {
 
 // ExcludedNodes are chosen by name or by label.
 type ExcludedNodes struct {
-	// nodeNames are excluded by name.
+	// nodeNames are nodes that are excluded by name: at most 256.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253

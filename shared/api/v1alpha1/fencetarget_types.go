@@ -97,7 +97,7 @@ type CheckNow struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Value string `json:"value"`
-	// at is since when it is heeded.
+	// at is since when it is heeded, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// doneAt is when each of the devices had been asked since; none: not yet.
@@ -124,7 +124,7 @@ func (t *FenceTarget) Heeded(wish string) bool {
 
 // TargetDevice is one device as last seen. No secret is in it (S29).
 type TargetDevice struct {
-	// driver is what speaks with it.
+	// driver is the name of what speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -160,7 +160,8 @@ type TargetDevice struct {
 	// that is not the one that binds it; none: it has answered.
 	// +optional
 	LastAsked *Time `json:"lastAsked,omitempty"`
-	// reason is one of the closed list.
+	// reason is the one word for how it stands, of the closed list in
+	// infra/crd/REASONS.md.
 	// +required
 	Reason Reason `json:"reason"`
 	// message says what is wrong with it, and what to mend.
@@ -175,7 +176,7 @@ type TargetClaim struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	Holder string `json:"holder"`
-	// at is when it began.
+	// at is when the read began, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// notAfter is when the read is over for certain: 20s after at, at most.

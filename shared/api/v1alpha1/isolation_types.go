@@ -30,20 +30,20 @@ type IsolationRecord struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +required
 	Device string `json:"device"`
-	// driver and address are the device's: a record of another one of the name is begun
-	// anew.
+	// driver is the name of what speaks with the device. A record of another driver or
+	// address is begun anew.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
-	// address is the device's.
+	// address is the device's, in the driver's one spelling (S11).
 	// +kubebuilder:validation:MaxLength=4096
 	// +required
 	Address string `json:"address"`
-	// lastRead is On for access and Off for none; FirstCut the first of the reads of
-	// none in a row.
+	// lastRead is the last answer of the device: PoweredOn is access, and PoweredOff is
+	// none.
 	// +optional
 	LastRead *Read `json:"lastRead,omitempty"`
-	// firstCut is the first read that found it cut.
+	// firstCut is the first of the answers in a row that say that there is no access.
 	// +optional
 	FirstCut *Read `json:"firstCut,omitempty"`
 	// offAt is when our last word to cut was intended.
@@ -68,10 +68,10 @@ type IsolationRecord struct {
 	// abandoned says that a person ended the record before access could be given back.
 	// +optional
 	Abandoned bool `json:"abandoned,omitempty"`
-	// tries counts the calls so far.
+	// tries counts the calls of the device so far.
 	// +optional
 	Tries int32 `json:"tries,omitempty"`
-	// notBefore spaces the calls.
+	// notBefore is before when the device is not called again: it spaces the calls.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
 	// lastError is the device's last failure, in words, without secrets.

@@ -7,9 +7,10 @@ import (
 // Limits bound how much is fenced at once: they are the fencer's own brake, over all
 // nodes that the policy selects, where a FenceBudget is a set's availability.
 type Limits struct {
-	// maxUnhealthy is the most unhealthy nodes, number or percent, with which a fence may
-	// still begin: it begins while unhealthy <= maxUnhealthy. A percentage is rounded down,
-	// but is at least one unless it is 0%; 0 and 0% are none.
+	// maxUnhealthy is the most unhealthy nodes with which a fence may still begin: it
+	// begins while unhealthy <= maxUnhealthy. It is a number from 0 to 1000000, or a
+	// percentage from 0% to 100%; 40% by default. A percentage is rounded down, but is at
+	// least one unless it is 0%; 0 and 0% are none.
 	// +kubebuilder:default="40%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
@@ -17,7 +18,8 @@ type Limits struct {
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 	// maxConcurrent is how many nodes may be between reservation and release at once, from
-	// 1 to 1000, those included whose Node object is deleted, or relabelled, meanwhile.
+	// 1 to 1000; 1 by default. Those count too whose Node object is deleted, or
+	// relabelled, meanwhile.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -28,7 +30,7 @@ type Limits struct {
 	// +optional
 	MaxRate *Rate `json:"maxRate,omitempty"`
 	// stormCoolDown is how long nothing begins after a storm (more unhealthy nodes than
-	// maxUnhealthy) has ended, from 0s to 24h.
+	// maxUnhealthy) has ended, from 0s to 24h; 5m by default.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="limits.stormCoolDown must be between 0s and 24h"
 	// +optional
@@ -48,15 +50,16 @@ type Limits struct {
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnhealthy) || has(self.maxConcurrent)",message="limits.perDomain needs a limit: write maxUnhealthy, maxConcurrent, or both"
 type DomainLimits struct {
 	// topologyKey is the node label that tells domains apart, such as
-	// topology.kubernetes.io/zone. Nodes without it are a domain of their own.
+	// topology.kubernetes.io/zone: at most 316 letters. Nodes without it are a domain of
+	// their own.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="limits.perDomain.topologyKey kubernetes.io/hostname makes each node a domain of its own, which limits nothing: write a zone's or a rack's label"
 	// +required
 	TopologyKey string `json:"topologyKey,omitempty"`
-	// maxUnhealthy is the most unhealthy nodes of one domain, number or percent of its
-	// nodes, with which a fence may still begin there. It is rounded as limits.maxUnhealthy
-	// is. No limit unless set.
+	// maxUnhealthy is the most unhealthy nodes of one domain with which a fence may still
+	// begin there: a number from 0 to 1000000, or a percentage from 0% to 100% of its
+	// nodes, rounded as limits.maxUnhealthy is. No limit unless set.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="limits.perDomain.maxUnhealthy must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"

@@ -11,19 +11,19 @@ type MachineRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
-	// kind is Machine.
+	// kind is the kind of the object: Machine.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// namespace of the Machine.
+	// namespace is the namespace of the Machine.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// name of the Machine.
+	// name is the name of the Machine.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// uid of the Machine.
+	// uid is the UID of the Machine object.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +required
@@ -55,12 +55,11 @@ const (
 // FailedMachine is a Machine whose node is to be fenced on its account.
 type FailedMachine struct {
 	MachineRef `json:",inline"`
-	// nodeName is the name of its node, and nodeUID the UID of the Node object of that
-	// name; empty if it has none.
+	// nodeName is the name of its node; empty if it has none.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// nodeUID is the UID of the Node object.
+	// nodeUID is the UID of the Node object of that name; empty if there is none.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
@@ -69,17 +68,17 @@ type FailedMachine struct {
 	// where no node has come of it in time.
 	// +required
 	State MachineState `json:"state"`
-	// message is why, in the Machine's own words.
+	// message says what is wrong, in the Machine's own words.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// since is when it was first seen so.
+	// since is when it was first seen so, by the API server's clock.
 	// +required
 	Since Time `json:"since"`
 	// notBefore is until when it waits, as one that replaces others that failed.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
-	// held says why it is left alone, if it is.
+	// held says why the Machine is left alone; empty if it is not.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Held string `json:"held,omitempty"`
@@ -98,7 +97,7 @@ type MachineRecord struct {
 	// askedAt is when its deletion was last asked for, saved before it is.
 	// +required
 	AskedAt Time `json:"askedAt"`
-	// tries there were.
+	// tries counts how often its deletion was asked for.
 	// +required
 	Tries int32 `json:"tries"`
 }

@@ -9,7 +9,7 @@ package v1alpha1
 // released by it: there is no Node that the pods and volumes could be checked
 // against.
 type MissingNodesRule struct {
-	// nodeNames are the nodes, by name.
+	// nodeNames are the nodes that must be there, by name: 1 to 256.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
@@ -18,7 +18,7 @@ type MissingNodesRule struct {
 	// +required
 	NodeNames []string `json:"nodeNames,omitempty"`
 	// duration is how long a Node object may be missing, by looks of half a minute, from
-	// 1m to 24h.
+	// 1m to 24h; 10m by default.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="missingNodes.duration must be between 1m and 24h"
 	// +optional
@@ -37,16 +37,17 @@ type MachinesRule struct {
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
 	// startupTimeout is how old a Machine may grow without a Node, and how long the Node
-	// object of one that had a Node may be missing, from 1m to 24h.
+	// object of one that had a Node may be missing, from 1m to 24h; 10m by default.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="machines.startupTimeout must be between 1m and 24h"
 	// +optional
 	StartupTimeout *Duration `json:"startupTimeout,omitempty"`
 	// withoutNode is what becomes of a Machine that has no node, once it is older than
-	// startupTimeout, or in phase Failed, or asked to be remediated. Report only tells it.
-	// Delete deletes it, so that its owner makes another one: only one that is controlled by
-	// an owner, is not of the control plane and whose name no Node has; limits, mode and
-	// back-off hold as for a node of the Machine's name. It needs action PowerOff or Reboot.
+	// startupTimeout, or in phase Failed, or asked to be remediated. Report, the default,
+	// only tells it. Delete deletes it, so that its owner makes another one: only one that
+	// is controlled by an owner, is not of the control plane and whose name no Node has;
+	// limits, mode and back-off hold as for a node of the Machine's name. It needs action
+	// PowerOff or Reboot.
 	// +kubebuilder:default=Report
 	// +optional
 	WithoutNode *WithoutNode `json:"withoutNode,omitempty"`
@@ -69,7 +70,7 @@ func (m *MachinesRule) Deletes() bool {
 
 // MissingNode is an expected node without a Node object.
 type MissingNode struct {
-	// nodeName is its name; empty for a Machine that no Node has come of yet.
+	// nodeName is the name of the node; empty for a Machine that no Node has come of yet.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`

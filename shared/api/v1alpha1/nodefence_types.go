@@ -41,7 +41,8 @@ type NodeFence struct {
 
 // NodeFenceSpec is people's: which node, and what they ask of its fence.
 type NodeFenceSpec struct {
-	// nodeName is the name of the node, and of this object: so it does not change.
+	// nodeName is the name of the node, and of this object, so that it does not change: 1
+	// to 253 letters.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:MinLength=1
 	// +required
@@ -101,7 +102,8 @@ type NodeFenceStatus struct {
 	// observedGeneration is the metadata.generation whose requests were looked at.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// minReaderVersion of this record (S21).
+	// minReaderVersion is the version of this record's meaning. A program that knows only
+	// lower ones leaves the record alone (S21).
 	// +optional
 	MinReaderVersion int32 `json:"minReaderVersion,omitempty"`
 	// fenceNumber numbers the fences of this node from 1. Without it no fence was ever opened.
@@ -115,17 +117,18 @@ type NodeFenceStatus struct {
 	// phase is where the fence stands: one event and one owner for each.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// reason and Message say why it stands where it stands.
+	// reason is the one word for why it stands where it stands, of the closed list in
+	// infra/crd/REASONS.md.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
 	// message says it in a sentence, with the numbers, for people.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// retries are failed tries of this step; Restarts of the whole flow.
+	// retries counts the failed tries of the step under way.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
-	// restarts counts how often the flow began anew.
+	// restarts counts how often the whole flow began anew.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
 	// cutOrReleased is set once power was cut or work released: what decision.askedBy asks
@@ -223,7 +226,8 @@ type NodeFenceStatus struct {
 	// +listMapKey=request
 	// +optional
 	Answers []RequestAnswer `json:"answers,omitempty"`
-	// outcome is why the record was closed.
+	// outcome is the one word for how the fence ended, of the closed list in
+	// infra/crd/REASONS.md; empty while it is open.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
 	// history is this fence's story, oldest first, at most 64 entries.
@@ -283,7 +287,7 @@ func (k ProofKind) Ages() bool { return k != ProofConfirmed }
 
 // HistoryEntry is one sentence of the story.
 type HistoryEntry struct {
-	// at is when, by the API server's clock.
+	// at is when that was, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// phase is where the fence stood then.
@@ -309,7 +313,8 @@ type PastFence struct {
 	// closedAt is when the fence was closed, by the API server's clock.
 	// +required
 	ClosedAt Time `json:"closedAt"`
-	// outcome is how it ended.
+	// outcome is the one word for how the fence ended, of the closed list in
+	// infra/crd/REASONS.md.
 	// +required
 	Outcome Reason `json:"outcome"`
 	// askedBy are the events that asked for it.

@@ -100,7 +100,8 @@ type KubernetesEventRule struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +required
 	Reason string `json:"reason,omitempty"`
-	// component that reports it, such as kernel-monitor. Unless set: any.
+	// component is what reports it, such as kernel-monitor: at most 253 letters. Unless
+	// set: any.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Component string `json:"component,omitempty"`

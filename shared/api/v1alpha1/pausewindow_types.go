@@ -4,7 +4,8 @@ package v1alpha1
 // and within which no fence begins.
 // +kubebuilder:validation:XValidation:rule="!self.duration.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.duration) < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="pauseWindows[] that lasts 24h or longer and begins every day never ends: write pauseRequests instead, or name its days"
 type PauseWindow struct {
-	// days on which the window starts. Empty: every day.
+	// days are those on which the window starts, at most 7: Monday to Sunday. Every day
+	// unless set.
 	// +kubebuilder:validation:MaxItems=7
 	// +listType=set
 	// +optional
@@ -21,15 +22,16 @@ type PauseWindow struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="pauseWindows[].duration must be between 1m and 144h (six days)"
 	// +required
 	Duration Duration `json:"duration"`
-	// timeZone is a name of the IANA database, such as Europe/Berlin. One that is not
-	// known is said in condition Accepted of the policy, and as long as it stands there
-	// no fence begins.
+	// timeZone is a name of the IANA database, such as Europe/Berlin, of at most 64
+	// letters; UTC by default. One that is not known is said in condition Accepted of the
+	// policy, and as long as it stands there no fence begins.
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	TimeZone *string `json:"timeZone,omitempty"`
-	// reason in words, which is told wherever a fence waits for the window's end.
+	// reason says why, in at most 256 letters, wherever a fence waits for the window's
+	// end.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`

@@ -23,12 +23,12 @@ type PerNode struct {
 // PerNodeSettings are PerNode of all policies that select a node, with every default in
 // its place.
 type PerNodeSettings struct {
-	// cutsPerDay is what the policy says, or its default: see limits.perNode.cutsPerDay
-	// of FencePolicy.spec.
+	// cutsPerDay is how many times in 24 hours the node's power may be cut: the smallest
+	// number of all policies that select it.
 	// +required
 	CutsPerDay int32 `json:"cutsPerDay"`
-	// onLast is what the policy says, or its default: see limits.perNode.onLast of
-	// FencePolicy.spec.
+	// onLast is what becomes of the machine after the last cut of a day: LeaveOff releases
+	// its work and leaves it off, Hold switches it on again.
 	// +required
 	OnLast OnLast `json:"onLast"`
 }

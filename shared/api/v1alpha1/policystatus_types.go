@@ -9,7 +9,8 @@ type FencePolicyStatus struct {
 	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// observedAt is when.
+	// observedAt is when the policy's nodes were last looked at, by the API server's
+	// clock.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// effective says in sentences what holds on these nodes now: the limits as numbers, the
@@ -99,11 +100,11 @@ type FencePolicyStatus struct {
 
 // LastDecision is what was decided last of a node.
 type LastDecision struct {
-	// nodeName is the node's name.
+	// nodeName is the name of the node that was decided about.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
-	// at is when, by the API server's clock.
+	// at is when that was decided, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// phase is where the fence stood then.
@@ -124,7 +125,7 @@ type DomainStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +required
 	Name string `json:"name"`
-	// selectedNodes are the policy's nodes there.
+	// selectedNodes is how many of the policy's nodes are there.
 	// +optional
 	SelectedNodes int32 `json:"selectedNodes"`
 	// unhealthyNodes are those of them that count as unhealthy.
@@ -142,10 +143,10 @@ type HeldNode struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
-	// reason is one of the closed list.
+	// reason is the one word for why, of the closed list in infra/crd/REASONS.md.
 	// +required
 	Reason Reason `json:"reason"`
-	// message says it with its numbers.
+	// message says why in a sentence, with the numbers.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

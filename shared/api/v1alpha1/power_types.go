@@ -47,24 +47,21 @@ type Power struct {
 
 // PowerSettings are a policy's Power with every default in its place.
 type PowerSettings struct {
-	// maxLevels is what the policy says, or its default: see power.maxLevels of
-	// FencePolicy.spec.
+	// maxLevels is how many of the node's ways to switch its machine are tried, in order.
 	// +required
 	MaxLevels int32 `json:"maxLevels"`
-	// offTimeout is what the policy says, or its default: see power.offTimeout of
-	// FencePolicy.spec.
+	// offTimeout is how long after an accepted Off the machine may still read on, such as
+	// 1m0s.
 	// +required
 	OffTimeout metav1.Duration `json:"offTimeout"`
-	// attempts is what the policy says, or its default: see power.attempts of
-	// FencePolicy.spec.
+	// attempts is how many times a step with a device is tried before the next level is,
+	// or the flow starts over.
 	// +required
 	Attempts int32 `json:"attempts"`
-	// retryInterval is what the policy says, or its default: see power.retryInterval of
-	// FencePolicy.spec.
+	// retryInterval is the time between two attempts, such as 5s.
 	// +required
 	RetryInterval metav1.Duration `json:"retryInterval"`
-	// restarts is what the policy says, or its default: see power.restarts of
-	// FencePolicy.spec.
+	// restarts is how many times the whole flow starts over before the fence is given up.
 	// +required
 	Restarts int32 `json:"restarts"`
 }
@@ -107,16 +104,15 @@ type Recovery struct {
 
 // RecoverySettings are a policy's Recovery with every default in its place.
 type RecoverySettings struct {
-	// bootTimeout is what the policy says, or its default: see recovery.bootTimeout of
-	// FencePolicy.spec.
+	// bootTimeout is how long the machine may take from power-on to Ready, such as 15m0s.
 	// +required
 	BootTimeout metav1.Duration `json:"bootTimeout"`
-	// readyDuration is what the policy says, or its default: see recovery.readyDuration
-	// of FencePolicy.spec.
+	// readyDuration is how long the node must be Ready before it is given work again, such
+	// as 30s.
 	// +required
 	ReadyDuration metav1.Duration `json:"readyDuration"`
-	// uncordon is what the policy says, or its default: see recovery.uncordon of
-	// FencePolicy.spec.
+	// uncordon says who gives the node back once it is healthy: Automatic, nodefence;
+	// Manual, a person.
 	// +required
 	Uncordon UncordonRule `json:"uncordon"`
 }

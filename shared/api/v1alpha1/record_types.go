@@ -4,10 +4,10 @@ import "k8s.io/apimachinery/pkg/types"
 
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
-	// holder is the process that holds the claim.
+	// holder names the invocation that holds the claim.
 	// +required
 	Holder string `json:"holder"`
-	// call is what the device is asked.
+	// call is what the device is asked: Read, Off or On.
 	// +required
 	Call Call `json:"call"`
 	// device is the name of the device that the call is for, in status.decision.devices.
@@ -15,7 +15,7 @@ type Claim struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +required
 	Device string `json:"device"`
-	// at is when, by the API server's clock.
+	// at is when the claim was made, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 	// notAfter is when the claim ends by itself: a call that it is for is broken off
@@ -57,7 +57,7 @@ type Read struct {
 	// storage or network PoweredOn is access, and PoweredOff none.
 	// +required
 	State PowerState `json:"state"`
-	// identity is what the device says it is.
+	// identity is what the device says its machine is, where it can tell.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
@@ -78,13 +78,13 @@ type PowerRecord struct {
 	// firstOff is the first of the two reads that make a proof.
 	// +optional
 	FirstOff *Read `json:"firstOff,omitempty"`
-	// offAt is when our last Off was intended; OffCalls how many there were.
+	// offAt is when our last Off was intended, by the API server's clock.
 	// +optional
 	OffAt *Time `json:"offAt,omitempty"`
 	// offCalls counts the Offs that were intended.
 	// +optional
 	OffCalls int32 `json:"offCalls,omitempty"`
-	// onAt is when the last On was intended.
+	// onAt is when our last On was intended, by the API server's clock.
 	// +optional
 	OnAt *Time `json:"onAt,omitempty"`
 	// onCalls counts the Ons that were intended.
@@ -101,18 +101,19 @@ type PowerRecord struct {
 	// because it did nothing is one cut.
 	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
-	// cutAt is when it did so last.
+	// cutAt is when this fence last cut the power, by the API server's clock.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`
 	// switchedByUs says that an Off was intended after a read of on. Only then is the machine
 	// switched on again (S12).
 	// +optional
 	SwitchedByUs bool `json:"switchedByUs,omitempty"`
-	// level is which of the node's devices is spoken to now, from 0; Cut are
-	// those that were told to cut the power and were not seen on since.
+	// level is which of the node's devices is spoken to now, from 0: a place in
+	// status.decision.devices.
 	// +optional
 	Level int32 `json:"level,omitempty"`
-	// cut are the places of the devices that were seen off.
+	// cut are the places, from 0, of the devices that were told to cut the power and were
+	// not seen on since.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=atomic
 	// +optional
@@ -142,13 +143,13 @@ type PowerRecord struct {
 
 // Denied is how often in a row one device has refused our account, and when it did last.
 type Denied struct {
-	// device is the one that refused the account.
+	// device is the name of the one that refused the account, in status.decision.devices.
 	// +required
 	Device string `json:"device"`
-	// count is how often it refused.
+	// count is how often in a row it refused.
 	// +required
 	Count int32 `json:"count"`
-	// at is when, by the API server's clock.
+	// at is when it refused last, by the API server's clock.
 	// +required
 	At Time `json:"at"`
 }
@@ -157,10 +158,11 @@ type Denied struct {
 // device has not shown that it is off. It holds no slot, and no Off is sent for it: if
 // the machine reads on again, the gate is asked first.
 type AwaitedRecord struct {
-	// since is when its tries were used up.
+	// since is when its tries were used up, by the API server's clock.
 	// +required
 	Since Time `json:"since"`
-	// reason and Message say how the last of them ended.
+	// reason is the one word for how the last of them ended, of the closed list in
+	// infra/crd/REASONS.md.
 	// +required
 	Reason Reason `json:"reason"`
 	// message says it in a sentence, with the numbers, for people.
@@ -175,7 +177,7 @@ type AwaitedRecord struct {
 
 // Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
 type Proof struct {
-	// type is the kind of the proof.
+	// type is what the proof rests on: SeenOff, Confirmed, StorageCut or Kdump.
 	// +required
 	Type ProofKind `json:"type"`
 	// fenceUID is the UID of the NodeFence.
@@ -185,7 +187,7 @@ type Proof struct {
 	// other.
 	// +required
 	FenceNumber int64 `json:"fenceNumber"`
-	// nodeUID is the UID of the Node object.
+	// nodeUID is the UID of the Node object that was fenced.
 	// +required
 	NodeUID types.UID `json:"nodeUID"`
 	// bootIDBefore is the boot ID of the node before the fence.
@@ -196,7 +198,7 @@ type Proof struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Device string `json:"device,omitempty"`
-	// identity is what the device said it is.
+	// identity is what the device said its machine is, where it can tell.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
@@ -205,7 +207,7 @@ type Proof struct {
 	// +listType=atomic
 	// +optional
 	Reads []Read `json:"reads,omitempty"`
-	// by is the person, where one confirmed.
+	// by is the name of the person who confirmed it, where one did.
 	// +optional
 	By string `json:"by,omitempty"`
 	// at is when the proof was made; it ages from here.
@@ -243,16 +245,16 @@ type Placed struct {
 
 // ReleaseRecord is how the release went.
 type ReleaseRecord struct {
-	// startedAt is when the release began.
+	// startedAt is when the release began, by the API server's clock.
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
 	// markedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
 	// +optional
 	MarkedAt *Time `json:"markedAt,omitempty"`
-	// deadline is when a power-on no longer waits.
+	// deadline is when a power-on no longer waits for the release.
 	// +optional
 	Deadline *Time `json:"deadline,omitempty"`
-	// doneAt is when nothing was left.
+	// doneAt is when nothing was left to release, by the API server's clock.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
 	// deleteNodeUntil is until when the Node object is tried to be deleted; set before
@@ -262,31 +264,32 @@ type ReleaseRecord struct {
 	// notAfter is when what the last batch asked for is no longer begun.
 	// +optional
 	NotAfter *Time `json:"notAfter,omitempty"`
-	// batches that were begun: each is saved before it is carried out.
+	// batches counts the batches that were begun: each is saved before it is carried out.
 	// +optional
 	Batches int32 `json:"batches,omitempty"`
-	// pods that were force-deleted.
+	// pods counts the pods that were asked to be force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
-	// askedAt is when anything was last asked to be released pod by pod, be it a pod
-	// or an attachment; Batch is how many pods that was.
+	// askedAt is when anything was last asked to be released pod by pod, be it a pod or an
+	// attachment.
 	// +optional
 	AskedAt *Time `json:"askedAt,omitempty"`
-	// batchAt is when pods were last asked to be deleted, InMinute how many were then
-	// and by the batches less than a minute before it together.
+	// batchAt is when pods were last asked to be deleted.
 	// +optional
 	BatchAt *Time `json:"batchAt,omitempty"`
-	// batch counts the batches of Pods so far.
+	// batch is how many pods the last batch was.
 	// +optional
 	Batch int32 `json:"batch,omitempty"`
-	// inMinute counts the Pods that were deleted in this minute.
+	// inMinute counts the pods that were asked to be deleted at batchAt, and by the
+	// batches less than a minute before it.
 	// +optional
 	InMinute int32 `json:"inMinute,omitempty"`
-	// by is the proof on which the first batch rested, BootID the boot that it is
-	// about; both are kept where access is to be given back.
+	// by is the proof on which the first batch rested. It is kept where access is to be
+	// given back.
 	// +optional
 	By ProofKind `json:"by,omitempty"`
-	// bootID is that of the node when the release began.
+	// bootID is the boot of the machine that the proof is about. It is kept as long as by
+	// is.
 	// +optional
 	BootID string `json:"bootID,omitempty"`
 	// volumes are those of the pods that were released because their storage is cut,

@@ -69,8 +69,9 @@ type ResourceDeletion struct {
 	// +kubebuilder:default=false
 	// +optional
 	RespectDisruptionBudgets *bool `json:"respectDisruptionBudgets,omitempty"`
-	// storageClassNames releases only pods that use a volume of one of these classes, and
-	// only the attachments of such volumes. All other pods are left as they are.
+	// storageClassNames are storage classes, 1 to 32: only pods that use a volume of one
+	// of them are released, and only the attachments of such volumes. All other pods are
+	// left as they are. Unless set, everything is released.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
@@ -78,13 +79,13 @@ type ResourceDeletion struct {
 	// +listType=set
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
-	// detachFirst are PersistentVolumes, or all of a storage class: as long as one of
-	// these volumes is attached to the node, its attachment is deleted and no pod of the
-	// node is. Only attachments that storageClassNames, or the covered volumes of a
-	// storage cut, let through count. Kubernetes' attach-detach controller looks once a
-	// minute, and may attach such a volume again while a pod that uses it still exists:
-	// what was seen gone may be back by the time that the pod is deleted, and is
-	// detached anew before a later batch of deletions. One that does not go until
+	// detachFirst are PersistentVolumes, or all of a storage class, 1 to 32 entries: as
+	// long as one of these volumes is attached to the node, its attachment is deleted and
+	// no pod of the node is. Only attachments that storageClassNames, or the covered
+	// volumes of a storage cut, let through count. Kubernetes' attach-detach controller
+	// looks once a minute, and may attach such a volume again while a pod that uses it
+	// still exists: what was seen gone may be back by the time that the pod is deleted,
+	// and is detached anew before a later batch of deletions. One that does not go until
 	// release.timeout keeps all pods.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
@@ -96,12 +97,13 @@ type ResourceDeletion struct {
 // DetachFirst is one volume by its name, or all volumes of a class.
 // +kubebuilder:validation:XValidation:rule="has(self.persistentVolumeName) != has(self.storageClassName)",message="an entry of detachFirst has persistentVolumeName or storageClassName: write one entry for each"
 type DetachFirst struct {
-	// persistentVolumeName is the name of a PersistentVolume.
+	// persistentVolumeName is the name of one PersistentVolume, of at most 253 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	PersistentVolumeName string `json:"persistentVolumeName,omitempty"`
-	// storageClassName is the class of such volumes.
+	// storageClassName is the name of a storage class, of at most 253 letters: all of its
+	// volumes are meant.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
@@ -118,37 +120,37 @@ func (d DetachFirst) String() string {
 
 // ReleaseSettings are a policy's Release with every default in its place.
 type ReleaseSettings struct {
-	// strategy is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// strategy is how pods and volumes are released: TaintAndDelete, OutOfServiceTaint,
+	// ResourceDeletion or None.
 	// +required
 	Strategy ReleaseStrategy `json:"strategy"`
-	// podsPerMinute is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// podsPerMinute is how many pods of the node may be force-deleted within any minute;
+	// as many as there are where it is missing.
 	// +optional
 	PodsPerMinute *int32 `json:"podsPerMinute,omitempty"`
-	// respectDisruptionBudgets is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// respectDisruptionBudgets says that a pod is deleted only if its PodDisruptionBudget
+	// lets it go.
 	// +required
 	RespectDisruptionBudgets bool `json:"respectDisruptionBudgets"`
-	// storageClassNames is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// storageClassNames are the storage classes of what is released: only pods that use a
+	// volume of one of them, and the attachments of such volumes. Without them everything
+	// is.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
-	// detachFirst is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// detachFirst are the volumes whose attachments go before any pod of the node is
+	// deleted.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	DetachFirst []DetachFirst `json:"detachFirst,omitempty"`
-	// timeout is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// timeout is how long a power-on waits for the node's pods and attachments to be gone,
+	// such as 5m0s. After it nothing more is deleted.
 	// +required
 	Timeout metav1.Duration `json:"timeout"`
-	// deleteNode is what the policy says, or its default: see release and
-	// release.resourceDeletion of FencePolicy.spec.
+	// deleteNode says that the Node object is deleted at the end of the release.
 	// +required
 	DeleteNode bool `json:"deleteNode"`
 }

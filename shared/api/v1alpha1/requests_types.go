@@ -29,12 +29,13 @@ type Requests struct {
 
 // Request is one person's wish, about one fence.
 type Request struct {
-	// fenceNumber is status.fenceNumber of the fence that it is about. It is compared when
-	// it is written, and when it is acted on.
+	// fenceNumber is status.fenceNumber of the fence that it is about: 1 or more. It is
+	// compared when it is written, and when it is acted on.
 	// +kubebuilder:validation:Minimum=1
 	// +required
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
-	// by is your own name, as the API server knows you (kubectl auth whoami).
+	// by is your own name, as the API server knows you (kubectl auth whoami): at most 256
+	// letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +required
@@ -53,12 +54,13 @@ type Request struct {
 
 // AbortRequest is a Request that need not name its fence: a brake brakes.
 type AbortRequest struct {
-	// fenceNumber is status.fenceNumber of the fence that it is about. Unless set, it is
-	// about the one that is open.
+	// fenceNumber is status.fenceNumber of the fence that it is about: 1 or more. Unless
+	// set, it is about the one that is open.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FenceNumber *int64 `json:"fenceNumber,omitempty"`
-	// by is your own name, as the API server knows you (kubectl auth whoami).
+	// by is your own name, as the API server knows you (kubectl auth whoami): at most 256
+	// letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +required
@@ -139,7 +141,7 @@ type RequestAnswer struct {
 	// was said of a word about another fence says nothing of one about this.
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
-	// by is that of the request.
+	// by is the name of the person who asked, as the request has it.
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by"`
@@ -151,10 +153,10 @@ type RequestAnswer struct {
 	// is about another fence.
 	// +required
 	Result AnswerResult `json:"result"`
-	// answeredAt is when that was decided.
+	// answeredAt is when that was decided, by the API server's clock.
 	// +required
 	AnsweredAt Time `json:"answeredAt"`
-	// message says it in words.
+	// message says in a sentence what became of it.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

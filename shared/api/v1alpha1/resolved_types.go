@@ -7,10 +7,11 @@ import (
 
 // ResolvedPolicy is the outcome of all policies that select a node.
 type ResolvedPolicy struct {
-	// policy is the deciding policy.
+	// policy is the one that decides: of all that select the node, that with the lowest
+	// precedence.
 	// +required
 	Policy PolicyRef `json:"policy"`
-	// settings are what it says, with every default in its place.
+	// settings are what the deciding policy says, with every default in its place.
 	// +required
 	Settings Settings `json:"settings"`
 	// limits are those of every policy that selects the node; all must hold.
@@ -22,11 +23,11 @@ type ResolvedPolicy struct {
 
 // PolicyRef is a policy as it was when it was resolved.
 type PolicyRef struct {
-	// name is the FencePolicy's.
+	// name is the name of the FencePolicy.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// generation is the FencePolicy's, as it was resolved.
+	// generation is the FencePolicy's metadata.generation when it was resolved.
 	// +required
 	Generation int64 `json:"generation"`
 }
@@ -37,81 +38,83 @@ type Settings struct {
 	// nothing is done.
 	// +optional
 	Conflict string `json:"conflict,omitempty"`
-	// unhealthyConditions is what the policy says, or its default: see
-	// unhealthyConditions of FencePolicy.spec.
+	// unhealthyConditions are the node conditions any one of which makes the node
+	// unhealthy, each with how long it must have held.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +required
 	UnhealthyConditions []ConditionSetting `json:"unhealthyConditions"`
-	// earlyProbe is what the policy says, or its default: see earlyProbe of
-	// FencePolicy.spec.
+	// earlyProbe says that a Lease that stands still opens a fence, and after how long;
+	// where it is missing, only conditions do.
 	// +optional
 	EarlyProbe *ProbeSetting `json:"earlyProbe,omitempty"`
-	// action is what the policy says, or its default: see action of FencePolicy.spec.
+	// action is what becomes of the machine: Reboot, PowerOff, Isolate or WaitForOff.
 	// +required
 	Action FenceAction `json:"action"`
-	// mode is what the policy says, or its default: see mode of FencePolicy.spec.
+	// mode says whether the policy acts: Enforce does, RequireApproval waits for a person,
+	// DryRun only says what would be done.
 	// +required
 	Mode Mode `json:"mode"`
-	// approvalTimeout is what the policy says, or its default: see approvalTimeout of
-	// FencePolicy.spec.
+	// approvalTimeout is how long mode RequireApproval waits for a person, such as 1h0m0s;
+	// 0s under any other mode.
 	// +optional
 	ApprovalTimeout metav1.Duration `json:"approvalTimeout,omitempty"`
-	// activityChecks is what the policy says, or its default: see activityChecks of
-	// FencePolicy.spec.
+	// activityChecks are the witnesses that are asked whether the node is really dead;
+	// none where it is missing.
 	// +optional
 	ActivityChecks *ActivitySettings `json:"activityChecks,omitempty"`
-	// storageCheck is what the policy says, or its default: see storageCheck of
-	// FencePolicy.spec.
+	// storageCheck is the question about the storage that is asked before the fence
+	// begins; none where it is missing.
 	// +optional
 	StorageCheck *StorageSettings `json:"storageCheck,omitempty"`
-	// kdump is what the policy says, or its default: see kdump of FencePolicy.spec.
+	// kdump is how long a dump of the machine's memory is waited for before its power is
+	// cut, if the policy says so.
 	// +optional
 	Kdump *KdumpSettings `json:"kdump,omitempty"`
 	// excluded says why this node is not to be fenced under this policy, if it is not.
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
-	// controlPlane is what the policy says, or its default: see controlPlane of
-	// FencePolicy.spec.
+	// controlPlane says whether the node may be fenced if it is of the control plane, or
+	// of etcd.
 	// +optional
 	ControlPlane ControlPlaneSetting `json:"controlPlane,omitzero"`
-	// power is what the policy says, or its default: see power of FencePolicy.spec.
+	// power is how the machine's power is cut, and how often that is tried.
 	// +required
 	Power PowerSettings `json:"power"`
-	// release is what the policy says, or its default: see release of FencePolicy.spec.
+	// release is how pods and volumes are released once the machine is proven off.
 	// +required
 	Release ReleaseSettings `json:"release"`
-	// recovery is what the policy says, or its default: see recovery of FencePolicy.spec.
+	// recovery is how the node is given back once it is healthy.
 	// +required
 	Recovery RecoverySettings `json:"recovery"`
-	// perNode is the strictest of all policies that select the node.
+	// perNode bounds how often the machine's power is cut: the strictest of all policies
+	// that select the node.
 	// +required
 	PerNode PerNodeSettings `json:"perNode"`
 }
 
 // ConditionSetting is a node condition that makes the node unhealthy.
 type ConditionSetting struct {
-	// type is the node condition's, such as Ready.
+	// type is the type of the node condition, such as Ready.
 	// +kubebuilder:validation:MaxLength=316
 	// +required
 	Type string `json:"type"`
-	// status is what nodefence found and did.
-	// +kubebuilder:validation:MaxLength=64
+	// status is the condition's: True, False or Unknown.
+	// +kubebuilder:validation:Enum=True;False;Unknown
 	// +required
 	Status string `json:"status"`
-	// duration is how long it must have held.
+	// duration is how long the condition must have held, such as 5m0s.
 	// +required
 	Duration metav1.Duration `json:"duration"`
 }
 
 // ControlPlaneSetting says whether a node of the control plane, or of etcd, may be fenced.
 type ControlPlaneSetting struct {
-	// fence is what the policy says, or its default: see controlPlane.fence of
-	// FencePolicy.spec.
+	// fence is Never, or WithQuorum: one at a time, and only while etcd keeps its quorum.
 	// +optional
 	Fence ControlPlaneRule `json:"fence,omitempty"`
-	// etcdNodeNames is what the policy says, or its default: see
-	// controlPlane.etcdNodeNames of FencePolicy.spec.
+	// etcdNodeNames are the nodes on which etcd runs, besides those on which it is
+	// observed.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=atomic
 	// +optional
@@ -120,8 +123,7 @@ type ControlPlaneSetting struct {
 
 // ProbeSetting is a Lease that stands still, for an early probe.
 type ProbeSetting struct {
-	// leaseStillDuration is what the policy says, or its default: see
-	// earlyProbe.leaseStillDuration of FencePolicy.spec.
+	// leaseStillDuration is how long the Lease must have stood still, such as 12s.
 	// +required
 	LeaseStillDuration metav1.Duration `json:"leaseStillDuration"`
 }
@@ -132,27 +134,30 @@ type ScopedLimits struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Policy string `json:"policy"`
-	// generation is the policy's.
+	// generation is that FencePolicy's metadata.generation when it was resolved.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
-	// selector is the policy's: its limits count the nodes that it selects.
+	// selector chooses the nodes over which these limits count; every node where it is
+	// missing.
 	// +optional
 	Selector *LabelSelector `json:"selector,omitempty"`
-	// maxUnhealthy of the nodes that the selector chooses; a percentage as it was written.
+	// maxUnhealthy is the most unhealthy nodes of those, number or percent, with which a
+	// fence may still begin; a percentage as it was written.
 	// +required
 	MaxUnhealthy intstr.IntOrString `json:"maxUnhealthy"`
-	// maxConcurrent over all nodes that the selector chooses.
+	// maxConcurrent is how many of those nodes may be between reservation and release at
+	// once.
 	// +required
 	MaxConcurrent int32 `json:"maxConcurrent"`
-	// maxRate is what the policy says, or its default: see limits.maxRate of
-	// FencePolicy.spec.
+	// maxRate is how many fences of those nodes may begin in a time; any number where it
+	// is missing.
 	// +optional
 	MaxRate *ResolvedRate `json:"maxRate,omitempty"`
-	// stormCoolDown is what the policy says, or its default: see limits.stormCoolDown of
-	// FencePolicy.spec.
+	// stormCoolDown is how long nothing begins after a storm has ended, such as 5m0s.
 	// +optional
 	StormCoolDown metav1.Duration `json:"stormCoolDown,omitzero"`
-	// perDomain holds besides, over the nodes that share the node's value of a label.
+	// perDomain are the limits that hold besides, over the nodes that share the node's
+	// value of a label.
 	// +optional
 	PerDomain *ResolvedDomain `json:"perDomain,omitempty"`
 	// skipFrom is the percentage of unhealthy nodes from which nothing begins, as
@@ -164,26 +169,26 @@ type ScopedLimits struct {
 // ResolvedDomain are the limits of one domain. What the policy leaves out is as wide as
 // it can be.
 type ResolvedDomain struct {
-	// topologyKey is what the policy says, or its default: see
-	// limits.perDomain.topologyKey of FencePolicy.spec.
+	// topologyKey is the node label that tells domains apart, such as
+	// topology.kubernetes.io/zone.
 	// +required
 	TopologyKey string `json:"topologyKey"`
-	// maxUnhealthy is what the policy says, or its default: see
-	// limits.perDomain.maxUnhealthy of FencePolicy.spec.
+	// maxUnhealthy is the most unhealthy nodes of one domain, number or percent, with
+	// which a fence may still begin there; 100% where the policy sets none.
 	// +required
 	MaxUnhealthy intstr.IntOrString `json:"maxUnhealthy"`
-	// maxConcurrent is what the policy says, or its default: see
-	// limits.perDomain.maxConcurrent of FencePolicy.spec.
+	// maxConcurrent is how many nodes of one domain may be between reservation and release
+	// at once; as many as over all domains where the policy sets none.
 	// +required
 	MaxConcurrent int32 `json:"maxConcurrent"`
 }
 
 // ResolvedRate is so many fences in a time.
 type ResolvedRate struct {
-	// count is what the policy says: see limits.maxRate.count of FencePolicy.spec.
+	// count is how many fences may begin in the period.
 	// +required
 	Count int32 `json:"count"`
-	// period is what the policy says: see limits.maxRate.period of FencePolicy.spec.
+	// period is the time over which they are counted, such as 1h0m0s.
 	// +required
 	Period metav1.Duration `json:"period"`
 }

@@ -27,7 +27,7 @@ type LabelSelector struct {
 // LabelRequirement is one requirement on a label.
 // +kubebuilder:validation:XValidation:rule="(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",message="matchExpressions[].values goes with operator In and NotIn: write one value or more, or leave values out for Exists and DoesNotExist"
 type LabelRequirement struct {
-	// key is the label's key, such as topology.kubernetes.io/zone.
+	// key is the label's key, such as topology.kubernetes.io/zone: at most 317 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +required
