@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -127,15 +127,18 @@ func (c *Client) NodeProblemPolicies(ctx context.Context) ([]api.NodeProblemPoli
 	return l.Items, nil
 }
 
-// SavePolicyStatus writes a policy's status by compare-and-swap.
+// SavePolicyStatus writes a policy's status by compare-and-swap. A list in it that is decided
+// by, and of which this program does not understand something, stays as it is.
 func (c *Client) SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error {
-	_, err := saveStatus[api.FencePolicy](ctx, c, policiesPath+"/"+p.Name, p.ObjectMeta, &p.Status)
+	fields := fieldsOf(p.Status)
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return p.NotUnderstood.In("status." + name) })
+	_, err := saveStatus[api.FencePolicy](ctx, c, policiesPath+"/"+p.Name, p.ObjectMeta, fields)
 	return err
 }
 
 // SaveBudgetStatus writes a budget's status by compare-and-swap.
 func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error {
-	_, err := saveStatus[api.FenceBudget](ctx, c, budgetsPath+"/"+b.Name, b.ObjectMeta, &b.Status)
+	_, err := saveStatus[api.FenceBudget](ctx, c, budgetsPath+"/"+b.Name, b.ObjectMeta, fieldsOf(b.Status))
 	return err
 }
 
@@ -210,7 +213,7 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // those in the ledger as it was read, with that resourceVersion: ErrConflict says that
 // somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
 func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
-	status := map[string]any{"leases": byName(reflect.ValueOf(p))}
+	status := map[string]any{"leases": fieldsOf(p)}
 	body := map[string]any{"status": status}
 	if turns != nil {
 		status["checks"], body["metadata"] = turns, map[string]any{"resourceVersion": read}

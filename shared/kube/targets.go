@@ -30,7 +30,7 @@ func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.Fence
 		}
 		t.ObjectMeta = made.ObjectMeta
 	}
-	return saveStatus[api.FenceTarget](ctx, c, targetsPath+"/"+t.Name, t.ObjectMeta, &t.Status)
+	return saveStatus[api.FenceTarget](ctx, c, targetsPath+"/"+t.Name, t.ObjectMeta, fieldsOf(t.Status))
 }
 
 // SaveHostHA writes a node's state in Host HA, and nothing else, into the status of its

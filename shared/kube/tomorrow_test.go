@@ -72,6 +72,25 @@ func TestAStatusOfTomorrowStays(t *testing.T) {
 	}
 }
 
+// TestListsOfTomorrowStay: a list that is decided by, and of which this program does not
+// understand something, is left as it is; the rest of the status is written.
+func TestListsOfTomorrowStay(t *testing.T) {
+	f := newFakeAPI(t)
+	const missing = `"missing":[{"heldBy":"me","nodeName":"a","since":"2026-01-01T00:00:00.000000Z"}]`
+	f.set(policiesPath+"/a", `{"metadata":{"name":"a"},"status":{`+missing+`,"heldCount":1}}`)
+	p, err := f.Policy(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Status.Missing, p.Status.HeldCount, p.Status.OpenFences = nil, 0, 2
+	if err := f.SavePolicyStatus(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.text(policiesPath + "/a"); !strings.Contains(got, missing) || !strings.Contains(got, `"openFences":2`) {
+		t.Error(got)
+	}
+}
+
 // TestARequestOfTomorrowStays: what a newer program lets people ask, which may be a brake,
 // is not among what this one takes away when a fence opens; nor is any other field.
 func TestARequestOfTomorrowStays(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // misses selector, mode or action, begins no fence of the nodes that the policy selects, as
 // if it were paused (PolicyNotUnderstood): it may be a brake of a newer one. Where that is
 // selector, controlPlane, missingNodes or machines, which may be about any node, it begins
-// none at all.
+// none at all; so it does where it is status.missing or status.failedMachines.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=fencing

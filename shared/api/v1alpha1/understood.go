@@ -69,14 +69,14 @@ func firstOf(all []string) string {
 // what chooses fewer nodes is never assumed. What is not there at all stays so: who reads a
 // policy to write it again must not write what nobody said.
 func (p *FencePolicy) readAnyway() {
-	if p.NotUnderstood.in("spec.selector") && p.Spec.Selector != nil {
+	if p.NotUnderstood.In("spec.selector") && p.Spec.Selector != nil {
 		p.Spec.Selector = &LabelSelector{}
 	}
 }
 
 // aboutOthers are the fields of a policy that may be about nodes that its selector does
 // not choose: members of etcd, and nodes that have no Node object to be chosen by.
-var aboutOthers = []string{"spec.selector", "spec.controlPlane", "spec.missingNodes", "spec.machines"}
+var aboutOthers = []string{"spec.selector", "spec.controlPlane", "spec.missingNodes", "spec.machines", "status.missing", "status.failedMachines"}
 
 // UnmarshalJSON reads a policy, and notes what of it is not understood: no policy keeps
 // the others from being read.
@@ -88,9 +88,9 @@ func (p *FencePolicy) UnmarshalJSON(raw []byte) error {
 	*p = FencePolicy{TypeMeta: o.TypeMeta, ObjectMeta: o.ObjectMeta}
 	n := &p.NotUnderstood
 	n.spec(of.Spec, reflect.ValueOf(&p.Spec), "selector", "mode", "action")
-	n.status(of.Status, &p.Status)
+	n.status(of.Status, &p.Status, "missing", "failedMachines")
 	if n.Any() {
-		n.Everywhere = n.in(aboutOthers...)
+		n.Everywhere = n.In(aboutOthers...)
 		p.readAnyway()
 	}
 	return nil
@@ -106,7 +106,7 @@ func (b *FenceBudget) UnmarshalJSON(raw []byte) error {
 	n := &b.NotUnderstood
 	n.spec(of.Spec, reflect.ValueOf(&b.Spec), "selector")
 	n.status(of.Status, &b.Status)
-	if n.Everywhere = n.in("spec.selector"); n.Everywhere {
+	if n.Everywhere = n.In("spec.selector"); n.Everywhere {
 		b.Spec.Selector = &LabelSelector{}
 	}
 	return nil
@@ -146,8 +146,8 @@ func readObject(raw []byte) (o metav1.PartialObjectMetadata, p parts, err error)
 	return o, p, err
 }
 
-// in tells whether something under one of these paths is not understood.
-func (n *NotUnderstood) in(paths ...string) bool {
+// In tells whether something under one of these paths is not understood.
+func (n *NotUnderstood) In(paths ...string) bool {
 	return slices.ContainsFunc(slices.Concat(n.Unknown, n.Wrong), func(what string) bool {
 		what = strings.TrimPrefix(what, "no ")
 		return what == "spec" || strings.HasPrefix(what, "spec, ") || slices.ContainsFunc(paths, func(path string) bool {
@@ -157,13 +157,24 @@ func (n *NotUnderstood) in(paths ...string) bool {
 	})
 }
 
-// status is ours, and may be of a newer program: only what can't be read at all counts.
-func (n *NotUnderstood) status(raw []byte, into any) {
+// status is ours, and may be of a newer program: only what can't be read at all counts, and
+// of the fields that are decided by whatever is not known.
+func (n *NotUnderstood) status(raw []byte, into any, decided ...string) {
 	if len(raw) == 0 {
 		return
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into); err != nil {
 		n.wrong("status", err)
+		return
+	}
+	var given map[string]json.RawMessage
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(raw, &given) // it was read above
+	of := reflect.TypeOf(into).Elem()
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		if one, is := given[name]; is && slices.Contains(decided, name) {
+			n.field("status."+name, one, reflect.New(of.Field(i).Type).Elem())
+		}
 	}
 }
 

@@ -14,6 +14,27 @@ import (
 
 const whole = `"selector":{},"mode":"Enforce","action":"Reboot"`
 
+// TestAStatusThatIsDecidedBy: what stands there of missing nodes and failed Machines may have
+// a brake of a newer program too. The rest of a status holds nothing.
+func TestAStatusThatIsDecidedBy(t *testing.T) {
+	const since = `"since":"2026-01-01T00:00:00.000000Z"`
+	for status, want := range map[string]string{
+		`{"novel":1,"held":[{"nodeName":"a","reason":"Paused","novel":1}]}`:                                        "",
+		`{"missing":[{"nodeName":"a",` + since + `}],"failedMachines":null}`:                                       "",
+		`{"missing":[{"nodeName":"a",` + since + `},{"nodeName":"b","heldBy":"me",` + since + `}]}`:                "status.missing[1].heldBy",
+		`{"failedMachines":[{"namespace":"m","name":"x","state":"Failed","heldBy":"me","held":"",` + since + `}]}`: "status.failedMachines[0].heldBy",
+	} {
+		var p FencePolicy
+		if err := json.Unmarshal([]byte(`{"spec":{`+whole+`},"status":`+status+`}`), &p); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(p.NotUnderstood.Unknown, " ")
+		if got != want || p.NotUnderstood.Everywhere != (want != "") || len(p.NotUnderstood.Wrong) > 0 {
+			t.Errorf("%s: %+v, want %q", status, p.NotUnderstood, want)
+		}
+	}
+}
+
 // TestWhatIsNotUnderstoodIsNamed: each is a brake that got lost, or one of tomorrow.
 func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 	unknown := func(what, it string) string {

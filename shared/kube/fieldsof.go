@@ -16,10 +16,10 @@ import (
 // the fields that it knows, each by its name, and leaves all others as they stand. A list
 // is one field: it is replaced whole.
 
-// saveStatus writes the status of an object by compare-and-swap.
-func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.ObjectMeta, status any) (*T, error) {
+// saveStatus writes these fields of an object's status by compare-and-swap.
+func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.ObjectMeta, fields map[string]any) (*T, error) {
 	return patched[T](ctx, c, mergePatch, path+"/status", map[string]any{
-		"metadata": map[string]any{"resourceVersion": of.ResourceVersion}, "status": byName(reflect.ValueOf(status)),
+		"metadata": map[string]any{"resourceVersion": of.ResourceVersion}, "status": fields,
 	})
 }
 
@@ -31,12 +31,24 @@ func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.Node
 		meta["finalizers"] = append(slices.Clone(f.Finalizers), api.Finalizer)
 	}
 	return patched[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
-		"metadata": meta, "spec": map[string]any{"requests": byName(reflect.ValueOf(api.Requests{}))},
+		"metadata": meta, "spec": map[string]any{"requests": fieldsOf(api.Requests{})},
 	})
 }
 
-// byName is a value as a merge patch has to say it: every field that its type has, and null
-// for one that is empty, which would stay otherwise.
+// fieldsOf is a struct as a merge patch has to say it: every field that its type has, and
+// null for one that is empty, which would stay otherwise.
+func fieldsOf(v any) map[string]any {
+	all := map[string]any{}
+	of := reflect.ValueOf(v)
+	for i := range of.NumField() {
+		name, how, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
+		if all[name] = byName(of.Field(i)); leftOut(of.Field(i), how) {
+			all[name] = nil
+		}
+	}
+	return all
+}
+
 func byName(v reflect.Value) any {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -47,14 +59,7 @@ func byName(v reflect.Value) any {
 	if _, own := v.Interface().(json.Marshaler); own || v.Kind() != reflect.Struct {
 		return v.Interface()
 	}
-	all := map[string]any{}
-	for i := range v.NumField() {
-		name, how, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if all[name] = byName(v.Field(i)); leftOut(v.Field(i), how) {
-			all[name] = nil
-		}
-	}
-	return all
+	return fieldsOf(v.Interface())
 }
 
 // leftOut tells whether JSON leaves a field out that has these options.
