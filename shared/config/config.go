@@ -189,13 +189,8 @@ func Resolve(maps []ConfigMap, n Node, s Settings) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	for _, b := range p.Devices() {
-		if n := max(len(b.Address), len(b.Identity)); n > longest {
-			return Plan{}, from.at().errorf("%s has an address or identity of %d letters; there may be %d", b.Name, n, longest)
-		}
+	if words := tooLong(p.Devices()); words != "" {
+		return Plan{}, from.at().errorf("%s", words)
 	}
 	return p, nil
 }
-
-// longest is the API's, for addresses and identities.
-const longest = 4096

@@ -35,6 +35,10 @@ func TestRefuse(t *testing.T) {
 			maps: []ConfigMap{own(config, strings.Replace(good, "10.0.0.7", strings.Repeat("a", longest), 1))},
 			want: inConfig + ": power-1 has an address or identity of 4100 letters; there may be 4096",
 		},
+		"a value that no record takes": {
+			maps: []ConfigMap{own(config, strings.Replace(good, "username=", "username="+strings.Repeat("n", longest), 1))},
+			want: inConfig + ": power-1 has a parameter username of 4101 letters; there may be 4096",
+		},
 		"no config.properties":              {maps: []ConfigMap{configMap("fence-config-node-7")}, want: inConfig + ": missing"},
 		"no node_name":                      {maps: []ConfigMap{own("power_management=ipmi", good)}, want: inConfig + ": node_name is missing; it must be 7"},
 		"another node's node_name":          {maps: []ConfigMap{own("#\nnode_name=8", good)}, want: inConfig + `, line 2: node_name is "8", but the ConfigMap is read for node 7`},

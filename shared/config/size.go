@@ -1,0 +1,68 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What a record takes of devices; all but mostBytes are the API's. A record that is too
+// big could not be saved, and would be so in the midst of a fence: whoever wrote the
+// ConfigMap is told before.
+const (
+	longest     = 4096 // of addresses, identities and values
+	longestName = 253
+	longestKey  = 1024
+	mostNamed   = 64 // parameters, and secrets
+	mostCovered = 32
+	mostBytes   = 64 << 10 // of all devices of a node
+)
+
+// tooLong says what of a node's devices no record takes; empty if it takes them all.
+func tooLong(devices []api.Binding) string {
+	for _, b := range devices {
+		members := []api.SetMember{{Driver: b.Driver, Address: b.Address, Identity: b.Identity, Params: b.Params, SecretRefs: b.SecretRefs}}
+		for _, m := range append(members, b.Members...) {
+			if words := memberTooLong(m); words != "" {
+				return b.Name + " has " + words
+			}
+		}
+		if c := b.Covers; c != nil {
+			for _, names := range [][]string{c.StorageClassNames, c.CSIDriverNames} {
+				if len(names) > mostCovered {
+					return fmt.Sprintf("%s covers %d storage classes or CSI drivers; there may be %d", b.Name, len(names), mostCovered)
+				}
+				for _, n := range names {
+					if len(n) > longestName {
+						return fmt.Sprintf("%s covers a storage class or CSI driver with a name of %d letters; there may be %d", b.Name, len(n), longestName)
+					}
+				}
+			}
+		}
+	}
+	if text, err := json.Marshal(devices); err != nil || len(text) > mostBytes {
+		return fmt.Sprintf("the devices of this node take %d bytes; there may be %d", len(text), mostBytes)
+	}
+	return ""
+}
+
+func memberTooLong(m api.SetMember) string {
+	if n := max(len(m.Address), len(m.Identity)); n > longest {
+		return fmt.Sprintf("an address or identity of %d letters; there may be %d", n, longest)
+	}
+	if n := max(len(m.Params), len(m.SecretRefs)); n > mostNamed {
+		return fmt.Sprintf("%d parameters or secrets; there may be %d of each", n, mostNamed)
+	}
+	for name, value := range m.Params {
+		if len(name) > longestName || len(value) > longest {
+			return fmt.Sprintf("a parameter %.40s of %d letters; there may be %d", name, len(value), longest)
+		}
+	}
+	for _, r := range m.SecretRefs {
+		if max(len(r.Parameter), len(r.Name)) > longestName || len(r.Key) > longestKey {
+			return fmt.Sprintf("a secret %.40s whose object has a name of %d letters and a key of %d; there may be %d and %d", r.Parameter, len(r.Name), len(r.Key), longestName, longestKey)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestTooLong: what a ConfigMap says of devices fits into a record, or is refused in words.
+// No value is in them, as it may be a password that stands at the wrong key (S29).
+func TestTooLong(t *testing.T) {
+	many := func(n, each int) map[string]string {
+		m := map[string]string{}
+		for i := range n {
+			m[fmt.Sprint("p", i)] = strings.Repeat("x", each)
+		}
+		return m
+	}
+	refs := func(n int, r api.SecretRef) (all []api.SecretRef) {
+		for range n {
+			all = append(all, r)
+		}
+		return all
+	}
+	names := func(n, each int) (all []string) {
+		for range n {
+			all = append(all, strings.Repeat("x", each))
+		}
+		return all
+	}
+	const covers = "power-1 covers "
+	for want, b := range map[string]api.Binding{
+		"": {Params: many(mostNamed, 100), SecretRefs: refs(mostNamed, api.SecretRef{Name: "s", Key: "k"}), Covers: &api.Coverage{CSIDriverNames: names(mostCovered, longestName)}},
+		"power-1 has an address or identity of 4097 letters; there may be 4096":                                          {Identity: strings.Repeat("x", longest+1)},
+		"power-1 has 65 parameters or secrets; there may be 64 of each":                                                  {Params: many(mostNamed+1, 1)},
+		"power-1 has a parameter p0 of 4097 letters; there may be 4096":                                                  {Members: []api.SetMember{{Params: many(1, longest+1)}}},
+		"power-1 has a secret password whose object has a name of 254 letters and a key of 1; there may be 253 and 1024": {SecretRefs: refs(1, api.SecretRef{Parameter: "password", Name: strings.Repeat("s", longestName+1), Key: "k"})},
+		covers + "33 storage classes or CSI drivers; there may be 32":                                                    {Covers: &api.Coverage{StorageClassNames: names(mostCovered+1, 1)}},
+		covers + "a storage class or CSI driver with a name of 254 letters; there may be 253":                            {Covers: &api.Coverage{CSIDriverNames: names(1, longestName+1)}},
+		"the devices of this node take 82175 bytes; there may be 65536":                                                  {Params: many(20, longest)},
+	} {
+		b.Name = "power-1"
+		if got := tooLong([]api.Binding{b}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
