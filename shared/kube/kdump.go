@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -25,6 +26,8 @@ const (
 	bootIDKey      = "nodefence.io/boot-id"
 	// dumpSpell: after a silence this long a message begins another dump.
 	dumpSpell = 10 * time.Minute
+	// longestSource is the API's; a source is an IP address.
+	longestSource = 64
 )
 
 // LookDump sees what is heard of the machine's dump, where the fence asks for
@@ -52,9 +55,11 @@ func dumpOf(l *coordinationv1.Lease) *fence.Dump {
 	if s.AcquireTime == nil || s.RenewTime == nil || s.HolderIdentity == nil {
 		return nil
 	}
+	source := *s.HolderIdentity
+	source = strings.ToValidUTF8(source[:min(len(source), longestSource)], "")
 	d := &fence.Dump{
-		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: l.Annotations[bootIDKey],
-		First: s.AcquireTime.Time, Last: s.RenewTime.Time, Source: *s.HolderIdentity,
+		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: bootID(l.Annotations[bootIDKey]),
+		First: s.AcquireTime.Time, Last: s.RenewTime.Time, Source: source,
 	}
 	if s.LeaseTransitions != nil {
 		d.Count = int64(*s.LeaseTransitions)
@@ -94,7 +99,7 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: n.Name, Namespace: DumpsNamespace,
-			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: n.Status.NodeInfo.BootID},
+			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: bootID(n.Status.NodeInfo.BootID)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &source, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &count},
@@ -104,7 +109,7 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 	}
 	l.ResourceVersion, l.UID = was.ResourceVersion, was.UID
 	d := dumpOf(was)
-	if d == nil || d.NodeUID != n.UID || d.BootID != n.Status.NodeInfo.BootID || now.Sub(d.Last) > dumpSpell {
+	if d == nil || d.NodeUID != n.UID || d.BootID != bootID(n.Status.NodeInfo.BootID) || now.Sub(d.Last) > dumpSpell {
 		return l
 	}
 	count = int32(min(d.Count+1, 1<<30))

@@ -3,6 +3,7 @@ package kube
 import (
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,5 +250,26 @@ func TestOutOfServiceSeen(t *testing.T) {
 				t.Errorf("ours, foreign: %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestABootIDOfAnyLength: a kubelet may say what it likes of its boot. It is told from
+// another one by all of it, by no more than a record takes, and in a dump's Lease as on
+// the Node (S3).
+func TestABootIDOfAnyLength(t *testing.T) {
+	const linux = "0b3f2f46-1b0f-4d0c-9a3e-4f0c7a0c6f11"
+	long := strings.Repeat("b", 1<<20)
+	for said, want := range map[string]int{"": 0, linux: 36, long: 71, long + "'": 71} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}}
+		n.Status.NodeInfo.BootID = said
+		got := NodeSeen(n, "").BootID
+		dump := dumpOf(dumpLease(nil, n, "192.0.2.7", time.Now()))
+		if len(got) != want || dump.BootID != got || said != long && got == NodeSeen(&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, "").BootID {
+			t.Errorf("of %d letters: %.80q, of its dump %.80q", len(said), got, dump.BootID)
+		}
+		again := dumpLease(dumpLease(nil, n, "192.0.2.7", time.Now()), n, "192.0.2.7", time.Now())
+		if d := dumpOf(again); d.Count != 2 {
+			t.Errorf("a second message of one boot begins another dump: %+v", d)
+		}
 	}
 }
