@@ -135,7 +135,10 @@ func (d *decision) noteRelease(act Action) {
 	// What is released and not named is not seen to be out of use (S2).
 	r.RebootOnly = r.RebootOnly || left.Hidden || len(left.Volumes) == 0
 	for _, v := range left.Volumes {
-		if !slices.Contains(r.Volumes, v) {
+		switch {
+		case len(v) > longestVolume:
+			r.RebootOnly = true
+		case !slices.Contains(r.Volumes, v):
 			r.Volumes = append(r.Volumes, v)
 		}
 	}
@@ -144,5 +147,8 @@ func (d *decision) noteRelease(act Action) {
 	}
 }
 
-// maxVolumes bounds the record; it is the API's.
-const maxVolumes = 64
+// maxVolumes and longestVolume bound the record; they are the API's.
+const (
+	maxVolumes    = 64
+	longestVolume = 1024
+)

@@ -77,9 +77,13 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		Policy:   api.PolicyRef{Name: first.Name, Generation: first.Generation},
 		Settings: settings(&first.Spec),
 	}
-	r.Settings.Excluded = cmp.Or(unclear(&first), excluded(&first, node, nodeLabels))
+	r.Settings.Excluded = clipped(cmp.Or(unclear(&first), excluded(&first, node, nodeLabels)))
 	if len(mine) > 1 && precedence(&mine[1]) == precedence(&first) {
 		r.Settings.Conflict = mine[1].Name
+	}
+	if n := len(mine); n > maxPolicies {
+		r.Settings.Excluded = fmt.Sprintf("%d policies select this node, and a record has room for %d: no fence begins until fewer do", n, maxPolicies)
+		mine = mine[:maxPolicies]
 	}
 	for _, p := range mine {
 		r.Settings.PerNode = r.Settings.PerNode.Stricter(p.Spec.Limits.PerNode.Settings())
@@ -87,6 +91,10 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	}
 	return r, true
 }
+
+// maxPolicies is how many may select one node: the API's bound of a record's limits, less
+// those that ConfigMaps lay over them.
+const maxPolicies = 60
 
 // defaultPrecedence and the times below are the schema's, or what its text says.
 const (

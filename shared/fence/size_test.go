@@ -35,6 +35,9 @@ func TestARecordStaysSmall(t *testing.T) {
 	}
 	d.describe()
 	f.Status = d.st
+	for _, w := range tooBig(t, &d.st) {
+		t.Error(w)
+	}
 	text, err := json.Marshal(f)
 	if err != nil || len(text) > 256<<10 || len(f.Status.History) != maxHistory || len(f.Status.Past) != mostPast {
 		t.Errorf("%d bytes, %d sentences, %d fences before: %v", len(text), len(f.Status.History), len(f.Status.Past), err)

@@ -5,11 +5,13 @@ type Coverage struct {
 	// storageClassNames are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
+	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
 	// csiDriverNames are those whose volumes a cut stops.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
+	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	CSIDriverNames []string `json:"csiDriverNames,omitempty"`
 }

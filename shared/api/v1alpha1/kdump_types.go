@@ -51,12 +51,14 @@ type KdumpRecord struct {
 	// +required
 	LastSeen Time `json:"lastSeen"`
 	// source is the address that the messages came from.
+	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Source string `json:"source"`
 	// count is how many messages came; those that came close together count as one.
 	// +required
 	Count int64 `json:"count"`
 	// bootID is the boot that the node had when the first message came.
+	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootID string `json:"bootID,omitempty"`
 	// doneAt is when no pod was left that may be released on the word of a dump.

@@ -166,6 +166,7 @@ type NodeFenceStatus struct {
 	// first.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
+	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	Jobs []string `json:"jobs,omitempty"`
 	// evidence is what is wrong with the node now, and since when by nodefence's looks.
@@ -208,6 +209,7 @@ type NodeFenceStatus struct {
 	// +optional
 	Lease LeaseRecord `json:"lease,omitzero"`
 	// bootIDBefore is the node's boot ID when its power was first looked at.
+	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootIDBefore string `json:"bootIDBefore,omitempty"`
 	// placed is what nodefence put on the node and must take away (S22).

@@ -5,6 +5,7 @@ import "k8s.io/apimachinery/pkg/types"
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
 	// holder names the invocation that holds the claim.
+	// +kubebuilder:validation:MaxLength=256
 	// +required
 	Holder string `json:"holder"`
 	// call is what the device is asked: Read, Off or On.
@@ -144,6 +145,7 @@ type PowerRecord struct {
 // Denied is how often in a row one device has refused our account, and when it did last.
 type Denied struct {
 	// device is the name of the one that refused the account, in status.decision.devices.
+	// +kubebuilder:validation:MaxLength=4608
 	// +required
 	Device string `json:"device"`
 	// count is how often in a row it refused.
@@ -191,6 +193,7 @@ type Proof struct {
 	// +required
 	NodeUID types.UID `json:"nodeUID"`
 	// bootIDBefore is the boot ID of the node before the fence.
+	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootIDBefore string `json:"bootIDBefore,omitempty"`
 	// device is the name of the device that was read, in status.decision.devices, or the
@@ -202,12 +205,14 @@ type Proof struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
-	// reads are the two looks that saw the machine off.
-	// +kubebuilder:validation:MaxItems=4
+	// reads are the two looks that saw the machine off; of a StorageCut proof, two of each
+	// device that it rests on.
+	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
 	Reads []Read `json:"reads,omitempty"`
 	// by is the name of the person who confirmed it, where one did.
+	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	By string `json:"by,omitempty"`
 	// at is when the proof was made; it ages from here.
@@ -219,6 +224,7 @@ type Proof struct {
 type LeaseRecord struct {
 	// renewed is the Lease's renewTime as a mere mark: it is compared with
 	// itself, never with a clock (S30).
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Renewed string `json:"renewed,omitempty"`
 	// stillSince is since when, by our looks, it has not moved.
@@ -290,12 +296,14 @@ type ReleaseRecord struct {
 	By ProofKind `json:"by,omitempty"`
 	// bootID is the boot of the machine that the proof is about. It is kept as long as by
 	// is.
+	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootID string `json:"bootID,omitempty"`
 	// volumes are those of the pods that were released because their storage is cut,
 	// as the kubelet names them in the node's volumesInUse.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
+	// +kubebuilder:validation:items:MaxLength=1024
 	// +optional
 	Volumes []string `json:"volumes,omitempty"`
 	// rebootOnly says that not every released volume would be in volumesInUse, so that only a

@@ -36,6 +36,7 @@ type PolicyRef struct {
 type Settings struct {
 	// conflict names the policy of equal precedence, if there is one; then
 	// nothing is done.
+	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Conflict string `json:"conflict,omitempty"`
 	// unhealthyConditions are the node conditions any one of which makes the node
@@ -72,6 +73,7 @@ type Settings struct {
 	// +optional
 	Kdump *KdumpSettings `json:"kdump,omitempty"`
 	// excluded says why this node is not to be fenced under this policy, if it is not.
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Excluded string `json:"excluded,omitempty"`
 	// controlPlane says whether the node may be fenced if it is of the control plane, or
@@ -117,6 +119,7 @@ type ControlPlaneSetting struct {
 	// observed.
 	// +kubebuilder:validation:MaxItems=9
 	// +listType=atomic
+	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
 }
@@ -171,6 +174,7 @@ type ScopedLimits struct {
 type ResolvedDomain struct {
 	// topologyKey is the node label that tells domains apart, such as
 	// topology.kubernetes.io/zone.
+	// +kubebuilder:validation:MaxLength=316
 	// +required
 	TopologyKey string `json:"topologyKey"`
 	// maxUnhealthy is the most unhealthy nodes of one domain, number or percent, with
