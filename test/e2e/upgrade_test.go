@@ -111,7 +111,7 @@ func TestKindsThatAreNewerThanTheProgram(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"nodefences/node-0": `{"novel":"x"}`, "fencepolicies/default": `[{"node":"node-0","reason":"Paused"}]`, "fencetargets/node-0": `{"hostHA":"SUSPECT","novel":"x"}`,
+		"nodefences/node-0": `{"novel":"x"}`, "fencepolicies/default": `[{"nodeName":"node-0","reason":"Paused"}]`, "fencetargets/node-0": `{"hostHA":"SUSPECT","novel":"x"}`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
