@@ -475,7 +475,7 @@ func (b *beside) held() bool {
 	if err := b.gate.Act(context.Background(), b.record(), fence.Reserve, &seen); err != nil {
 		b.t.Error(err)
 	}
-	return seen.Verdict != nil && seen.Verdict.Reason == api.CheckHold
+	return seen.Verdict != nil && seen.Verdict.Reason == api.DeviceBeingRead
 }
 
 // TestAFenceWithoutATurnAsksNothingMore: where no check can be under way, reserving

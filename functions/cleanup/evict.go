@@ -87,13 +87,13 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	case !ok || len(rules) == 0:
 		return n, nil, "NotInPolicies", nil
 	case policy.Settings.Conflict != "" || policy.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
-		return n, nil, string(api.ExcludedHold), nil
+		return n, nil, string(api.Excluded), nil
 	case f != nil && f.Open():
 		return n, nil, string(api.RequestMerged), nil // what runs there is that fence's business
 	case !seen.Ready():
 		return n, nil, "NotReady", nil // nobody would end them
-	case policy.Settings.Mode != api.Enforce:
-		return n, nil, string(api.DryRunHold), nil
+	case policy.Settings.Mode != api.ModeEnforce:
+		return n, nil, string(api.DryRun), nil
 	}
 	look := fence.Seen{Node: kube.NodeSeen(n, "")}
 	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {

@@ -20,9 +20,9 @@ func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
 		machine string
 		want    api.Reason
 	}{
-		"it is":      {machine(`,"deletionTimestamp":"2026-05-01T12:00:00Z"`), api.DeletionHold},
-		"it is not":  {machine(""), api.Waiting},
-		"it is gone": {"", api.Waiting},
+		"it is":      {machine(`,"deletionTimestamp":"2026-05-01T12:00:00Z"`), api.NodeBeingDeleted},
+		"it is not":  {machine(""), api.WaitingForTime},
+		"it is gone": {"", api.WaitingForTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
@@ -44,7 +44,7 @@ func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
 			if st.Phase != api.Pending || st.Reason != c.want || act != fence.None {
 				t.Errorf("%s %s %s: %s", st.Phase, st.Reason, act, st.Message)
 			}
-			if held := strings.HasPrefix(st.Message, "its Machine m/x has been in deletion since 2026-05-01T12:00:00Z"); held != (c.want == api.DeletionHold) {
+			if held := strings.HasPrefix(st.Message, "its Machine m/x has been in deletion since 2026-05-01T12:00:00Z"); held != (c.want == api.NodeBeingDeleted) {
 				t.Error(st.Message)
 			}
 		})

@@ -58,7 +58,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			if got := seen.Node.Excluded; !strings.HasSuffix(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("excluded: %q, want %q", got, c.want)
 			}
-			if st, act := fence.Decide(&f, seen, now); c.want != "" && (st.Reason != api.ExcludedHold || act != fence.None) {
+			if st, act := fence.Decide(&f, seen, now); c.want != "" && (st.Reason != api.Excluded || act != fence.None) {
 				t.Errorf("%s %s: %s", act, st.Reason, st.Message)
 			}
 		})

@@ -28,7 +28,7 @@ const (
 
 var policyRows = map[string]row{
 	"precedence": {from: `10`, to: `90`, ask: decides(func(w *world) {
-		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Precedence: new(int32(50)), Mode: api.DryRun, Action: api.ActionReboot}}
+		dry := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Precedence: new(int32(50)), Mode: api.ModeDryRun, Action: api.ActionReboot}}
 		dry.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 		w.others = append(w.others, dry)
 	})},

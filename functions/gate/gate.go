@@ -186,25 +186,25 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
 	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
-		return nil, "NoPolicy"
+		return nil, string(api.NoPolicy)
 	}
 	trigger, ok := fence.TriggerOf(policy, kube.NodeSeen(n, ""))
 	switch {
 	case start.starting:
-		return nil, "Starting"
+		return nil, string(api.Starting)
 	case start.trigger != nil:
 		trigger = *start.trigger
 	case ok:
 	case early.why != "":
 		return nil, early.why
 	case early.trigger == nil:
-		return nil, "Healthy"
+		return nil, string(api.Healthy)
 	default:
 		trigger = *early.trigger
 	}
-	if last != nil && last.Status.Outcome == api.AbortedByPerson && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
+	if last != nil && last.Status.Outcome == api.Aborted && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
 		// A person ended it; the same failure does not start it again.
-		return nil, string(api.AbortedByPerson)
+		return nil, string(api.Aborted)
 	}
 	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}, ""
 }

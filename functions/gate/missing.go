@@ -35,12 +35,12 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		if is, was := trigger.Machine, last.Status.Decision.Trigger.Machine; is != nil {
 			same = was != nil && was.UID == is.UID
 		}
-		if last.Status.Outcome == api.AbortedByPerson && same {
-			g.ignored(e, node, string(api.AbortedByPerson))
+		if last.Status.Outcome == api.Aborted && same {
+			g.ignored(e, node, string(api.Aborted))
 			return nil, nil
 		}
 	}
-	why := api.NodeMissingTold
+	why := api.NodeMissing
 	if trigger.OnlyMachine() {
 		why = api.MachineFailed
 	}

@@ -77,7 +77,7 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 			}
 			answers[policyPath] = fmt.Sprintf(`{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","missingNodes":{"nodeNames":["a"],"duration":"10m"},`+
 				`"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"missing":[%s]}}]}`, c.missing)
-			written, w := openedBy(t, answers, api.NodeMissingTold, now)
+			written, w := openedBy(t, answers, api.NodeMissing, now)
 			if d := cmp.Diff(c.want, written); d != "" {
 				t.Error(d)
 			}

@@ -113,7 +113,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 			if !selected {
 				words += "; " + unselected(n.Name)
 			}
-			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, reason)
+			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, reason)
 		}
 	}
 	return is, nil

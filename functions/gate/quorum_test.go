@@ -107,7 +107,7 @@ func TestAnotherPolicysEtcd(t *testing.T) {
 		for i := range nodes {
 			nodes[i].Labels = nil
 		}
-		other := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.Enforce, ControlPlane: api.ControlPlane{EtcdNodeNames: []string{"w-1", "w-2", "w-3"}}}}
+		other := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.ModeEnforce, ControlPlane: api.ControlPlane{EtcdNodeNames: []string{"w-1", "w-2", "w-3"}}}}
 		if got := refusal(t, "w-1", api.WithQuorum, nil, nodes, nil, other); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
@@ -132,7 +132,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	at, since := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour))
 	led := api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}}
 	led.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &at, Total: 9}
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(rule), EtcdNodeNames: etcd}}}
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.ModeEnforce, ControlPlane: api.ControlPlane{Fence: new(rule), EtcdNodeNames: etcd}}}
 	all := intstr.FromString("100%")
 	p.Spec.Limits.MaxUnhealthy = &all
 	before := p

@@ -22,5 +22,5 @@ func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (
 		return nil, err
 	}
 	until := t.Status.Claim.NotAfter.UTC().Format("15:04:05")
-	return &fence.Verdict{Reason: api.CheckHold, Message: "its device is being read for its FenceTarget, until " + until + " at most", Again: fence.Poll}, nil
+	return &fence.Verdict{Reason: api.DeviceBeingRead, Message: "its device is being read for its FenceTarget, until " + until + " at most", Again: fence.Poll}, nil
 }

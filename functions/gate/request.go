@@ -95,7 +95,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	case !selected(policies, n):
 		return nil, &no{api.NoPolicy, unselected(n.Name)}, nil
 	case f != nil && (f.Served(r) || body.Token != "" && f.ServedID(r.ID)):
-		return nil, &no{api.RequestServed, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}, nil
+		return nil, &no{api.RequestServedAlready, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}, nil
 	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
 		return nil, &no{api.RequestMerged, fence.Ends(f, n.UID) + ": if the node is to be fenced, send a new one after that"}, nil
 	}
@@ -104,7 +104,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
 	}
 	if why := tooOld(e, now); why != "" {
-		return nil, &no{api.RequestOld, why}, nil
+		return nil, &no{api.RequestTooOld, why}, nil
 	}
 	words := body.Reason
 	if body.Token == "" {
@@ -149,7 +149,7 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 // believed names the rule on whose word a fence begins that an event without a token asks
 // for.
 func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
-	refused = &no{api.NotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
+	refused = &no{api.SourceNotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
 	for _, want := range problem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
 		if refused, err = g.enough(ctx, e, n, f, want); refused == nil {
 			return want.String(), nil, err
@@ -175,7 +175,7 @@ func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []
 			g.ignored(e, n.Name, few.message)
 		default:
 			words := fmt.Sprintf("reported by event %s of %s; %s takes %d within %s", e.ID(), e.Source(), want, want.Count, want.Within)
-			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.ProblemTold, Message: words}, want.Name)
+			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)
 		}
 	}
 	return len(problem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil

@@ -94,8 +94,8 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	}{
 		"of a node that never had a fence":           {nil, 5 * time.Minute, api.TokenRefused, unknown},
 		"made after the last fence":                  {fence(""), 30 * time.Second, api.TokenRefused, unknown},
-		"its event opened the last fence":            {fence("8"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
-		"its event opened one before":                {fence("", "7", "8"), 30 * time.Second, api.RequestServed, "event 8 of /else"},
+		"its event opened the last fence":            {fence("8"), 30 * time.Second, api.RequestServedAlready, "event 8 of /else"},
+		"its event opened one before":                {fence("", "7", "8"), 30 * time.Second, api.RequestServedAlready, "event 8 of /else"},
 		"another ID that begins alike":               {fence("", "88"), 30 * time.Second, api.TokenRefused, unknown},
 		"its event came while the last one was open": {fence("1"), 2 * time.Minute, api.TokenRefused, old},
 	} {

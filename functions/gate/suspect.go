@@ -109,7 +109,7 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 
 // abortedEarly: a person ended a fence that was opened for a still Lease.
 func abortedEarly(last *api.NodeFence) bool {
-	return last != nil && last.Status.Outcome == api.AbortedByPerson && last.Status.Decision.Trigger.Suspicion()
+	return last != nil && last.Status.Outcome == api.Aborted && last.Status.Decision.Trigger.Suspicion()
 }
 
 // ended: the Lease still stands where it stood when a person ended the fence that

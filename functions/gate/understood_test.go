@@ -28,17 +28,17 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 		words                   string
 	}{
 		"none":                            {p: well},
-		"of the policy":                   {p: well + `,"drainFirst":true`, why: api.NotUnderstoodHold, words: "FencePolicy p has spec.drainFirst, " + tomorrow},
-		"of one whose limits hold":        {p: well, more: `{"metadata":{"name":"q"},"spec":{"precedence":200,"drainFirst":true,` + well + `}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.drainFirst, " + tomorrow},
+		"of the policy":                   {p: well + `,"drainFirst":true`, why: api.PolicyNotUnderstood, words: "FencePolicy p has spec.drainFirst, " + tomorrow},
+		"of one whose limits hold":        {p: well, more: `{"metadata":{"name":"q"},"spec":{"precedence":200,"drainFirst":true,` + well + `}}`, why: api.PolicyNotUnderstood, words: "FencePolicy q has spec.drainFirst, " + tomorrow},
 		"of others":                       {p: well, more: `{"metadata":{"name":"q"},"spec":{"drainFirst":true,` + others + `}}`},
-		"of others, about etcd":           {p: well, more: `{"metadata":{"name":"q"},"spec":{"controlPlane":{"etcdSelector":{}},` + others + `}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.controlPlane.etcdSelector, " + tomorrow},
-		"of others, about a missing node": {p: well, more: `{"metadata":{"name":"q"},"spec":{` + others + `},"status":{"missing":[{"nodeName":"z","since":"2026-01-01T00:00:00.000000Z","heldBy":"me"}]}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has status.missing[0].heldBy, " + tomorrow},
-		"another that nobody reads":       {p: well, more: `{"metadata":{"name":"q"},"spec":{"selector":7}}`, why: api.NotUnderstoodHold, words: "FencePolicy q has spec.selector, which can't be read (cannot unmarshal number into Go value of type v1alpha1.LabelSelector), no spec.mode and no spec.action: correct that"},
-		"no mode":                         {p: `"selector":{},"action":"Reboot"`, why: api.NotUnderstoodHold, words: "FencePolicy p has no spec.mode: correct that"},
-		"of the budget":                   {p: well, budget: `"selector":{},"minAvailable":1,"perZone":true`, why: api.NotUnderstoodHold, words: "FenceBudget b has spec.perZone, " + tomorrow},
+		"of others, about etcd":           {p: well, more: `{"metadata":{"name":"q"},"spec":{"controlPlane":{"etcdSelector":{}},` + others + `}}`, why: api.PolicyNotUnderstood, words: "FencePolicy q has spec.controlPlane.etcdSelector, " + tomorrow},
+		"of others, about a missing node": {p: well, more: `{"metadata":{"name":"q"},"spec":{` + others + `},"status":{"missing":[{"nodeName":"z","since":"2026-01-01T00:00:00.000000Z","heldBy":"me"}]}}`, why: api.PolicyNotUnderstood, words: "FencePolicy q has status.missing[0].heldBy, " + tomorrow},
+		"another that nobody reads":       {p: well, more: `{"metadata":{"name":"q"},"spec":{"selector":7}}`, why: api.PolicyNotUnderstood, words: "FencePolicy q has spec.selector, which can't be read (cannot unmarshal number into Go value of type v1alpha1.LabelSelector), no spec.mode and no spec.action: correct that"},
+		"no mode":                         {p: `"selector":{},"action":"Reboot"`, why: api.PolicyNotUnderstood, words: "FencePolicy p has no spec.mode: correct that"},
+		"of the budget":                   {p: well, budget: `"selector":{},"minAvailable":1,"perZone":true`, why: api.PolicyNotUnderstood, words: "FenceBudget b has spec.perZone, " + tomorrow},
 		"of a budget of others":           {p: well, budget: `"selector":{"matchLabels":{"pool":"x"}},"minAvailable":1,"perZone":true`},
-		"of the ledger":                   {p: well, ledger: `,"spec":{"stopNodes":["a"]}`, why: api.NotUnderstoodHold, words: "FenceLedger cluster has spec.stopNodes, " + tomorrow},
-		"a slot of tomorrow's ledger":     {p: well, ledger: `,"status":{"slots":[1]}`, why: api.NotUnderstoodHold, words: "FenceLedger cluster has status.slots, " + tomorrow},
+		"of the ledger":                   {p: well, ledger: `,"spec":{"stopNodes":["a"]}`, why: api.PolicyNotUnderstood, words: "FenceLedger cluster has spec.stopNodes, " + tomorrow},
+		"a slot of tomorrow's ledger":     {p: well, ledger: `,"status":{"slots":[1]}`, why: api.PolicyNotUnderstood, words: "FenceLedger cluster has status.slots, " + tomorrow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)

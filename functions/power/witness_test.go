@@ -68,7 +68,7 @@ func asked(now time.Time) *api.NodeFence {
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{
 		FenceNumber: 1, Decision: api.Decision{NodeUID: "uid", Devices: api.Named(api.Binding{Driver: "ec2"}),
 			ResolvedPolicy: api.ResolvedPolicy{
-				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
+				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce, UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					ActivityChecks: &api.ActivitySettings{
 						Checks: []api.CheckSettings{{Type: api.CheckDevice}}, Rounds: 3, FailedRounds: 2,
 						Interval: metav1.Duration{Duration: time.Second}, CheckTimeout: metav1.Duration{Duration: time.Minute},

@@ -69,7 +69,7 @@ func TestAnEtcdListThatIsOutOfDateIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "3", Generation: 2}}
-			p.Spec = api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.Enforce, Action: api.ActionReboot, ControlPlane: api.ControlPlane{EtcdNodeNames: c.listed}}
+			p.Spec = api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.ModeEnforce, Action: api.ActionReboot, ControlPlane: api.ControlPlane{EtcdNodeNames: c.listed}}
 			reads, writes := 0, 0
 			const group = "/apis/nodefence.io/v1alpha1/"
 			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -48,7 +48,7 @@ func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time
 			continue
 		}
 		r.tell(events.ConditionChange{
-			Node: m.NodeName, Reason: string(api.NodeMissingTold), Since: m.Since.Time, Unhealthy: true,
+			Node: m.NodeName, Reason: string(api.NodeMissing), Since: m.Since.Time, Unhealthy: true,
 		}, now, "is missing")
 	}
 }

@@ -145,7 +145,7 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	case r.Power == device.Unknown:
 		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
 	case r.Power == device.Off && ready && b.Role.Cuts():
-		d.Reason, d.Message = api.LeftCut, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+talk.Mend(b)
+		d.Reason, d.Message = api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+talk.Mend(b)
 	case r.Power == device.Off && ready:
 		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+talk.Mend(b)
 	}
@@ -165,7 +165,7 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	var network net.Error
 	switch {
 	case errors.Is(err, device.ErrNotForHost):
-		return api.NotForHost, talk.Words(err)
+		return api.SecretNotForThisHost, talk.Words(err)
 	case errors.Is(err, errCredentials):
 		return api.BindingInvalid, talk.Words(err)
 	case b.Driver == manualDriver:

@@ -39,7 +39,7 @@ func TestVerdict(t *testing.T) {
 		"it lets nobody in":                     {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrDenied), true, api.DeviceDenied},
 		"it can't":                              {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.DeviceFailed},
 		"a person is its device":                {"manual", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnsupported), true, api.ManualOnly},
-		"its Secret names other hosts":          {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: %w: Secret s", errCredentials, device.ErrNotForHost), true, api.NotForHost},
+		"its Secret names other hosts":          {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: %w: Secret s", errCredentials, device.ErrNotForHost), true, api.SecretNotForThisHost},
 		"its Secret is missing":                 {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: secret s does not exist", errCredentials), true, api.BindingInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func heldForAll(l *api.FenceLedger, now time.Time) *Verdict {
 		return v
 	}
 	if words := storms(l); words != "" {
-		return &Verdict{api.StormHold, words, askStorm}
+		return &Verdict{api.TooManyUnhealthy, words, askStorm}
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func LedgerConditions(l *api.FenceLedger, now time.Time) []metav1.Condition {
 	if v := heldForAll(l, now); v != nil {
 		tell(&all, l.Generation, now, acceptingFences, false, v.Reason, v.Message)
 	} else {
-		tell(&all, l.Generation, now, acceptingFences, true, api.NothingHolds, "no fence is held by the ledger itself; a policy, a budget or a node may hold one")
+		tell(&all, l.Generation, now, acceptingFences, true, api.NothingHoldsAll, "no fence is held by the ledger itself; a policy, a budget or a node may hold one")
 	}
 	return all
 }

@@ -27,14 +27,14 @@ func TestTheLedgerSaysWhatHoldsAll(t *testing.T) {
 		status metav1.ConditionStatus
 		want   api.Reason
 	}{
-		{func(*api.FenceLedger) {}, metav1.ConditionTrue, api.NothingHolds},
-		{func(l *api.FenceLedger) { l.Spec.Stop, l.Spec.StopReason = true, "switches" }, metav1.ConditionFalse, api.StoppedHold},
-		{func(l *api.FenceLedger) { l.Status.Restored = restored(0) }, metav1.ConditionFalse, api.WentBackHold},
-		{func(l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, metav1.ConditionFalse, api.PictureOldHold},
-		{func(l *api.FenceLedger) { old := stampOf(walkStart.Add(-time.Hour)); l.Status.Leases.ObservedAt = &old }, metav1.ConditionFalse, api.PictureOldHold},
-		{still(6, true), metav1.ConditionFalse, api.LeasesStaleHold},
-		{still(3, false), metav1.ConditionTrue, api.NothingHolds},
-		{func(l *api.FenceLedger) { still(2, false)(l); l.Status.Leases.StillCount = 9 }, metav1.ConditionFalse, api.StormHold},
+		{func(*api.FenceLedger) {}, metav1.ConditionTrue, api.NothingHoldsAll},
+		{func(l *api.FenceLedger) { l.Spec.Stop, l.Spec.StopReason = true, "switches" }, metav1.ConditionFalse, api.Stopped},
+		{func(l *api.FenceLedger) { l.Status.Restored = restored(0) }, metav1.ConditionFalse, api.StateWentBack},
+		{func(l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, metav1.ConditionFalse, api.LeasePictureOld},
+		{func(l *api.FenceLedger) { old := stampOf(walkStart.Add(-time.Hour)); l.Status.Leases.ObservedAt = &old }, metav1.ConditionFalse, api.LeasePictureOld},
+		{still(6, true), metav1.ConditionFalse, api.MostLeasesStale},
+		{still(3, false), metav1.ConditionTrue, api.NothingHoldsAll},
+		{func(l *api.FenceLedger) { still(2, false)(l); l.Status.Leases.StillCount = 9 }, metav1.ConditionFalse, api.TooManyUnhealthy},
 	} {
 		f, cl, l := admitWorld(walkStart)
 		l.Generation = 7

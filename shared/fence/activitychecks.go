@@ -108,7 +108,7 @@ func (d *decision) checking() Action {
 		}
 	}
 	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 {
-		d.hold(api.CheckingHold, counts(p, a)+"; "+a.Saw, 0)
+		d.hold(api.CheckingActivity, counts(p, a)+"; "+a.Saw, 0)
 		return d.until(d.now.Add(wait))
 	}
 	if _, last := unread(&a.CheckRound); last {
@@ -125,8 +125,8 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 		if r.Since == nil {
 			r.Since = d.st.OpenedAt.DeepCopy()
 		}
-		if d.st.Reason != api.CheckingHold && d.st.Reason != api.StorageDownHold {
-			d.tell(api.CheckingHold, msg) // the rounds after it have their ends told
+		if d.st.Reason != api.CheckingActivity && d.st.Reason != api.StorageUnreachable {
+			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told
 		}
 	}
 	if d.seen.Checked == nil {
@@ -213,10 +213,10 @@ func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) (act
 		return d.awaitApproval(tooLong(p, a)), true
 	case !again.After(d.now):
 		a.Degraded = false
-		d.tell(api.CheckingHold, since+"; suspected again")
+		d.tell(api.CheckingActivity, since+"; suspected again")
 		return None, false
 	}
-	d.hold(api.ActivitySeenHold, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
+	d.hold(api.ActivitySeen, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
 	if over.Before(again) {
 		again = over
 	}
@@ -274,10 +274,10 @@ func (d *decision) storageDown() (act Action, holds bool) {
 	for _, c := range r.Results {
 		switch {
 		case c.Answer == api.AnswerNone:
-			d.hold(api.StorageDownHold, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
+			d.hold(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
 			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond)), true
 		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
-			d.tell(api.CheckingHold, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
+			d.tell(api.CheckingActivity, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
 		}
 	}
 	return None, false

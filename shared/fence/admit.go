@@ -83,7 +83,7 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 	}
 	for _, lim := range f.Status.Decision.Limits {
 		if slices.Contains(c.Uncounted, lim.Policy) {
-			return &Verdict{api.StormHold, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
+			return &Verdict{api.TooManyUnhealthy, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
 		}
 	}
 	if v := calm(f, c, l, now); v != nil {
@@ -154,11 +154,11 @@ func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
 func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 	switch {
 	case p.ObservedAt == nil || p.Since == nil:
-		return &Verdict{api.PictureOldHold, "nobody has watched the Leases yet", askPicture}
+		return &Verdict{api.LeasePictureOld, "nobody has watched the Leases yet", askPicture}
 	case now.Sub(p.ObservedAt.Time) > Resync || p.ObservedAt.Sub(now) > clockSlack:
-		return &Verdict{api.PictureOldHold, "the picture of the Leases is older than " + Resync.String(), askPicture}
+		return &Verdict{api.LeasePictureOld, "the picture of the Leases is older than " + Resync.String(), askPicture}
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
-		return &Verdict{api.PictureOldHold, "the Leases have been watched for less than one renewal", askPicture}
+		return &Verdict{api.LeasePictureOld, "the Leases have been watched for less than one renewal", askPicture}
 	}
 	return tooManyStill(p)
 }
@@ -168,7 +168,7 @@ func tooManyStill(p api.LeasePicture) *Verdict {
 	if !p.Cut() {
 		return nil
 	}
-	return &Verdict{api.StormHold, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm}
+	return &Verdict{api.TooManyUnhealthy, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm}
 }
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
@@ -181,7 +181,7 @@ func usCutOff(p api.LeasePicture) *Verdict {
 		}
 	}
 	if stale >= 2 && stale*2 > int(p.Total) {
-		return &Verdict{api.LeasesStaleHold, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", stale, p.Total), askStorm}
+		return &Verdict{api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", stale, p.Total), askStorm}
 	}
 	return nil
 }
@@ -222,13 +222,13 @@ func calmIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Tim
 		} else {
 			s.Message, s.CoolDownUntil = numbers, nil
 		}
-		return &Verdict{api.StormHold, where + ": " + numbers, askStorm}
+		return &Verdict{api.TooManyUnhealthy, where + ": " + numbers, askStorm}
 	}
 	if s == nil {
 		return nil
 	}
 	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
-		return &Verdict{api.CoolDownHold, "after the storm under " + where + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
+		return &Verdict{api.StormCoolDown, "after the storm under " + where + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
 			", unless a person ends it (spec.coolDownEnded of FenceLedger " + api.LedgerName + ")", min(left, askStorm)}
 	}
 	l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return isOver(s, sc, domain) })

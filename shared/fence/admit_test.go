@@ -89,22 +89,22 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		"one dead node among ten begins": {func(*Cluster, *api.FenceLedger) {}, ""},
 		"too many dead nodes are a storm": {func(c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy, c.Nodes[3].Unhealthy = true, true, true
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 		"a Lease that missed a renewal counts": {func(c *Cluster, l *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
 			l.Status.Leases.Still = []api.StillLease{{NodeName: "n3"}}
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 		"a node under our care counts": {func(c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true
 			c.Fences = append(c.Fences, running("n3", "f3", api.Recovering))
-		}, api.StormHold},
-		"a slot in use is not given twice": {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Fencing)) }, api.ConcurrencyHold},
+		}, api.TooManyUnhealthy},
+		"a slot in use is not given twice": {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Fencing)) }, api.TooManyConcurrent},
 		"a released fence holds no slot":   {func(c *Cluster, _ *api.FenceLedger) { c.Fences = append(c.Fences, running("n1", "f1", api.Recovering)) }, ""},
 		"a reservation without a fence counts for nothing": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "gone", FenceNumber: 1, At: stampOf(now)}}
 		}, ""},
-		"the stop switch stops":       {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.StoppedHold},
-		"a restored API server holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, api.WentBackHold},
+		"the stop switch stops":       {func(_ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Stopped},
+		"a restored API server holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, api.StateWentBack},
 		"a person's word on that restore ends it": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Restored = restored(0)
 			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: restored(0).SeenAt}
@@ -112,29 +112,29 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		"her word on an earlier restore does not": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Restored = restored(0)
 			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: restored(time.Hour).SeenAt}
-		}, api.WentBackHold},
+		}, api.StateWentBack},
 		"nobody's word does not": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Restored = restored(0)
 			l.Spec.RestoreConfirmed = &api.RestoreConfirmed{SeenAt: restored(0).SeenAt}
-		}, api.WentBackHold},
-		"no picture of the Leases holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, api.PictureOldHold},
+		}, api.StateWentBack},
+		"no picture of the Leases holds": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, api.LeasePictureOld},
 		"an old picture holds": {func(_ *Cluster, l *api.FenceLedger) {
 			at := stampOf(now.Add(-31 * time.Second))
 			l.Status.Leases.ObservedAt = &at
-		}, api.PictureOldHold},
+		}, api.LeasePictureOld},
 		"a picture of less than a renewal holds": {func(_ *Cluster, l *api.FenceLedger) {
 			at := stampOf(now.Add(-time.Second))
 			l.Status.Leases.Since = &at
-		}, api.PictureOldHold},
+		}, api.LeasePictureOld},
 		"most Leases still: it may be us": {func(_ *Cluster, l *api.FenceLedger) {
 			for i := range 6 {
 				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: fmt.Sprintf("n%d", i), Stale: true})
 			}
-		}, api.LeasesStaleHold},
-		"more Leases still than have names: a storm, of whomever": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.StillCount = 1 }, api.StormHold},
+		}, api.MostLeasesStale},
+		"more Leases still than have names: a storm, of whomever": {func(_ *Cluster, l *api.FenceLedger) { l.Status.Leases.StillCount = 1 }, api.TooManyUnhealthy},
 		"a storm that has ended cools down": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Storms = []api.Storm{{Policy: "p", Since: stampOf(now)}}
-		}, api.CoolDownHold},
+		}, api.StormCoolDown},
 		"another policy's storm is not ours": {func(_ *Cluster, l *api.FenceLedger) {
 			l.Status.Storms = []api.Storm{{Policy: "q", Since: stampOf(now)}}
 		}, ""},

@@ -71,26 +71,26 @@ func TestNoCutLoosensARate(t *testing.T) {
 			d.began(3, "db", true)
 			d.began(2045, "cattle", false)
 			d.begin(t, 5, "cattle", 0, 0)
-		}, 3, day, api.RateHold},
+		}, 3, day, api.TooManyInATime},
 		"others have a short one": {func(t *testing.T, d *busyDay) {
 			d.began(3, "db", true)
 			d.began(2045, "cattle", true)
 			d.begin(t, 5, "cattle", 1000, 10*time.Minute)
-		}, 3, day, api.RateHold},
+		}, 3, day, api.TooManyInATime},
 		"its own has begun thousands": {func(t *testing.T, d *busyDay) {
 			d.began(2045, "db", true)
 			d.begin(t, 5, "db", 5, 5*time.Second)
-		}, 1000, day, api.RateHold},
+		}, 1000, day, api.TooManyInATime},
 		"it is lengthened": {func(t *testing.T, d *busyDay) {
 			d.began(30, "db", true)
 			d.began(1500, "cattle", false)
 			d.begin(t, 5, "cattle", 0, 0)
-		}, 30, day, api.RateHold},
+		}, 30, day, api.TooManyInATime},
 		"others may count all that is kept": {func(_ *testing.T, d *busyDay) {
 			d.began(1000, "a", true)
 			d.began(1000, "b", true)
 			d.began(48, "c", true)
-		}, 3, day, api.RateHold},
+		}, 3, day, api.TooManyInATime},
 		"and until there is room again": {func(_ *testing.T, d *busyDay) {
 			d.began(1000, "a", true)
 			d.began(1000, "b", true)

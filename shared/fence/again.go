@@ -83,7 +83,7 @@ func (d *decision) lastCut() bool {
 func (d *decision) fail(why api.Reason, msg string) Action {
 	d.st.Power.FirstOff, d.st.Proof = nil, nil
 	if d.onlyMachine() {
-		d.st.Outcome = api.MachineStays // there is no node whose health would reset it: tried anew after the back-off
+		d.st.Outcome = api.MachineNotDeleted // there is no node whose health would reset it: tried anew after the back-off
 		return d.to(api.Recovering, why, msg)
 	}
 	if d.mustAwait() {
@@ -99,7 +99,7 @@ func (d *decision) slowly(why api.Reason, msg string) Action {
 	wait := d.slower()
 	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.asks.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
-		d.st.Outcome = api.AbortedByPerson
+		d.st.Outcome = api.Aborted
 		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")
 	}
 	d.tell(why, msg)

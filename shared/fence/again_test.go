@@ -87,7 +87,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	})
 	f.Status, _ = Decide(f, s, now)
 	s.Lease.Renewed = "r2"
-	if f.Status, _ = Decide(f, s, now.Add(time.Minute)); f.Status.Reason != api.UncordonHold {
+	if f.Status, _ = Decide(f, s, now.Add(time.Minute)); f.Status.Reason != api.WaitingForUncordon {
 		t.Fatalf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 	s.Node.Conditions[0].Status = "Unknown"
@@ -111,10 +111,10 @@ func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
 	}
 	f.Status.FenceNumber, f.Status.Phase = f.Status.FenceNumber+1, ""
 	st, _ := Decide(f, s, now)
-	if st.Reason != api.NodeLimitHold || len(st.Past) != maxPast {
+	if st.Reason != api.NodeFencedTooOften || len(st.Past) != maxPast {
 		t.Errorf("%s: %s; %d kept", st.Reason, st.Message, len(st.Past))
 	}
-	if st, _ = Decide(f, s, now.Add(25*time.Hour)); st.Reason == api.NodeLimitHold {
+	if st, _ = Decide(f, s, now.Add(25*time.Hour)); st.Reason == api.NodeFencedTooOften {
 		t.Errorf("a day later: %s", st.Message)
 	}
 }
@@ -221,7 +221,7 @@ func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: stampOf(now), BootIDBefore: "a"}
 			s.Deleting = deleted
 			s.Left = &Left{Attachments: 1, Names: []string{"volume v"}}
-			s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "the API server went back"}
+			s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
 		})
 		if st, act := Decide(f, s, now); st.Phase != want || act == Release {
 			t.Errorf("deleted %v: %s, %s (%s)", deleted, st.Phase, act, st.Message)

@@ -58,21 +58,21 @@ func policyOf(p api.ResolvedPolicy) string { return named(p.Policy.Name, p.Polic
 // a fence was admitted under; empty if in none. How many may be fenced, and when, is
 // counted and not compared (see Recount and closed).
 func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
-	modes, by := []api.Mode{api.Enforce, api.RequireApproval, api.DryRun}, policyOf(is)
+	modes, by := []api.Mode{api.ModeEnforce, api.ModeRequireApproval, api.ModeDryRun}, policyOf(is)
 	switch {
 	case is.Settings.Conflict != "":
-		return api.PolicyConflictHold, conflict(is)
+		return api.PolicyConflict, conflict(is)
 	case is.Settings.Excluded != "":
-		return api.ExcludedHold, is.Settings.Excluded + generationOf(is)
+		return api.Excluded, is.Settings.Excluded + generationOf(is)
 	case is.Policy.Name != was.Policy.Name:
 		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + policyOf(was)
 	case slices.Index(modes, is.Settings.Mode) > slices.Index(modes, was.Settings.Mode):
-		return cmp.Or(map[api.Mode]api.Reason{api.DryRun: api.DryRunHold, api.RequireApproval: api.ApprovalHold}[is.Settings.Mode], api.PolicyChanged),
+		return cmp.Or(map[api.Mode]api.Reason{api.ModeDryRun: api.DryRun, api.ModeRequireApproval: api.WaitingForApproval}[is.Settings.Mode], api.PolicyChanged),
 			by + " is in mode " + string(is.Settings.Mode) + " now"
 	case reach(is.Settings.Action) < reach(was.Settings.Action):
 		return api.PolicyChanged, by + " has action " + string(is.Settings.Action) + " now"
 	case is.Settings.ControlPlane.Fence != api.WithQuorum && was.Settings.ControlPlane.Fence == api.WithQuorum:
-		return api.ControlPlaneHold, by + " never fences control-plane nodes now (controlPlane.fence: Never)"
+		return api.ControlPlaneNode, by + " never fences control-plane nodes now (controlPlane.fence: Never)"
 	}
 	if what := asksMore(was, is); what != "" {
 		return api.PolicyChanged, by + " asks for more now: " + what
@@ -180,7 +180,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 // none: no policy selects the node any more. What was begun runs to its end, without a
 // further Off; anything else ends.
 func (b *Brakes) none(f *api.NodeFence) {
-	b.Why, b.Message = api.PolicyGoneHold, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Status.Decision.ResolvedPolicy)
+	b.Why, b.Message = api.PolicyDeleted, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Status.Decision.ResolvedPolicy)
 	if b.Gone = !begunOf(f); !b.Gone {
 		b.Stopped = true
 		b.Message += ": no further power is cut until one does"
@@ -190,21 +190,21 @@ func (b *Brakes) none(f *api.NodeFence) {
 func (b *Brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n Node) {
 	was := f.Status.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
-	if is.Settings.Mode == api.RequireApproval && approved(f.Requests(), &f.Status) {
+	if is.Settings.Mode == api.ModeRequireApproval && approved(f.Requests(), &f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
 	why, msg := stricter(was, is)
 	switch {
 	case why == "" && n.Excluded != "":
-		why, msg = api.ExcludedHold, n.Excluded
+		why, msg = api.Excluded, n.Excluded
 	case why == "" && n.ControlPlane && is.Settings.ControlPlane.Fence != api.WithQuorum:
-		why, msg = api.ControlPlaneHold, policyOf(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
+		why, msg = api.ControlPlaneNode, policyOf(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
 	}
 	if why == "" {
 		return
 	}
 	b.Stricter, b.Why, b.Message = true, why, msg
-	b.Unmark = why == api.ExcludedHold || is.Settings.Mode == api.DryRun || is.Settings.Action == api.ActionWaitForOff
+	b.Unmark = why == api.Excluded || is.Settings.Mode == api.ModeDryRun || is.Settings.Action == api.ActionWaitForOff
 }
 
 // limited notes the pauses and the pause windows of the policies whose limits hold.

@@ -15,7 +15,7 @@ import (
 // livePolicy is the one that underPolicy's fence was admitted under, as it stands.
 func livePolicy() api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
-	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.Enforce
+	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.ModeEnforce
 	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
 	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
 	d, one := func(s int) *api.Duration { return api.DurationOf(time.Duration(s) * time.Second) }, int32(1)
@@ -92,22 +92,22 @@ func tightened() map[string]tighter {
 		}
 	}
 	return map[string]tighter{
-		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.DryRun, number(0) }), api.Recovering, api.DryRunHold},
-		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.RequireApproval }), api.Pending, api.ApprovalHold},
+		"the policy is in DryRun": {spec(func(p *api.FencePolicySpec) { p.Mode, p.Limits.MaxUnhealthy = api.ModeDryRun, number(0) }), api.Recovering, api.DryRun},
+		"a person must approve":   {spec(func(p *api.FencePolicySpec) { p.Mode = api.ModeRequireApproval }), api.Pending, api.WaitingForApproval},
 		"the node is excluded by the policy": {spec(func(p *api.FencePolicySpec) {
 			p.Exclude, p.Action = &api.ExcludedNodes{NodeNames: []string{"n0"}}, api.ActionWaitForOff
-		}), api.Recovering, api.ExcludedHold},
-		"the node is excluded by a label": {func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) { c.Nodes[0].Excluded = "a label" }, api.Recovering, api.ExcludedHold},
+		}), api.Recovering, api.Excluded},
+		"the node is excluded by a label": {func(_ *[]api.FencePolicy, c *Cluster, _ *api.FenceLedger) { c.Nodes[0].Excluded = "a label" }, api.Recovering, api.Excluded},
 		"the action is WaitForOff":        {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionWaitForOff }), api.Recovering, api.PolicyChanged},
 		"the action is Isolate":           {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
-		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.StormHold},
-		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.PausedHold},
-		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.PauseWindows = openNow[0].Windows }), api.Pending, api.WindowHold},
-		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.StoppedHold},
-		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyGoneHold},
+		"no node may be unhealthy":        {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = number(0) }), api.Pending, api.TooManyUnhealthy},
+		"the policy is paused":            {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.Paused},
+		"a window is open":                {spec(func(p *api.FencePolicySpec) { p.PauseWindows = openNow[0].Windows }), api.Pending, api.PauseWindow},
+		"everything is stopped":           {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.Stopped},
+		"the policy is deleted":           {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyDeleted},
 		"the policy selects other nodes": {spec(func(p *api.FencePolicySpec) {
 			p.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
-		}), api.Recovering, api.PolicyGoneHold},
+		}), api.Recovering, api.PolicyDeleted},
 		"another policy decides": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
 			other.Name, other.Spec.Precedence = "q", new(int32(1))
@@ -117,35 +117,35 @@ func tightened() map[string]tighter {
 			other := livePolicy()
 			other.Name = "q"
 			*ps = append(*ps, other)
-		}, api.Pending, api.PolicyConflictHold},
+		}, api.Pending, api.PolicyConflict},
 		"another policy's limits hold too": {func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
 			other.Name, other.Spec.Precedence, other.Spec.Limits.MaxUnhealthy = "q", new(int32(200)), number(0)
 			*ps = append(*ps, other)
-		}, api.Pending, api.StormHold},
+		}, api.Pending, api.TooManyUnhealthy},
 		"its condition must hold for longer": {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Duration = api.DurationOf(time.Hour) }), api.Pending, api.PolicyChanged},
 		"its condition counts no more":       {spec(func(p *api.FencePolicySpec) { p.UnhealthyConditions[0].Type = "DiskPressure" }), api.Pending, api.PolicyChanged},
 		"activity checks are asked for":      {spec(func(p *api.FencePolicySpec) { p.ActivityChecks = &api.ActivityChecks{} }), api.Pending, api.PolicyChanged},
 		"a budget has no room": {func(_ *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
-		}, api.Pending, api.BudgetHold},
-		"four more Leases stand still": {still("n1", "n2", "n3", "n4"), api.Pending, api.StormHold},
+		}, api.Pending, api.BudgetExhausted},
+		"four more Leases stand still": {still("n1", "n2", "n3", "n4"), api.Pending, api.TooManyUnhealthy},
 		"most Leases stand still": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			(*ps)[0].Spec.Limits.MaxUnhealthy = percent("100%")
 			for i := range 8 {
 				l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: c.Nodes[i].Name, Stale: true})
 			}
-		}, api.Pending, api.LeasesStaleHold},
-		"nobody watches the Leases": {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Leases = api.LeasePicture{} }, api.Pending, api.PictureOldHold},
+		}, api.Pending, api.MostLeasesStale},
+		"nobody watches the Leases": {func(_ *[]api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Leases = api.LeasePicture{} }, api.Pending, api.LeasePictureOld},
 		"the Lease of a second member of etcd stands still": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			etcd(c)
 			still("n1")(ps, c, l)
-		}, api.Pending, api.QuorumHold},
+		}, api.Pending, api.EtcdQuorum},
 		"control-plane nodes are never fenced": {func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger) {
 			etcd(c)
 			spec(func(p *api.FencePolicySpec) { p.ControlPlane.Fence = new(api.Never) })(ps, c, l)
-		}, api.Pending, api.ControlPlaneHold},
+		}, api.Pending, api.ControlPlaneNode},
 	}
 }
 
@@ -172,7 +172,7 @@ func TestNothingIsCutUnderStricterPolicies(t *testing.T) {
 				c.change(&policies, &census, led)
 				f = f.DeepCopy()
 				st, act := Decide(f, lookBeforeOff(f, policies, census, led), walkStart)
-				goes := c.why == api.PowerOffSent || begun && c.why == api.WindowHold // which stops no further Off (S25)
+				goes := c.why == api.PowerOffSent || begun && c.why == api.PauseWindow // which stops no further Off (S25)
 				if (act == Off) != goes {
 					t.Errorf("begun: %v: action %q, %s %s: %s", begun, act, st.Phase, st.Reason, st.Message)
 				}
@@ -204,7 +204,7 @@ func TestSentBackWithoutATaint(t *testing.T) {
 			break
 		}
 	}
-	if d := cmp.Diff([]Action{None, Undo, None}, acts); d != "" || f.Status.Phase != api.Pending || f.Status.Reason != api.ExcludedHold || f.Status.Outcome != "" || f.Status.Placed.Taint {
+	if d := cmp.Diff([]Action{None, Undo, None}, acts); d != "" || f.Status.Phase != api.Pending || f.Status.Reason != api.Excluded || f.Status.Outcome != "" || f.Status.Placed.Taint {
 		t.Errorf("%s: %+v", d, f.Status)
 	}
 	seen := lookBeforeOff(f, policies, c, l)
@@ -213,7 +213,7 @@ func TestSentBackWithoutATaint(t *testing.T) {
 	}
 	Renew(f, policies, seen.Node, walkStart)
 	st, act := Decide(f, lookBeforeOff(f, policies, c, l), walkStart)
-	if act != None || st.Reason != api.ExcludedHold || !strings.Contains(st.Message, "excludes") {
+	if act != None || st.Reason != api.Excluded || !strings.Contains(st.Message, "excludes") {
 		t.Errorf("%q %s %s", act, st.Reason, st.Message)
 	}
 }
@@ -227,13 +227,13 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 		why    api.Reason
 	}{
 		"nothing has changed":                  {func(*[]api.FencePolicy, *Cluster, *api.FenceLedger) {}, Reserve, ""},
-		"DryRun":                               {tightened()["the policy is in DryRun"].change, None, api.DryRunHold},
-		"excluded":                             {tightened()["the node is excluded by the policy"].change, None, api.ExcludedHold},
-		"the limits are lowered":               {tightened()["no node may be unhealthy"].change, Reserve, api.StormHold},
+		"DryRun":                               {tightened()["the policy is in DryRun"].change, None, api.DryRun},
+		"excluded":                             {tightened()["the node is excluded by the policy"].change, None, api.Excluded},
+		"the limits are lowered":               {tightened()["no node may be unhealthy"].change, Reserve, api.TooManyUnhealthy},
 		"another decides":                      {tightened()["another policy decides"].change, Reserve, ""},
-		"another limits":                       {tightened()["another policy's limits hold too"].change, Reserve, api.StormHold},
-		"its condition must hold for longer":   {tightened()["its condition must hold for longer"].change, None, api.Waiting},
-		"it is deleted, and the fence is over": {tightened()["the policy is deleted"].change, DropFinalizer, api.PolicyGoneHold},
+		"another limits":                       {tightened()["another policy's limits hold too"].change, Reserve, api.TooManyUnhealthy},
+		"its condition must hold for longer":   {tightened()["its condition must hold for longer"].change, None, api.WaitingForTime},
+		"it is deleted, and the fence is over": {tightened()["the policy is deleted"].change, DropFinalizer, api.PolicyDeleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := []api.FencePolicy{livePolicy()}
@@ -288,17 +288,17 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 		ill  int
 		want api.Reason
 	}{
-		"nobody has":            {nil, 1, api.CoolDownHold},
+		"nobody has":            {nil, 1, api.StormCoolDown},
 		"this one":              {word(at(time.Minute)), 1, ""},
 		"with a later one":      {word(at(time.Hour)), 1, ""},
-		"an earlier one":        {word(at(time.Second)), 1, api.CoolDownHold},
-		"the storm is not over": {word(at(time.Hour)), 9, api.StormHold},
-		"nobody by name":        {&api.CoolDownEnded{Until: *at(time.Hour)}, 1, api.CoolDownHold},
+		"an earlier one":        {word(at(time.Second)), 1, api.StormCoolDown},
+		"the storm is not over": {word(at(time.Hour)), 9, api.TooManyUnhealthy},
+		"nobody by name":        {&api.CoolDownEnded{Until: *at(time.Hour)}, 1, api.StormCoolDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := []api.FencePolicy{livePolicy()}
 			f := underPolicy(policies, false)
-			f.Status.Phase, f.Status.Reason = api.Pending, api.CoolDownHold
+			f.Status.Phase, f.Status.Reason = api.Pending, api.StormCoolDown
 			census, led := cluster(f)
 			led.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: at(time.Minute)}}
 			led.Spec.CoolDownEnded = c.word

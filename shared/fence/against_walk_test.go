@@ -17,7 +17,7 @@ func liveLooks(s *state, now time.Time) (all []Seen) {
 		return nil
 	}
 	for _, b := range []Brakes{
-		{Looked: true, Counted: true, Stricter: true, Why: api.PolicyChanged}, {Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.ExcludedHold},
+		{Looked: true, Counted: true, Stricter: true, Why: api.PolicyChanged}, {Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded},
 		{Looked: true, Counted: true, Gone: true}, {Looked: true},
 	} {
 		x := usual(s, now, "Unknown", false, "a")

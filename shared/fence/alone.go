@@ -129,8 +129,8 @@ func (d *decision) machineGone() bool {
 	if !d.onlyMachine() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
 		return false
 	}
-	d.st.Outcome = api.MachineDone
-	d.to(api.Recovering, api.MachineDone, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
+	d.st.Outcome = api.MachineListedNoMore
+	d.to(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 	return true
 }
 
@@ -142,9 +142,9 @@ func (d *decision) machineGoes() Action {
 	case d.calledOff():
 		return None
 	case r != nil && d.since(&r.AskedAt) < machineShows:
-		return d.hold(api.MachineAskedFor, d.st.Message, machineShows-d.since(&r.AskedAt))
+		return d.hold(api.MachineDeletionSent, d.st.Message, machineShows-d.since(&r.AskedAt))
 	case r != nil && r.Tries >= d.attempts():
-		return d.fail(api.MachineStays, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.dec.Trigger.Machine.String(), r.Tries))
+		return d.fail(api.MachineNotDeleted, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.dec.Trigger.Machine.String(), r.Tries))
 	case d.stale():
 		return None
 	case !d.seen.Brakes.Counted:
@@ -155,6 +155,6 @@ func (d *decision) machineGoes() Action {
 		tries = r.Tries + 1
 	}
 	d.st.Machine = &api.MachineRecord{AskedAt: d.time(), Tries: tries}
-	d.tell(api.MachineAskedFor, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.dec.Trigger.Machine.String(), tries, d.attempts()))
+	d.tell(api.MachineDeletionSent, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.dec.Trigger.Machine.String(), tries, d.attempts()))
 	return d.do(DeleteMachine)
 }

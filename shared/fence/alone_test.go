@@ -84,7 +84,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 
 // TestMachinesWithoutANodeAreCounted: a pool none of whose Machines comes up is a storm (S14).
 func TestMachinesWithoutANodeAreCounted(t *testing.T) {
-	for n, want := range map[int]api.Reason{2: "", 6: api.StormHold} {
+	for n, want := range map[int]api.Reason{2: "", 6: api.TooManyUnhealthy} {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
 		p.Name, p.Spec.Machines = f.Status.Decision.Limits[0].Policy, &api.MachinesRule{Selector: everyNode, WithoutNode: new(api.DeleteMachine)}

@@ -77,7 +77,7 @@ func checkBare(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 	}
 	say(slices.Contains([]Action{None, Resolve, Reserve, DropFinalizer, DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
 	say(a.Proof == nil && a.Release.StartedAt == nil && a.Phase != api.Releasing && a.Phase != api.PoweringOn, "S1: nothing is proven of a Machine that has no node, and nothing released")
-	if a.Outcome == api.MachineDone && s.st.Outcome == "" {
+	if a.Outcome == api.MachineListedNoMore && s.st.Outcome == "" {
 		say(s.st.Machine != nil && seen.MachineLooked && seen.Machine == nil, "S2: that its deletion was asked for is no evidence of it")
 	}
 	say(a.Phase != api.Fenced && a.Phase != api.Failed, "S27: there is no node whose return would end this")

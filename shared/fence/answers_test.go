@@ -32,15 +32,15 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 		"a retry": {api.AskedRetry, api.Failed, func(r *api.Requests, n int64) { r.Retry = about(n) },
 			func(st api.NodeFenceStatus) bool { return st.Phase == api.Pending }},
 		"an approval": {api.AskedApprove, api.Pending, func(r *api.Requests, n int64) { r.Approve = about(n) },
-			func(st api.NodeFenceStatus) bool { return st.Reason != api.ApprovalHold }},
+			func(st api.NodeFenceStatus) bool { return st.Reason != api.WaitingForApproval }},
 		"an abort": {api.AskedAbort, api.Pending, func(r *api.Requests, n int64) { r.Abort = &api.AbortRequest{FenceNumber: &n, By: "ann", At: at} },
-			func(st api.NodeFenceStatus) bool { return st.Outcome == api.AbortedByPerson }},
+			func(st api.NodeFenceStatus) bool { return st.Outcome == api.Aborted }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n, want := range map[int64]bool{4: true, 3: false, 5: false} {
 				f, s := under(now, func(f *api.NodeFence, _ *Seen) {
 					f.Status.FenceNumber, f.Status.Phase = 4, c.phase
-					f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, 2*time.Hour
+					f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, 2*time.Hour
 					c.ask(&f.Spec.Requests, n)
 				})
 				st, _ := Decide(f, s, now)
@@ -77,7 +77,7 @@ func TestAnAbortNeedsNoNumber(t *testing.T) {
 		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Abort = 4, api.Pending, &api.AbortRequest{By: "ann", At: metav1.NewTime(walkStart)}
 	})
 	st, _ := Decide(f, s, now)
-	if st.Outcome != api.AbortedByPerson {
+	if st.Outcome != api.Aborted {
 		t.Errorf("%s, %s: %s", st.Phase, st.Reason, st.Message)
 	}
 }

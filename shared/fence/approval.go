@@ -26,7 +26,7 @@ func (d *decision) awaitApproval(about string) Action {
 		d.st.ApprovalSince = nil
 		return d.fail(api.NotApproved, "nobody approved within "+d.dec.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
 	}
-	d.hold(api.ApprovalHold, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
+	d.hold(api.WaitingForApproval, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
 	d.awaken(until)
 	if until.Sub(d.now) > Resync {
 		d.next(Resync)

@@ -30,7 +30,7 @@ func (d *decision) awaitBinding() Action {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
 	}
-	d.tell(api.DeviceAwaited, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
+	d.tell(api.WaitingForDevice, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
 	return d.until(d.now.Add(d.slower()))
 }
 
@@ -39,7 +39,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 	if d.outOfService() {
 		return d.clearFirst(why, msg)
 	}
-	disobeyed := why == api.OffNotSeen || d.refused
+	disobeyed := why == api.PowerOffNotSeen || d.refused
 	on := d.justRead() && d.st.Power.LastRead.State == api.PoweredOn
 	d.giveBack()
 	d.restart()
@@ -51,7 +51,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 		return d.onAfterAll()
 	}
 	asked := d.st.Phase == api.Pending // somebody wants it looked at now
-	d.to(api.Fencing, api.DeviceAwaited, d.awaits(msg))
+	d.to(api.Fencing, api.WaitingForDevice, d.awaits(msg))
 	if asked {
 		return None
 	}
@@ -96,7 +96,7 @@ func (d *decision) stillAwaited(msg string) Action {
 	if n := slices.Index(p.Cut, p.Level); len(p.Cut) > 1 {
 		p.Level = p.Cut[(n+1)%len(p.Cut)]
 	}
-	d.tell(api.DeviceAwaited, d.awaits(msg))
+	d.tell(api.WaitingForDevice, d.awaits(msg))
 	wait := d.slower()
 	p.NotBefore = d.at(wait)
 	return d.until(p.NotBefore.Time)
@@ -148,5 +148,5 @@ func (d *decision) onAfterAll() Action {
 		d.st.Awaited = nil
 		return d.to(api.Failed, a.Reason, a.Message)
 	}
-	return d.anew(api.ReadOn, "the machine is on: what may be sent to it now is for the gate to say")
+	return d.anew(api.MachineReadOn, "the machine is on: what may be sent to it now is for the gate to say")
 }

@@ -45,7 +45,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		Awaited      bool
 		SwitchedByUs bool
 	}
-	goesOn := end{api.Fencing, api.DeviceAwaited, true, true}
+	goesOn := end{api.Fencing, api.WaitingForDevice, true, true}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *Seen)
 		want   end
@@ -59,12 +59,12 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		"it is away once more":                     {func(f *api.NodeFence, s *Seen) { read(f, s, now, "") }, goesOn, None},
 		"it answers for another machine":           {func(f *api.NodeFence, s *Seen) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, None},
 		"a record that was given up as it used to": {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, None},
-		"it reads off":                             {func(f *api.NodeFence, s *Seen) { read(f, s, now, "Off") }, end{api.Fencing, api.ReadOff, true, true}, None},
-		"it reads on: back to the gate":            {func(f *api.NodeFence, s *Seen) { read(f, s, now, "On") }, end{api.Pending, api.ReadOn, false, false}, None},
+		"it reads off":                             {func(f *api.NodeFence, s *Seen) { read(f, s, now, "Off") }, end{api.Fencing, api.MachineReadOff, true, true}, None},
+		"it reads on: back to the gate":            {func(f *api.NodeFence, s *Seen) { read(f, s, now, "On") }, end{api.Pending, api.MachineReadOn, false, false}, None},
 		"it reads on, and our Off may still be late": {func(f *api.NodeFence, s *Seen) {
 			late := stampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late
-			f.Status.Reason = api.DeviceAwaited
+			f.Status.Reason = api.WaitingForDevice
 			read(f, s, now, "On")
 		}, goesOn, None},
 		"it reads on, and does not obey": {func(f *api.NodeFence, s *Seen) {
@@ -75,7 +75,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
-		}, end{api.Fencing, api.ReadOn, true, true}, None},
+		}, end{api.Fencing, api.MachineReadOn, true, true}, None},
 		"at the gate, where a brake is on": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
 			s.Brakes.Storm = true
@@ -83,18 +83,18 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 		"its binding fails": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x: wrong", true
-		}, end{api.Pending, api.DeviceAwaited, false, true}, None},
+		}, end{api.Pending, api.WaitingForDevice, false, true}, None},
 		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.DeviceAwaited
+			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.WaitingForDevice
 			f.Status.Decision.Devices = nil
-		}, end{api.Pending, api.DeviceAwaited, false, true}, Resolve},
+		}, end{api.Pending, api.WaitingForDevice, false, true}, Resolve},
 		"the node is healthy": {func(_ *api.NodeFence, s *Seen) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 		}, end{api.Recovering, api.NodeHealthy, false, false}, None},
 		"a person says that it is off": {func(f *api.NodeFence, _ *Seen) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		}, end{api.Releasing, api.ConfirmedOff, true, true}, None},
-		"a person ends it": {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.PoweringOn, api.AbortedByPerson, false, true}, None},
+		"a person ends it": {func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.PoweringOn, api.Aborted, false, true}, None},
 		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Release, f.Status.Placed.OutOfService, s.Deleting = begunAt(now, false), true, true
 		}, end{api.Failed, api.DeviceFailed, true, true}, None},

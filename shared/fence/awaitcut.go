@@ -40,14 +40,14 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 		return true
 	}
 	switch {
-	case b.Must && r.SwitchedByUs && why != api.OffNotSeen:
+	case b.Must && r.SwitchedByUs && why != api.PowerOffNotSeen:
 		return d.awaitCut(i, msg)
 	case b.Must:
-		d.fail(api.CutFailed, msg+"; it must be cut before the fence goes on")
+		d.fail(api.IsolationFailed, msg+"; it must be cut before the fence goes on")
 		return true
 	}
 	r.GaveUp = true
-	d.tell(api.CutFailed, msg+"; going on without it")
+	d.tell(api.IsolationFailed, msg+"; going on without it")
 	return false
 }
 
@@ -56,14 +56,14 @@ func (d *decision) awaitCut(i int, msg string) bool {
 	r := d.record(i)
 	if d.st.Awaited == nil {
 		d.giveBack()
-		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: api.CutFailed, Message: msg}
+		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: api.IsolationFailed, Message: msg}
 		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 		r.Tries = 0
 	}
 	wait := d.pause(r.Tries)
 	r.Tries++
 	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(wait)
-	d.tell(api.DeviceAwaited, d.awaits(msg))
+	d.tell(api.WaitingForDevice, d.awaits(msg))
 	d.until(r.NotBefore.Time)
 	return true
 }

@@ -21,7 +21,7 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		Act     Action
 		Awaited bool
 	}
-	waits := end{api.Isolating, api.DeviceAwaited, None, true}
+	waits := end{api.Isolating, api.WaitingForDevice, None, true}
 	begun := func(f *api.NodeFence) {
 		at := f.Status.OpenedAt
 		f.Status.Release = api.ReleaseRecord{StartedAt: at, By: api.ProofStorageCut, BootID: "a"}
@@ -37,20 +37,20 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		"it is dead once more":                 {spec: fabricSpec(), call: dead, want: waits},
 		"nothing is due yet, and the yes old":  {spec: fabricSpec(), want: waits, change: func(f *api.NodeFence, _ *Seen) { f.Status.DecidedAt = nil }},
 		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, None, true}},
-		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCut, None, false},
+		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCutOff, None, false},
 			change: func(f *api.NodeFence, s *Seen) {
 				f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: stampOf(s.Call.At.Add(-2 * time.Second))}
 			}},
-		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.DeviceAwaited, None, true}},
-		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.ReadOn, None, false}, change: func(f *api.NodeFence, _ *Seen) {
+		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.WaitingForDevice, None, true}},
+		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.MachineReadOn, None, false}, change: func(f *api.NodeFence, _ *Seen) {
 			r := &f.Status.Isolation[0]
 			r.LastRead, r.OffAt, r.NotBefore = &api.Read{State: api.PoweredOn, At: *f.Status.PhaseSince}, nil, nil
 		}},
-		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.PausedHold, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }},
-		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.Healed, None, false}, change: func(_ *api.NodeFence, s *Seen) {
+		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.Paused, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }},
+		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.HealedBeforeFence, None, false}, change: func(_ *api.NodeFence, s *Seen) {
 			s.Node.Conditions[0].Status = "True"
 		}},
-		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.AbortedByPerson, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Deleting = true }},
+		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.Aborted, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Deleting = true }},
 		"a person retries": {spec: fabricSpec(), want: end{api.Pending, api.RetryAsked, None, false}, change: func(f *api.NodeFence, _ *Seen) {
 			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
 		}},
@@ -58,14 +58,14 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}}
 		}},
 		"its release is begun":                           {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, _ *Seen) { begun(f) }},
-		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.AbortedByPerson, None, false}, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Deleting = true }},
+		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.Aborted, None, false}, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Deleting = true }},
 		"its release is begun, and everything is paused": {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Brakes.Paused = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
 			r, soon := &f.Status.Isolation[0], stampOf(now.Add(time.Minute))
 			r.SwitchedByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
-			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.CutFailed}, api.DeviceAwaited
+			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.IsolationFailed}, api.WaitingForDevice
 			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call

@@ -12,7 +12,7 @@ import (
 // TestAnApprovalHidesNothing: a person's yes answers the question whether this cut may
 // be; whatever else became stricter holds all the same, and so does a later cut (S17).
 func TestAnApprovalHidesNothing(t *testing.T) {
-	approve := func(p *api.FencePolicySpec) { p.Mode = api.RequireApproval }
+	approve := func(p *api.FencePolicySpec) { p.Mode = api.ModeRequireApproval }
 	for name, c := range map[string]struct {
 		live          func(*api.FencePolicySpec)
 		excluded      string
@@ -20,11 +20,11 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 		want          api.Reason
 	}{
 		"a person must approve, and has":      {live: approve},
-		"the yes was for an earlier cut":      {live: approve, served: true, want: api.ApprovalHold},
-		"the node is excluded":                {live: approve, excluded: "maintenance", want: api.ExcludedHold},
-		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane.Fence = api.RequireApproval, new(api.Never) }, plane: true, want: api.ControlPlaneHold},
-		"the action is WaitForOff besides":    {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.RequireApproval, api.ActionWaitForOff }, want: api.PolicyChanged},
-		"the policy is in DryRun all at once": {live: func(p *api.FencePolicySpec) { p.Mode = api.DryRun }, want: api.DryRunHold},
+		"the yes was for an earlier cut":      {live: approve, served: true, want: api.WaitingForApproval},
+		"the node is excluded":                {live: approve, excluded: "maintenance", want: api.Excluded},
+		"it is a control-plane node":          {live: func(p *api.FencePolicySpec) { p.Mode, p.ControlPlane.Fence = api.ModeRequireApproval, new(api.Never) }, plane: true, want: api.ControlPlaneNode},
+		"the action is WaitForOff besides":    {live: func(p *api.FencePolicySpec) { p.Mode, p.Action = api.ModeRequireApproval, api.ActionWaitForOff }, want: api.PolicyChanged},
+		"the policy is in DryRun all at once": {live: func(p *api.FencePolicySpec) { p.Mode = api.ModeDryRun }, want: api.DryRun},
 	} {
 		for _, begun := range []bool{false, true} {
 			policies := []api.FencePolicy{livePolicy()}

@@ -77,7 +77,7 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 			return len(free), false
 		}
 		if d.since(r.StartedAt) > Resync {
-			d.tell(api.ReleaseWaiting, "waiting for "+some(left.names()))
+			d.tell(api.WaitingForRelease, "waiting for "+some(left.names()))
 		}
 		d.next(d.patience())
 		return 0, true
@@ -93,12 +93,12 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	case n > 0 || len(left.Detach) > 0:
 		return n, false
 	case len(free) > 0:
-		d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d, the next go at %s",
+		d.hold(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d, the next go at %s",
 			len(free)+len(held), *c.PodsPerMinute, d.now.Add(again).UTC().Format(time.TimeOnly)), again)
 	case len(held) > 0:
-		d.hold(api.BudgetsHold, fmt.Sprintf("%d pods are held: %s; %s", len(held), some(held), d.untilDeadline()), d.patience())
+		d.hold(api.DisruptionBudget, fmt.Sprintf("%d pods are held: %s; %s", len(held), some(held), d.untilDeadline()), d.patience())
 	default:
-		d.hold(api.ReleaseWaiting, "waiting for "+some(left.names()), d.patience())
+		d.hold(api.WaitingForRelease, "waiting for "+some(left.names()), d.patience())
 	}
 	if end := r.Deadline; end != nil && d.st.NextLook.After(end.Time) {
 		d.nextAt(end.Time)

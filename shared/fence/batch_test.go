@@ -181,19 +181,19 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 		phase  api.Phase
 	}{
 		"a volume that does not go": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
-			api.ReleaseWaiting, "waiting for " + volume, api.Releasing},
+			api.WaitingForRelease, "waiting for " + volume, api.Releasing},
 		"a volume that has not gone in time": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, time.Minute,
 			api.ReleaseTimedOut, "1 attachments are left after 50s: " + volume + "; going on", api.PoweringOn},
 		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, Left{Delete: make([]Pod, 3)}, 2 * time.Second,
-			api.DeletionsPaced, "podsPerMinute is 1, the next go at 00:01:00", api.Releasing},
+			api.PodsPerMinute, "podsPerMinute is 1, the next go at 00:01:00", api.Releasing},
 		"a budget": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
 			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
-			api.BudgetsHold, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
+			api.DisruptionBudget, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
 		"a budget that held to the end": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
 			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
 			api.ReleaseTimedOut, "held: pod a/p by budget a/b", api.PoweringOn},
 		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
-			api.ReleaseWaiting, "waiting for pod a/p (finalizer x)", api.Releasing},
+			api.WaitingForRelease, "waiting for pod a/p (finalizer x)", api.Releasing},
 		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
 	} {
 		spec := walkSpec()

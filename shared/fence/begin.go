@@ -18,7 +18,7 @@ func (d *decision) pending() Action {
 	case d.lostBinding():
 		return d.awaitBinding()
 	case d.mustAwait():
-		return d.await(api.DeviceAwaited, "")
+		return d.await(api.WaitingForDevice, "")
 	}
 	if d.seen.Brakes.Changed && !d.begun() {
 		return d.do(Resolve) // nothing of a policy is frozen here (S17)
@@ -26,17 +26,17 @@ func (d *decision) pending() Action {
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
-		return d.hold(api.PolicyConflictHold, conflict(p), Resync)
+		return d.hold(api.PolicyConflict, conflict(p), Resync)
 	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
-		return d.hold(api.ControlPlaneHold, policyOf(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
+		return d.hold(api.ControlPlaneNode, policyOf(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
 	case p.Settings.Excluded != "" || n.Excluded != "":
-		return d.holdUnmarked(api.ExcludedHold, cmp.Or(p.Settings.Excluded, n.Excluded))
+		return d.holdUnmarked(api.Excluded, cmp.Or(p.Settings.Excluded, n.Excluded))
 	case d.goes():
-		return d.hold(api.DeletionHold, n.Deleting, Resync)
+		return d.hold(api.NodeBeingDeleted, n.Deleting, Resync)
 	case d.seen.Self:
-		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must fence it", Handover) // S13
+		return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must fence it", Handover) // S13
 	case due.After(d.now):
-		d.hold(api.Waiting, "until "+due.UTC().Format(time.RFC3339), 0)
+		d.hold(api.WaitingForTime, "until "+due.UTC().Format(time.RFC3339), 0)
 		d.awaken(due)
 		if due.Sub(d.now) > Resync {
 			d.next(Resync) // another condition may be due sooner
@@ -47,19 +47,19 @@ func (d *decision) pending() Action {
 	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
 		return d.unbound()
 	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
-		return d.hold(api.Suspected, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
+		return d.hold(api.LeaseStandsStill, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
 	case d.doubtful():
 		return d.checking()
-	case p.Settings.Mode == api.DryRun:
-		return d.holdUnmarked(api.DryRunHold, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
-	case p.Settings.Mode == api.RequireApproval && !d.approved() && !d.confirmAsked():
+	case p.Settings.Mode == api.ModeDryRun:
+		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
+	case p.Settings.Mode == api.ModeRequireApproval && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
 	if d.paced() || !d.confirmAsked() && d.holdRefused() {
 		return None
 	}
 	if n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay; n >= most {
-		return d.hold(api.NodeLimitHold, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
+		return d.hold(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 	}
 	if act, holds := d.awaitDump(); holds {
 		return act
@@ -92,7 +92,7 @@ func (d *decision) reserve() Action {
 		d.st.DecidedAt = d.stamp(*r)
 		d.readAnew()
 		waived := ""
-		if e := d.seen.Brakes.Ended; d.st.Reason == api.CoolDownHold && e != "" {
+		if e := d.seen.Brakes.Ended; d.st.Reason == api.StormCoolDown && e != "" {
 			waived = "; " + e
 		}
 		if Early(d.dec.ResolvedPolicy) != nil || d.onlyReads() {

@@ -124,12 +124,12 @@ func TestWhatWasGivenUp(t *testing.T) {
 		phase  api.Phase
 		reason api.Reason
 	}{
-		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.AbortedByPerson},
-		"ended: nothing is cut":                         {abort, api.Recovering, api.AbortedByPerson},
+		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.Aborted},
+		"ended: nothing is cut":                         {abort, api.Recovering, api.Aborted},
 		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Pending, true
 			abort(f, s)
-		}, api.PoweringOn, api.AbortedByPerson},
+		}, api.PoweringOn, api.Aborted},
 		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &cut
@@ -138,7 +138,7 @@ func TestWhatWasGivenUp(t *testing.T) {
 			at := stampOf(now.Add(-time.Hour))
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &at
-		}, api.Pending, api.NodeLimitHold},
+		}, api.Pending, api.NodeFencedTooOften},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
@@ -213,7 +213,7 @@ func TestOurOwnMachineIsNotCut(t *testing.T) {
 		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
 		s.Self = true
 	})
-	if st, act := Decide(f, s, now); act != None || st.Power.SwitchedByUs || st.Reason != api.OwnMachineHold {
+	if st, act := Decide(f, s, now); act != None || st.Power.SwitchedByUs || st.Reason != api.OwnMachine {
 		t.Errorf("action %q, cut %v: %s", act, st.Power.SwitchedByUs, st.Message)
 	}
 }
@@ -225,7 +225,7 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 	for name, brakes := range map[string]Brakes{
 		"storm":  {Looked: true, Storm: true},
 		"pause":  {Looked: true, Paused: true},
-		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("00:00", 24*time.Hour, "")}}}},
+		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.PauseWindowRule{opens("00:00", 24*time.Hour, "")}}}},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
 		given := *f.Status.DecidedAt
@@ -252,7 +252,7 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = "", &ended, 1
 	})
 	st, _ := Decide(f, s, now)
-	if len(st.Past) != 1 || !st.Past[0].ClosedAt.Time.Equal(ended.Time) || st.Reason == api.NodeLimitHold {
+	if len(st.Past) != 1 || !st.Past[0].ClosedAt.Time.Equal(ended.Time) || st.Reason == api.NodeFencedTooOften {
 		t.Errorf("%s: %+v", st.Reason, st.Past)
 	}
 }

@@ -27,15 +27,15 @@ func TestWhatTheLedgerCannotKeepIsHeld(t *testing.T) {
 		want   api.Reason
 	}{
 		"one slot is left":  {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxSlots-1, api.Fencing) }, ""},
-		"no slot is left":   {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxSlots, api.Fencing) }, api.ConcurrencyHold},
+		"no slot is left":   {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxSlots, api.Fencing) }, api.TooManyConcurrent},
 		"one has its place": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxUnderWay-1, api.Recovering) }, ""},
-		"none has":          {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxUnderWay, api.Recovering) }, api.ConcurrencyHold},
+		"none has":          {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) { manyRunning(c, maxUnderWay, api.Recovering) }, api.TooManyConcurrent},
 		"one storm may be noted": {func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Storms = make([]api.Storm, maxStorms-1)
 		}, ""},
 		"none may": {func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Storms = make([]api.Storm, maxStorms)
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 	} {
 		f, cl, l := admitWorld(walkStart)
 		lim(f).MaxConcurrent, lim(f).Selector = 9999, &api.LabelSelector{MatchLabels: map[string]string{"pool": "a"}}
@@ -47,7 +47,7 @@ func TestWhatTheLedgerCannotKeepIsHeld(t *testing.T) {
 		if v := Admit(f, cl, l, walkStart); v != nil {
 			got = v.Reason
 		}
-		if got != c.want || (storming != "") != (got == api.StormHold) {
+		if got != c.want || (storming != "") != (got == api.TooManyUnhealthy) {
 			t.Errorf("%s: %q, want %q; a release is held: %q", name, got, c.want, storming)
 		}
 	}

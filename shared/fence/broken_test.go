@@ -333,28 +333,28 @@ func TestNeverBegins(t *testing.T) {
 		change func(*api.NodeFence, *Seen)
 		why    api.Reason
 	}{
-		"a control-plane node is never fenced (S13)":       {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
-		"nothing fences its own machine (S13)":             {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
-		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Excluded = "policy p excludes this node" }, api.ExcludedHold},
-		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
-		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.DeletionHold},
+		"a control-plane node is never fenced (S13)":       {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneNode},
+		"nothing fences its own machine (S13)":             {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachine},
+		"a node that its policy excludes is left alone":    {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Excluded = "policy p excludes this node" }, api.Excluded},
+		"a node that somebody excluded is left alone":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.Excluded},
+		"a node that is about to be deleted is left alone": {func(_ *api.NodeFence, s *Seen) { s.Node.Deleting = "Karpenter" }, api.NodeBeingDeleted},
 		"a fence that needs approval waits for it": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
-		}, api.ApprovalHold},
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
+		}, api.WaitingForApproval},
 		"without approval in time it is given up": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 			since := stampOf(at.Add(-time.Hour))
 			f.Status.ApprovalSince = &since
 		}, api.NotApproved},
 		"without a device a person must confirm": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
-		}, api.ConfirmationHold},
-		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Conflict = "q" }, api.PolicyConflictHold},
-		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Mode = api.DryRun }, api.DryRunHold},
+		}, api.WaitingForConfirmation},
+		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Conflict = "q" }, api.PolicyConflict},
+		"a dry run says what it would do":               {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Mode = api.ModeDryRun }, api.DryRun},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: stampOf(at)}}
-		}, api.NodeLimitHold},
+		}, api.NodeFencedTooOften},
 		"without a binding it fails, in words": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x, key y: wrong", true
 		}, api.BindingInvalid},
@@ -390,7 +390,7 @@ func TestBeginsOnAPersonsWord(t *testing.T) {
 	at := walkStart
 	for name, change := range map[string]func(*api.NodeFence, *Seen){
 		"approved": func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.RequireApproval, &api.Request{FenceNumber: f.Status.FenceNumber, By: "me"}
+			f.Status.Decision.Settings.Mode, f.Spec.Requests.Approve = api.ModeRequireApproval, &api.Request{FenceNumber: f.Status.FenceNumber, By: "me"}
 		},
 		"confirmed, without a device": func(f *api.NodeFence, _ *Seen) {
 			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, f.Spec.Requests.ConfirmOff = api.ActionWaitForOff, nil, &api.Confirmation{Request: api.Request{FenceNumber: f.Status.FenceNumber, By: "me"}}
@@ -420,7 +420,7 @@ func TestNoDeviceIsAskedWithoutOne(t *testing.T) {
 	decided := stampOf(walkStart)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, Placed: api.Placed{Taint: true}}
 	st, act := Decide(f, usual(s, walkStart, "Unknown", false, "a"), walkStart)
-	if st.Phase != api.Pending || st.Reason != api.ConfirmationHold || act != None {
+	if st.Phase != api.Pending || st.Reason != api.WaitingForConfirmation || act != None {
 		t.Errorf("%s %s, action %q", st.Phase, st.Reason, act)
 	}
 }

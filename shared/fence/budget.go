@@ -23,14 +23,14 @@ func budgets(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verd
 			continue
 		}
 		if b.NotUnderstood.Any() {
-			return &Verdict{api.NotUnderstoodHold, budgetWords(b), askStorm}
+			return &Verdict{api.PolicyNotUnderstood, budgetWords(b), askStorm}
 		}
 		s := stateOf(b, f.Spec.NodeName, c, l)
 		if s.fencing >= s.most {
-			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent}
+			return &Verdict{api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent}
 		}
 		if s.healthy && s.unavailable >= s.room {
-			return &Verdict{api.BudgetHold, fmt.Sprintf("FenceBudget %s: this node is healthy, and %d other of its %d nodes are unavailable, %s", b.Name, s.unavailable, s.nodes, s.words), askStorm}
+			return &Verdict{api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: this node is healthy, and %d other of its %d nodes are unavailable, %s", b.Name, s.unavailable, s.nodes, s.words), askStorm}
 		}
 	}
 	return nil
@@ -126,8 +126,8 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	switch strange := budgetWords(b); {
 	case strange != "":
 		st.DisruptionsAllowed = 0
-		say(accepted, false, api.NotUnderstoodHold, strange)
-		say(disruptionAllowed, false, api.NotUnderstoodHold, strange)
+		say(accepted, false, api.PolicyNotUnderstood, strange)
+		say(disruptionAllowed, false, api.PolicyNotUnderstood, strange)
 		return st
 	case err != nil:
 		say(accepted, false, api.SelectorInvalid, fmt.Sprintf("spec.selector: %s; it counts as selecting every node until that is corrected", err))
@@ -138,7 +138,7 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	if st.DisruptionsAllowed > 0 {
 		say(disruptionAllowed, true, api.SufficientNodes, words)
 	} else {
-		say(disruptionAllowed, false, api.BudgetHold, words)
+		say(disruptionAllowed, false, api.BudgetExhausted, words)
 	}
 	return st
 }

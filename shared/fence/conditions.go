@@ -80,7 +80,7 @@ func (d *decision) saysProvenOff() says {
 }
 
 var proofReasons = map[api.ProofKind]api.Reason{
-	api.ProofSeenOff: api.SeenOff, api.ProofConfirmed: api.ConfirmedOff, api.ProofStorageCut: api.SeenCut, api.ProofKdump: api.KdumpSeen,
+	api.ProofSeenOff: api.SeenOff, api.ProofConfirmed: api.ConfirmedOff, api.ProofStorageCut: api.SeenCutOff, api.ProofKdump: api.KdumpSeen,
 }
 
 func (d *decision) proofWords() string {
@@ -115,7 +115,7 @@ func (d *decision) saysReleased() says {
 // saysRecovered: the node is back, and nothing of ours is left on it.
 func (d *decision) saysRecovered() says {
 	switch st := &d.st; {
-	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.Healed):
+	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence):
 		return says{metav1.ConditionTrue, st.Outcome, ""}
 	case slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, st.Phase):
 		return notYet
@@ -136,7 +136,7 @@ func (d *decision) saysSucceeded() says {
 }
 
 // inVain are the ends of a fence that was not carried out, though something was wrong.
-var inVain = []api.Reason{api.AbortedByPerson, api.RequestExpired, api.RequestFailed, api.MachineStays}
+var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted}
 
 func (d *decision) over() bool { return d.st.Phase == api.Finished }
 

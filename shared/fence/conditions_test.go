@@ -27,7 +27,7 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 		want   string // Admitted Isolated ProvenOff Released Recovered Succeeded: True, False, Unknown
 	}{
 		"just opened":       {func(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.Opened }, "UUUUUU"},
-		"held by the gate":  {func(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.StormHold }, "FUUUUU"},
+		"held by the gate":  {func(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.TooManyUnhealthy }, "FUUUUU"},
 		"with a slot":       {func(f *api.NodeFence) { f.Status.Phase, f.Status.DecidedAt = api.Isolating, &when }, "TFUUUU"},
 		"being made sure":   {func(f *api.NodeFence) { fenced(f); f.Status.Phase, f.Status.Proof = api.Fencing, nil }, "TTFUUU"},
 		"proven off":        {func(f *api.NodeFence) { fenced(f); f.Status.Phase = api.Releasing }, "TTTUUU"},
@@ -43,11 +43,11 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 			released(f)
 			f.Status.Phase, f.Status.Outcome, f.Status.Placed = api.Finished, api.Recovered, api.Placed{}
 		}, "TFTTTT"},
-		"healed":     {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.Healed }, "FFFFTT"},
-		"called off": {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.AbortedByPerson }, "FFFFFF"},
+		"healed":     {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.HealedBeforeFence }, "FFFFTT"},
+		"called off": {func(f *api.NodeFence) { f.Status.Phase, f.Status.Outcome = api.Finished, api.Aborted }, "FFFFFF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.Waiting}}
+			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.WaitingForTime}}
 			c.change(f)
 			d := &decision{dec: &f.Status.Decision, st: f.Status, now: now}
 			d.describe()

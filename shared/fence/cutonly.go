@@ -107,7 +107,7 @@ func (d *decision) provenByCut() Action {
 	}
 	p.Device = strings.Join(devices, ", ")
 	d.st.Proof = p
-	return d.to(api.Releasing, api.SeenCut, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
+	return d.to(api.Releasing, api.SeenCutOff, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
 }
 
 // noteRelease keeps what giving access back depends on: what was released, on which

@@ -96,7 +96,7 @@ func TestEachLookMindsACutPicture(t *testing.T) {
 			seen.Brakes = Against(f, policies, seen.Node, led, walkStart) // as it is where nothing is cut yet
 			seen.Brakes.Counted = begun
 			st, act := Decide(f, seen, walkStart)
-			if !begun && (st.Phase == api.Pending && st.Reason == api.StormHold) != storm || begun && (act == Off) == storm {
+			if !begun && (st.Phase == api.Pending && st.Reason == api.TooManyUnhealthy) != storm || begun && (act == Off) == storm {
 				t.Errorf("%d still, begun %v: %q %s %s: %s", still, begun, act, st.Phase, st.Reason, st.Message)
 			}
 		}

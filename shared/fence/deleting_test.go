@@ -38,7 +38,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, _, _ := admitWorld(walkStart)
 			f.Status.Decision.NodeUID, f.Status.Decision.Devices = "uid-1", api.Named(api.Binding{Driver: "mem"})
-			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.Enforce
+			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.ModeEnforce
 			f.Status.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
 			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 			f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: before}
@@ -58,7 +58,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			if d := cmp.Diff(c.want, fmt.Sprintf("%s %s, %s gives back %v", st.Phase, st.Reason, act, st.GivenBack != nil)); d != "" {
 				t.Error(d, st.Message)
 			}
-			if st.Reason == api.DeletionHold && st.Message != seen.Node.Deleting {
+			if st.Reason == api.NodeBeingDeleted && st.Message != seen.Node.Deleting {
 				t.Errorf("in the words %q", st.Message)
 			}
 		})

@@ -107,6 +107,6 @@ func (d *decision) passOver(i int) bool {
 		return false
 	}
 	r.GaveUp, r.LastError = true, cmp.Or(r.LastError, refusedOften)
-	d.tell(api.CutFailed, r.Words()+": "+r.LastError+"; going on without it")
+	d.tell(api.IsolationFailed, r.Words()+": "+r.LastError+"; going on without it")
 	return true
 }

@@ -77,9 +77,9 @@ func TestSmallPools(t *testing.T) {
 		limits      api.Limits
 		want        api.Reason
 	}{
-		{1, 1, api.Limits{}, ""}, {2, 1, api.Limits{}, ""}, {2, 2, api.Limits{}, api.StormHold},
-		{1, 1, api.Limits{MaxUnhealthy: percent("0%")}, api.StormHold}, {10, 1, api.Limits{MaxUnhealthy: number(0)}, api.StormHold},
-		{2, 1, api.Limits{PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: percent("0%")}}, api.StormHold},
+		{1, 1, api.Limits{}, ""}, {2, 1, api.Limits{}, ""}, {2, 2, api.Limits{}, api.TooManyUnhealthy},
+		{1, 1, api.Limits{MaxUnhealthy: percent("0%")}, api.TooManyUnhealthy}, {10, 1, api.Limits{MaxUnhealthy: number(0)}, api.TooManyUnhealthy},
+		{2, 1, api.Limits{PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: percent("0%")}}, api.TooManyUnhealthy},
 		{2, 1, api.Limits{PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxUnhealthy: percent("10%")}}, ""},
 	} {
 		f, cl, l := admitWorld(walkStart)
@@ -98,7 +98,7 @@ func TestSmallPools(t *testing.T) {
 // TestABudgetOfNone forbids, also where nodes are dead; minAvailable serves those still.
 func TestABudgetOfNone(t *testing.T) {
 	for spec, want := range map[*api.FenceBudgetSpec]api.Reason{
-		{MaxUnavailable: number(0)}: api.BudgetHold, {MaxUnavailable: percent("0%")}: api.BudgetHold,
+		{MaxUnavailable: number(0)}: api.BudgetExhausted, {MaxUnavailable: percent("0%")}: api.BudgetExhausted,
 		{MaxUnavailable: percent("1%")}: "", {MinAvailable: percent("100%")}: "",
 	} {
 		f, cl, l := admitWorld(walkStart)

@@ -49,7 +49,7 @@ func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.
 	switch {
 	case r.why != "":
 	case shut == len(domains):
-		r.why, r.words = api.StormHold, "a fence may begin in no domain: see status.domains"
+		r.why, r.words = api.TooManyUnhealthy, "a fence may begin in no domain: see status.domains"
 	case shut > 0:
 		r.words = fmt.Sprintf("%s; a fence may not begin in %d of %d domains: see status.domains", r.words, shut, len(domains))
 	}
@@ -62,10 +62,10 @@ func shutIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Tim
 	unhealthy, total := count(sc, domain, c, l)
 	may, numbers := mayBegin(sc, max(1, unhealthy), total)
 	if !may {
-		return api.StormHold, numbers
+		return api.TooManyUnhealthy, numbers
 	}
 	if s := storm(l, sc, domain); s != nil && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) && !waived(l, s) {
-		return api.CoolDownHold, "after a storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339)
+		return api.StormCoolDown, "after a storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339)
 	}
 	return "", numbers
 }
@@ -132,6 +132,6 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 	if len(nodes) == 0 {
 		return "", ""
 	}
-	return api.PolicyConflictHold, fmt.Sprintf("policy %s has the same precedence (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector",
+	return api.PolicyConflict, fmt.Sprintf("policy %s has the same precedence (%d) and selects %d of these nodes too, such as %s: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector",
 		other, precedence(p), len(nodes), nodes[0])
 }

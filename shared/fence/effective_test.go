@@ -22,7 +22,7 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 	}{
 		"alone":                      {func(*api.FencePolicy, *Cluster) {}, nil, "", ""},
 		"no node at all":             {func(_ *api.FencePolicy, c *Cluster) { c.Nodes = nil }, nil, "", ""},
-		"another of that precedence": {func(*api.FencePolicy, *Cluster) {}, []api.FencePolicy{q}, api.PolicyConflictHold, "policy q has the same precedence (7) and selects 10 of these nodes too, such as n0: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector"},
+		"another of that precedence": {func(*api.FencePolicy, *Cluster) {}, []api.FencePolicy{q}, api.PolicyConflict, "policy q has the same precedence (7) and selects 10 of these nodes too, such as n0: none of them is fenced until one of the two has a lower spec.precedence, which decides, or another selector"},
 		"another of a lower one":     {func(p *api.FencePolicy, _ *Cluster) { p.Spec.Precedence = new(int32(8)) }, []api.FencePolicy{q}, "", ""},
 		"another for no node of it": {func(p *api.FencePolicy, _ *Cluster) {
 			p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
@@ -52,7 +52,7 @@ func TestWhatIsInEffect(t *testing.T) {
 			MaxRate:   &api.Rate{Count: 4, Period: "10m"},
 			PerDomain: &api.DomainLimits{TopologyKey: zoneKey, MaxConcurrent: new(int32(1))},
 		},
-		PauseWindows: []api.PauseWindow{opens("12:00", time.Hour, "UTC"), opens("22:00", time.Hour, "UTC")},
+		PauseWindows: []api.PauseWindowRule{opens("12:00", time.Hour, "UTC"), opens("22:00", time.Hour, "UTC")},
 	}}
 	q := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: api.FencePolicySpec{Selector: &api.LabelSelector{MatchLabels: map[string]string{zoneKey: "b"}}}}
 	want := []string{

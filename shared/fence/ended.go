@@ -80,7 +80,7 @@ func (d *decision) calledOff() bool {
 		if a != nil {
 			who = "asked by " + a.By
 		}
-		return d.undoNow(api.AbortedByPerson, who)
+		return d.undoNow(api.Aborted, who)
 	}
 	if !d.unhealthy() && !d.asked() && !d.stands() {
 		if d.requestOld() && !d.st.CutOrReleased {
@@ -90,10 +90,10 @@ func (d *decision) calledOff() bool {
 		if d.dec.Trigger.Suspicion() {
 			why = "its Lease moves again, and no condition of the policy holds"
 		}
-		return d.undoNow(api.Healed, why+d.uncutSoFar())
+		return d.undoNow(api.HealedBeforeFence, why+d.uncutSoFar())
 	}
 	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
-		d.to(api.Pending, api.Suspected, "its Lease is no evidence any more; waiting for a condition of the policy")
+		d.to(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
 		return true
 	}
 	return d.braked()
@@ -122,17 +122,17 @@ func (d *decision) braked() bool {
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return true
 	case b.Gone:
-		return d.undoNow(api.PolicyGoneHold, msg+d.uncutSoFar())
+		return d.undoNow(api.PolicyDeleted, msg+d.uncutSoFar())
 	case b.Stopped:
-		why = cmp.Or(b.Why, api.StoppedHold)
+		why = cmp.Or(b.Why, api.Stopped)
 	case b.Paused:
-		why = api.PausedHold
+		why = api.Paused
 	case b.Stricter && d.st.Phase != api.Pending:
 		why = b.Why // in Pending the policy is resolved anew
 	case b.Storm && d.st.Phase != api.Pending:
-		why = cmp.Or(b.Why, api.StormHold) // in Pending the reservation itself asks for the storm
+		why = cmp.Or(b.Why, api.TooManyUnhealthy) // in Pending the reservation itself asks for the storm
 	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
-		why, msg = api.DeletionHold, d.seen.Node.Deleting
+		why, msg = api.NodeBeingDeleted, d.seen.Node.Deleting
 	default:
 		return d.inWindow()
 	}

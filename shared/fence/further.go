@@ -21,11 +21,11 @@ func (d *decision) heldOff() Action {
 	switch {
 	case why != "":
 	case b.Paused && !b.Stopped:
-		why = api.PausedHold
+		why = api.Paused
 	case b.Storm && !b.Stopped:
-		why = api.StormHold
+		why = api.TooManyUnhealthy
 	default:
-		why = api.StoppedHold
+		why = api.Stopped
 	}
 	if !b.Looked || d.mayBeLate() {
 		return d.hold(why, msg, Handover)
@@ -51,7 +51,7 @@ func (d *decision) heldOff() Action {
 func (d *decision) readsOn() bool {
 	p := &d.st.Power
 	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
-		d.tell(api.ReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
+		d.tell(api.MachineReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
 		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
 		d.next(0)
 		return false

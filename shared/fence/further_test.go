@@ -25,12 +25,12 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	other.Status.Decision.ResolvedPolicy = f.Status.Decision.ResolvedPolicy
 	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
 	c.Fences = []api.NodeFence{*f, other}
-	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetHold {
+	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetExhausted {
 		t.Fatalf("the other one has room before: %+v", v)
 	}
 	seen := lookBeforeOff(f, ps, c, l)
 	st, act := Decide(f, seen, walkStart)
-	if got := []any{act, st.Phase, st.Reason, st.Power.SwitchedByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetHold, false}) {
+	if got := []any{act, st.Phase, st.Reason, st.Power.SwitchedByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetExhausted, false}) {
 		t.Fatalf("held: %v, %s", got, st.Message)
 	}
 	f.Status = st
@@ -54,23 +54,23 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		change func(*api.NodeFence, *Seen)
 		want   end
 	}{
-		"nothing may be late": {func(*api.NodeFence, *Seen) {}, end{api.Pending, 0, false, api.StormHold}},
+		"nothing may be late": {func(*api.NodeFence, *Seen) {}, end{api.Pending, 0, false, api.TooManyUnhealthy}},
 		"the policies are paused": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Counted: true, Paused: true} },
-			end{api.Pending, 0, false, api.PausedHold}},
+			end{api.Pending, 0, false, api.Paused}},
 		"it is still to come": {func(f *api.NodeFence, _ *Seen) {
 			late := stampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late
-		}, end{api.Fencing, 0, true, api.StormHold}},
-		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.StoppedHold}},
+		}, end{api.Fencing, 0, true, api.TooManyUnhealthy}},
+		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
 		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
 			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
-		}, end{api.Fencing, 0, true, api.DeviceAwaited}},
+		}, end{api.Fencing, 0, true, api.WaitingForDevice}},
 		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
 			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
-		}, end{api.Fencing, 1, true, api.PausedHold}},
+		}, end{api.Fencing, 1, true, api.Paused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *Seen) {
@@ -83,7 +83,7 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.SwitchedByUs, st.Reason}); d != "" || act != None {
 				t.Errorf("%s%s (%s)", d, act, st.Message)
 			}
-			if counted := st.Reason == api.DeviceAwaited; counted && (&api.NodeFence{Spec: f.Spec, Status: st}).HoldsSlot() {
+			if counted := st.Reason == api.WaitingForDevice; counted && (&api.NodeFence{Spec: f.Spec, Status: st}).HoldsSlot() {
 				t.Error("it holds the slot that another one of its set waits for (S14)")
 			}
 		})

@@ -26,23 +26,23 @@ var brokenHeld = map[string]decider{
 		s.Brakes.Paused = s.Brakes.Paused || f.Status.Power.SwitchedByUs && len(s.Brakes.Windows) > 0
 	}),
 	"sleeps over the end of a window": after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
-		if st.Reason == api.WindowHold {
+		if st.Reason == api.PauseWindow {
 			late := stampOf(now.Add(Resync))
 			st.NextLook = &late
 		}
 	}),
 	"waits for a window that has ended": before(func(f *api.NodeFence, s *Seen, now time.Time) {
-		if _, open, _, _ := windowsAt(now); f.Status.Reason == api.WindowHold {
+		if _, open, _, _ := windowsAt(now); f.Status.Reason == api.PauseWindow {
 			s.Brakes.Windows = []Windows{open}
 		}
 	}),
 	"does not say what holds it": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Reason == api.WindowHold || st.Reason == api.WentBackHold {
-			st.Reason = api.Waiting
+		if st.Reason == api.PauseWindow || st.Reason == api.StateWentBack {
+			st.Reason = api.WaitingForTime
 		}
 	}),
 	"does not see that the state went back": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
-		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.WentBackHold
+		s.Brakes.Stopped = s.Brakes.Stopped && s.Brakes.Why != api.StateWentBack
 	}),
 	"sends a further Off though the state went back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
 		if f.Status.Power.SwitchedByUs {
@@ -51,7 +51,7 @@ var brokenHeld = map[string]decider{
 	}),
 	"lets a restore stop what was begun": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 		st, act := Decide(f, s, now)
-		if s.Brakes.Why == api.WentBackHold && f.Status.Power.SwitchedByUs && act == Release {
+		if s.Brakes.Why == api.StateWentBack && f.Status.Power.SwitchedByUs && act == Release {
 			return f.Status, None
 		}
 		return st, act

@@ -55,7 +55,7 @@ func (s *state) remembers() bool {
 // windowOf is one that begins at the minute of a time, and lasts until another.
 func windowOf(policy string, from, until time.Time) Windows {
 	from = from.UTC().Truncate(time.Minute)
-	return Windows{Policy: policy, Windows: []api.PauseWindow{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
+	return Windows{Policy: policy, Windows: []api.PauseWindowRule{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
 }
 
 // What the policies are called tells the checks how their windows stand, which must
@@ -66,7 +66,7 @@ const (
 )
 
 func wentBack() Brakes {
-	return Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "from 1000 to 600"}
+	return Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "from 1000 to 600"}
 }
 
 func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
@@ -140,7 +140,7 @@ func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a
 // Offs. But a person's word from before a restore is a word about another time.
 func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
 	b := seen.Brakes
-	if act == Release && s.isRestored() && b.Why == api.WentBackHold {
+	if act == Release && s.isRestored() && b.Why == api.StateWentBack {
 		say(a.Proof.At.After(sh.restored), "S16: as long as nobody confirms a restore, nothing is released on a proof from before it")
 	}
 	if b.Looked && !b.Stopped && !b.Paused && !b.Storm && len(b.Windows) == 0 {
@@ -167,13 +167,13 @@ func whyHeld(b Brakes) api.Reason {
 	case b.Stopped && b.Why != "":
 		return b.Why
 	case b.Stopped:
-		return api.StoppedHold
+		return api.Stopped
 	case b.Paused:
-		return api.PausedHold
+		return api.Paused
 	case b.Windows[0].Policy == unreadPolicy:
-		return api.WindowInvalidHold
+		return api.PauseWindowInvalid
 	}
-	return api.WindowHold
+	return api.PauseWindow
 }
 
 // olderThan: a backup is older than whatever is still believed of what was read or

@@ -63,7 +63,7 @@ func (h Host) managed() (on, can bool) {
 			return p.Name == lim.Policy && len(p.Spec.PauseRequests) > 0
 		})
 	}
-	on = ok && !h.Stopped && r.Settings.Mode != api.DryRun && !slices.ContainsFunc(r.Limits, paused) && notUnderstood(h.Policies, h.Labels, r.Limits) == nil &&
+	on = ok && !h.Stopped && r.Settings.Mode != api.ModeDryRun && !slices.ContainsFunc(r.Limits, paused) && notUnderstood(h.Policies, h.Labels, r.Limits) == nil &&
 		(!h.ControlPlane || r.Settings.ControlPlane.Fence == api.WithQuorum)
 	return on, r.Settings.Conflict == "" && r.Settings.Excluded == "" && h.Excluded == ""
 }
@@ -95,9 +95,9 @@ func begunState(st *api.NodeFenceStatus) api.HostHA {
 		return api.HostHAFenced
 	case api.Recovering:
 		switch {
-		case st.Reason == api.UncordonHold:
+		case st.Reason == api.WaitingForUncordon:
 			return api.HostHAFenced // a person must give it back
-		case st.ReadySince != nil || st.Outcome == api.Recovered || st.Outcome == api.Healed:
+		case st.ReadySince != nil || st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence:
 			return api.HostHARecovered
 		}
 		return api.HostHARecovering

@@ -26,7 +26,7 @@ func TestHostHA(t *testing.T) {
 		return func(h *Host) { change(&h.Policies[0].Spec) }
 	}
 	is := func(s metav1.ConditionStatus) func(*Host) { return func(h *Host) { h.Fenceable = s } }
-	dryRun := spec(func(s *api.FencePolicySpec) { s.Mode = api.DryRun })
+	dryRun := spec(func(s *api.FencePolicySpec) { s.Mode = api.ModeDryRun })
 	paused := spec(func(s *api.FencePolicySpec) { s.PauseRequests = []string{"us"} })
 	excluded := func(h *Host) { h.Excluded = "label x" }
 	asking := evidence(api.ActivityRecord{CheckRound: api.CheckRound{StartedAt: &now}})
@@ -38,7 +38,7 @@ func TestHostHA(t *testing.T) {
 		"healthy":                            {api.HostHAAvailable, nil},
 		"its device was not read yet":        {api.HostHAAvailable, []func(*Host){is(metav1.ConditionUnknown)}},
 		"its last fence is over":             {api.HostHAAvailable, []func(*Host){fence(api.Finished)}},
-		"a person approves":                  {api.HostHAAvailable, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Mode = api.RequireApproval })}},
+		"a person approves":                  {api.HostHAAvailable, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Mode = api.ModeRequireApproval })}},
 		"its device does not answer":         {api.HostHAIneligible, []func(*Host){is(metav1.ConditionFalse)}},
 		"it is left alone":                   {api.HostHAIneligible, []func(*Host){excluded}},
 		"its policy leaves it alone":         {api.HostHAIneligible, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Exclude = &api.ExcludedNodes{NodeNames: []string{"a"}} })}},
@@ -68,7 +68,7 @@ func TestHostHA(t *testing.T) {
 		"it boots":                           {api.HostHARecovering, []func(*Host){fence(api.Recovering)}},
 		"access is given back":               {api.HostHARecovering, []func(*Host){fence(api.Restoring)}},
 		"it is Ready again":                  {api.HostHARecovered, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
-		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.UncordonHold })}},
+		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.WaitingForUncordon })}},
 		"its fence failed":                   {api.HostHAIneligible, []func(*Host){fence(api.Failed)}},
 	} {
 		h := Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}
@@ -82,5 +82,5 @@ func TestHostHA(t *testing.T) {
 }
 
 func policyNamed(name string) api.FencePolicy {
-	return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Mode: api.Enforce}}
+	return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Mode: api.ModeEnforce}}
 }

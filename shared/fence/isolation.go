@@ -29,7 +29,7 @@ func (d *decision) cutOff(msg string) Action {
 	case d.confirmAsked() || !d.dec.Settings.Action.Device():
 		return d.to(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
 	case d.onlyLease() && d.cutOnly():
-		return d.to(api.Pending, api.Suspected, "only its Lease speaks, and no device can show that its machine is off")
+		return d.to(api.Pending, api.LeaseStandsStill, "only its Lease speaks, and no device can show that its machine is off")
 	case d.onlyLease():
 		return d.to(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
 	}
@@ -44,7 +44,7 @@ func (d *decision) cutOff(msg string) Action {
 	}
 	switch {
 	case d.cutOnly() && d.st.Awaited != nil && !d.begun():
-		return d.anew(api.SeenCut, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
+		return d.anew(api.SeenCutOff, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
 	case d.cutOnly():
 		return d.provenByCut()
 	}
@@ -135,7 +135,7 @@ func (d *decision) seenCut(i int) bool {
 	}
 	if d.cutOnly() && proves(b) {
 		if left := Settle - r.LastRead.At.Sub(r.FirstCut.At.Time); left > 0 {
-			d.tell(api.SeenCut, taken(b)+" reads cut off; looking again in "+left.String())
+			d.tell(api.SeenCutOff, taken(b)+" reads cut off; looking again in "+left.String())
 			r.NotBefore = d.at(left)
 			d.next(left)
 			return true
@@ -146,7 +146,7 @@ func (d *decision) seenCut(i int) bool {
 		if !r.SwitchedByUs {
 			whose = ", and was before this fence: it is not given back by nodefence"
 		}
-		d.tell(api.SeenCut, taken(b)+" reads cut off"+whose)
+		d.tell(api.SeenCutOff, taken(b)+" reads cut off"+whose)
 	}
 	r.SeenCutAt, r.Tries = r.LastRead.At.DeepCopy(), 0
 	return false
@@ -165,7 +165,7 @@ func (d *decision) stillThere(i int) bool {
 		return true
 	}
 	r.OffAt = nil
-	return d.cutFailed(i, api.OffNotSeen, taken(b)+" was cut, and still reads as there after "+d.offTimeout().String())
+	return d.cutFailed(i, api.PowerOffNotSeen, taken(b)+" was cut, and still reads as there after "+d.offTimeout().String())
 }
 
 // sayCut chooses the next word with a device that is to be cut.
@@ -190,16 +190,16 @@ func (d *decision) sayCut(i int) Action {
 		return d.sayTo(i, api.CallRead)
 	}
 	if d.st.Awaited != nil {
-		return d.anew(api.ReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
+		return d.anew(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
 	}
 	if d.seen.Self {
-		return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut it off", Handover) // S13
+		return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut it off", Handover) // S13
 	}
 	if d.braking() {
 		if d.endBegun() {
 			return None
 		}
-		return d.hold(cmp.Or(d.seen.Brakes.Why, api.StoppedHold), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+		return d.hold(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 	}
 	if !d.seen.Brakes.Counted {
 		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
@@ -212,7 +212,7 @@ func (d *decision) sayCut(i int) Action {
 		d.st.Power.CutAt = d.at(0)
 	}
 	r.OffAt, r.SwitchedByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)
-	d.tell(api.CutSent, "cutting off "+taken(d.dec.Isolation()[i]))
+	d.tell(api.AccessCutSent, "cutting off "+taken(d.dec.Isolation()[i]))
 	return d.sayTo(i, api.CallOff)
 }
 

@@ -47,7 +47,7 @@ func TestCut(t *testing.T) {
 		ours bool
 	}{
 		"it is read first (S9)": {spec: fabricSpec(), want: want{api.Isolating, "", Read}},
-		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.CutSent, Off}, ours: true,
+		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.AccessCutSent, Off}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", time.Second)
 			}},
@@ -66,16 +66,16 @@ func TestCut(t *testing.T) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"what must be cut is tried again":            {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
-		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.NotForHost}, want: want{api.Isolating, api.NotForHost, None}},
-		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.CutFailed, None},
+		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, None}},
+		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, None},
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
-		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
+		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.DeviceAwaited, None}, ours: true,
+		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
-		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.CutFailed, None}, ours: true,
+		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.IsolationFailed, None}, ours: true,
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
@@ -83,7 +83,7 @@ func TestCut(t *testing.T) {
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Status.Decision.Isolation()[0].Must = false
 			}},
-		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.CutFailed, None}},
+		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, None}},
 		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
 			want: want{api.Isolating, api.DeviceFailed, None}},
 		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, None}, ours: true,
@@ -94,17 +94,17 @@ func TestCut(t *testing.T) {
 			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 			}},
-		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.PausedHold, None},
+		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.Paused, None},
 			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead, s.Brakes.Paused = read(now, "On", time.Second), true
 			}},
-		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.Healed, None}, ours: true,
+		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.HealedBeforeFence, None}, ours: true,
 			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.SeenCutAt = true, ago(now, time.Second)
 				s.Node.Conditions[0].Status = "True"
 			}},
-		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCut, None}},
-		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCut, None},
+		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, None}},
+		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, None},
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
@@ -116,7 +116,7 @@ func TestCut(t *testing.T) {
 			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
-		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCut, None},
+		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, None},
 			change: func(f *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, f.Status.BootIDBefore = read(now, "Off", 2*time.Second), "before"
 			}},
@@ -208,7 +208,7 @@ func TestWithheld(t *testing.T) {
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
 			seen.Brakes = Brakes{} // no brake stops this (S27)
 			st, act := Decide(f, seen, now)
-			if gives := act == On && st.Reason == api.BackSent; gives != c.gives || !gives && (st.Reason != api.BackWithheld || act != None) {
+			if gives := act == On && st.Reason == api.AccessRestoreSent; gives != c.gives || !gives && (st.Reason != api.WaitingForReboot || act != None) {
 				t.Errorf("%s, action %q: %s", st.Reason, act, st.Message)
 			}
 		})
@@ -278,12 +278,12 @@ func TestEndedWithADeadDevice(t *testing.T) {
 	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := Decide(f, seen, now)
-	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.AbortedByPerson || !r.Abandoned || !r.SwitchedByUs {
+	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.Aborted || !r.Abandoned || !r.SwitchedByUs {
 		t.Errorf("%s %s: %+v", st.Phase, st.Outcome, r)
 	}
 	told := false
 	for _, h := range st.History {
-		told = told || h.Reason == api.LeftCut
+		told = told || h.Reason == api.LeftCutOff
 	}
 	if !told {
 		t.Error("nobody is told")
@@ -327,7 +327,7 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists = false
 		st, act := Decide(f, seen, now.Add(time.Minute))
-		if back := act == Read && st.Reason != api.BackWithheld; back != c.back {
+		if back := act == Read && st.Reason != api.WaitingForReboot; back != c.back {
 			t.Errorf("%s: %q, %s: %s", name, act, st.Reason, st.Message)
 		}
 	}

@@ -230,7 +230,7 @@ var brokenCut = map[string]decider{
 		}
 	}),
 	"gives up giving back": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Phase == api.Restoring && st.Reason == api.BackFailed {
+		if st.Phase == api.Restoring && st.Reason == api.RestoreFailed {
 			st.Phase = api.Recovering
 		}
 	}),

@@ -63,7 +63,7 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 			if st.Phase != c.want || act.Device() {
 				t.Errorf("%s, %s: %s", st.Phase, act, st.Message)
 			}
-			if st.Phase == api.Restoring && (st.Reason != api.BackWithheld || !strings.Contains(st.Message, "storage-1 (san 7)")) {
+			if st.Phase == api.Restoring && (st.Reason != api.WaitingForReboot || !strings.Contains(st.Message, "storage-1 (san 7)")) {
 				t.Errorf("%s: %s", st.Reason, st.Message)
 			}
 			d := &decision{dec: &st.Decision, st: st}

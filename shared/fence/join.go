@@ -91,7 +91,7 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 	if dec.Asker() == nil {
 		return false
 	}
-	if dec.Settings.Mode == api.RequireApproval {
+	if dec.Settings.Mode == api.ModeRequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
 	}
 	var at time.Time

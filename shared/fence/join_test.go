@@ -54,7 +54,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 	}{
 		"nobody asks":                           {func(*api.NodeFence, *Seen) {}, "Pending WaitingForTime"},
 		"somebody does":                         {joins(0), "Isolating Admitted RequestMerged"},
-		"there is no slot":                      {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Reserved, s.Verdict = nil, &Verdict{Reason: api.ConcurrencyHold} }), "Pending TooManyConcurrent RequestMerged"},
+		"there is no slot":                      {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Reserved, s.Verdict = nil, &Verdict{Reason: api.TooManyConcurrent} }), "Pending TooManyConcurrent RequestMerged"},
 		"the policy is paused":                  {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
 		"the condition goes":                    {and(joins(time.Minute), heals), "Isolating Admitted RequestMerged"},
 		"it is old by now":                      {joins(api.RequestValidity + time.Second), "Pending WaitingForTime RequestMerged"},
@@ -167,7 +167,7 @@ func TestEnds(t *testing.T) {
 			f.Status.Phase, f.Status.Restore = api.Restoring, &api.RestoreRecord{Then: api.Recovering}
 		}, "the fence of this node that is under way ends", ""},
 		"it gives access back, for the node has healed": {func(f *api.NodeFence) {
-			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.Healed, &api.RestoreRecord{Then: api.Recovering}
+			f.Status.Phase, f.Status.Outcome, f.Status.Restore = api.Restoring, api.HealedBeforeFence, &api.RestoreRecord{Then: api.Recovering}
 		}, "the fence of this node that is under way ends", ""},
 		"it was cut, and the node is back":  {func(f *api.NodeFence) { cut(f); f.Status.Phase = api.Recovering }, "", "it joins the fence that is under way"},
 		"a person has ended it":             {func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }, "the fence of this node that is under way ends", ""},
@@ -202,7 +202,7 @@ func TestEnds(t *testing.T) {
 // its cut is not said to be one that was never begun (S28).
 func TestWhatWasCarriedOutDoesNotExpire(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.Healed} {
+	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.HealedBeforeFence} {
 		f, s := waiting(now, func(f *api.NodeFence, s *Seen) {
 			Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
 			f.Status.CutOrReleased = served

@@ -84,7 +84,7 @@ var brokenJoins = map[string]twin{
 		}
 	})},
 	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Outcome == api.Healed && st.Decision.Asker() != nil {
+		if st.Outcome == api.HealedBeforeFence && st.Decision.Asker() != nil {
 			st.Outcome = api.RequestExpired
 		}
 	})},

@@ -130,7 +130,7 @@ func joinedLooks(s *state) []look {
 		}
 		with(func(*Seen) {})
 		with(func(x *Seen) {
-			x.Brakes = Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.ExcludedHold, Message: "it is excluded"}
+			x.Brakes = Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded, Message: "it is excluded"}
 		})
 		with(func(x *Seen) { x.Node.UID = "uid-2" })
 		with(func(x *Seen) { x.Node.Taint, x.Node.Cordoned = false, false })
@@ -166,7 +166,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 		return
 	}
 	b := &s.st
-	aborted := f.Spec.Requests.Abort != nil || b.Outcome == api.AbortedByPerson
+	aborted := f.Spec.Requests.Abort != nil || b.Outcome == api.Aborted
 	if why := w.gate.ends(f, f.Status.Decision.NodeUID); why != "" && !aborted && a.Reason != api.BootTimedOut && a.Reason != api.FlowRestarted {
 		ends := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished
 		say(ends, "S18: a fence of which a request was told that it ends does end")
@@ -179,7 +179,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 		say(sh.sickDue(now) || sh.freshJoin(now), "S17: a request is carried out within a quarter of an hour or never")
 	}
 	if ended := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished; ended && a.Phase != b.Phase && sh.freshJoin(now) {
-		say(a.Outcome != api.Healed && a.Outcome != api.RequestExpired, "S7: a request that joined is not lost while it counts")
+		say(a.Outcome != api.HealedBeforeFence && a.Outcome != api.RequestExpired, "S7: a request that joined is not lost while it counts")
 	}
 	say(a.Outcome != api.RequestExpired || b.Outcome == api.RequestExpired || !sh.worked, "S28: of what was carried out nobody says that it was not begun")
 	w.checkAlike(s, sh, f, seen, a, act, now, say)

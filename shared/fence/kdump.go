@@ -127,13 +127,13 @@ func (d *decision) awaitDump() (act Action, holds bool) {
 		return None, false // its pods may go, and nothing else does meanwhile
 	}
 	if why != "" {
-		d.hold(api.KdumpHold, why, 0)
+		d.hold(api.KdumpUnderWay, why, 0)
 		if r, k := kdumpRule(d.dec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
 			until = sooner(until, d.now.Add(Handover)) // it may prove soon
 		}
 		return d.until(until), true
 	}
-	if d.st.Reason == api.KdumpHold {
+	if d.st.Reason == api.KdumpUnderWay {
 		d.tell(api.KdumpOver, d.dumpOver())
 	}
 	return None, false
@@ -165,9 +165,9 @@ func (d *decision) spareDump() bool {
 	}
 	if !d.begun() {
 		d.giveBack()
-		d.to(api.Pending, api.KdumpHold, why)
+		d.to(api.Pending, api.KdumpUnderWay, why)
 	} else {
-		d.hold(api.KdumpHold, why, 0)
+		d.hold(api.KdumpUnderWay, why, 0)
 	}
 	d.until(until)
 	return true

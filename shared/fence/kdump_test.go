@@ -78,7 +78,7 @@ func (w *walker) checkKdump(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if c := s.st.Claim; c != nil && c.Holder != seen.Me || !clear(seen.Brakes) {
 		return // the hold is another's, or an earlier one, of which nothing is decided now
 	}
-	if a.Reason == api.KdumpHold && a.Phase == api.Pending && s.st.Phase == api.Pending && act == None {
+	if a.Reason == api.KdumpUnderWay && a.Phase == api.Pending && s.st.Phase == api.Pending && act == None {
 		say(waits || !late, "kdump: a dump is waited for no longer than the policy says")
 		say(waits || sh.truly(givenBy(f), *seen, now), "kdump: nothing but messages of this node's dump holds it")
 		say(waits || !moved, "kdump: messages against a moving Lease hold nothing")
@@ -211,7 +211,7 @@ func TestARefusedLookEndsNoDump(t *testing.T) { // S2
 				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", c.moved, "a")
 				seen.Dump = c.shows
 				st, act := Decide(f, seen, now)
-				if holds := st.Reason == api.KdumpHold && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
+				if holds := st.Reason == api.KdumpUnderWay && st.Phase == api.Pending && act == None; holds != c.holds || !strings.Contains(st.Message, c.words) {
 					t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
 				}
 				if end := last.Add(9 * time.Second); c.holds && (st.NextLook == nil || !st.NextLook.Time.Equal(stampOf(end).Time)) {
@@ -233,7 +233,7 @@ func TestADumpAfterTheYes(t *testing.T) {
 	seen := usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a")
 	seen.Dump = &Dump{NodeUID: f.Status.Decision.NodeUID, First: walkStart, Last: walkStart, Source: "10.0.0.1", Count: 1}
 	st, act := Decide(f, seen, walkStart)
-	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpHold || st.GivenBack == nil || st.DecidedAt != nil {
+	if act != None || st.Phase != api.Pending || st.Reason != api.KdumpUnderWay || st.GivenBack == nil || st.DecidedAt != nil {
 		t.Errorf("%s %s, action %q, given back %v", st.Phase, st.Reason, act, st.GivenBack)
 	}
 	if p := st.Power; p.OffAt != nil || p.OffCalls != 0 || p.SwitchedByUs {

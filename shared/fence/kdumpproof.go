@@ -100,12 +100,12 @@ func (d *decision) releasingByDump() Action {
 		return None
 	}
 	if d.now.Sub(d.seen.Dump.Last) > DumpValidity {
-		return d.hold(api.ReleaseWaiting, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
+		return d.hold(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
 	}
 	rate, again := d.quota()
 	n := min(len(free), rate)
 	if n == 0 {
-		return d.hold(api.DeletionsPaced, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.dec.Settings.Release.PodsPerMinute), min(again, Handover))
+		return d.hold(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.dec.Settings.Release.PodsPerMinute), min(again, Handover))
 	}
 	return d.deletePods(n, len(left.Delete))
 }
@@ -130,7 +130,7 @@ func (d *decision) fromDump(msg string) Action {
 	why, until := d.dumpHolds()
 	switch {
 	case why != "":
-		d.to(api.Pending, api.KdumpHold, msg+why)
+		d.to(api.Pending, api.KdumpUnderWay, msg+why)
 		return d.until(until)
 	case d.confirmAsked():
 		return d.to(api.Pending, api.KdumpOver, msg+d.asks.ConfirmOff.By+" says that the machine is off")

@@ -147,13 +147,13 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		phase  api.Phase
 		why    api.Reason
 	}{
-		"it asks for a slot": {func(f *api.NodeFence, s *Seen) { s.Reserved = nil }, Reserve, api.Pending, api.KdumpHold},
+		"it asks for a slot": {func(f *api.NodeFence, s *Seen) { s.Reserved = nil }, Reserve, api.Pending, api.KdumpUnderWay},
 		"it has a slot":      {func(*api.NodeFence, *Seen) {}, None, api.Isolating, api.Admitted},
 		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
-			s.Reserved, s.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second}
-		}, None, api.Pending, api.StormHold},
-		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpHold},
-		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Status.Decision.Settings.Mode, s.Node.Taint = api.DryRun, false }, None, api.Pending, api.DryRunHold},
+			s.Reserved, s.Verdict = nil, &Verdict{api.TooManyUnhealthy, "5 of 10", time.Second}
+		}, None, api.Pending, api.TooManyUnhealthy},
+		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpUnderWay},
+		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Status.Decision.Settings.Mode, s.Node.Taint = api.ModeDryRun, false }, None, api.Pending, api.DryRun},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
 		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},
@@ -161,11 +161,11 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		"work was released before": {func(f *api.NodeFence, _ *Seen) {
 			f.Status.Phase, f.Status.Release.StartedAt = api.Isolating, f.Status.OpenedAt
 		}, None, api.Fencing, api.Isolated},
-		"its pods were released: it waits on": {func(f *api.NodeFence, _ *Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, None, api.Pending, api.KdumpHold},
+		"its pods were released: it waits on": {func(f *api.NodeFence, _ *Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, None, api.Pending, api.KdumpUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, seen, now := dumps()
-			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpHold
+			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpUnderWay
 			c.change(f, &seen)
 			st, act := Decide(f, seen, now)
 			if act != c.act || st.Phase != c.phase || c.why != "" && st.Reason != c.why {

@@ -98,7 +98,7 @@ func checkDumpProof(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.N
 		say(a.Phase == api.Releasing || a.Proof == nil, "S3: a dump's proof does not outlive its release")
 		say(a.Release.StartedAt == nil && !a.Power.SwitchedByUs, "S25: a dump's release begins nothing that must run to its end")
 	}
-	if b.Phase == api.Releasing && a.Phase == api.Pending && a.Reason == api.KdumpHold {
+	if b.Phase == api.Releasing && a.Phase == api.Pending && a.Reason == api.KdumpUnderWay {
 		say(a.DecidedAt == nil && a.GivenBack != nil, "kdump: no dump keeps a slot while it is only waited for")
 	}
 	if act != DeletePods {

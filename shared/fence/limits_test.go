@@ -52,10 +52,10 @@ func TestLimits(t *testing.T) {
 	}{
 		"at the share of the proposal's ConfigMap nothing begins": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			lim(f).SkipFrom = 10
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 		"below that share it does":           {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).SkipFrom = 11 }, ""},
 		"a few percent of few nodes are one": {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = *percent("5%") }, ""},
-		"no percent of them are none":        {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = *percent("0%") }, api.StormHold},
+		"no percent of them are none":        {func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) { lim(f).MaxUnhealthy = *percent("0%") }, api.TooManyUnhealthy},
 		"a bad zone does not stop another": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			for i := 5; i < 10; i++ {
@@ -65,7 +65,7 @@ func TestLimits(t *testing.T) {
 		"a bad zone is a storm in itself": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy, c.Nodes[3].Unhealthy = true, true, true
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 		"a fence in another zone takes no slot of this one": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			c.Fences = append(c.Fences, running("n7", "f7", api.Fencing))
@@ -73,19 +73,19 @@ func TestLimits(t *testing.T) {
 		"one in this zone does": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			c.Fences = append(c.Fences, running("n2", "f2", api.Fencing))
-		}, api.ConcurrencyHold},
+		}, api.TooManyConcurrent},
 		"and so does one in another under a total of one": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			lim(f).MaxConcurrent = 1
 			c.Fences = append(c.Fences, running("n7", "f7", api.Fencing))
-		}, api.ConcurrencyHold},
+		}, api.TooManyConcurrent},
 		"a bad zone stops another under a total": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			zones(f, c)
 			lim(f).MaxUnhealthy = *number(3)
 			for i := 5; i < 10; i++ {
 				c.Nodes[i].Unhealthy = true
 			}
-		}, api.StormHold},
+		}, api.TooManyUnhealthy},
 		"a storm over all is not that of nodes without a zone": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			zones(f, c)
 			delete(c.Nodes[0].Labels, zoneKey)
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", "Draining"))
 			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: stampOf(walkStart.Add(-time.Hour))}}
-		}, api.ConcurrencyHold},
+		}, api.TooManyConcurrent},
 		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n2", "f2", api.Recovering))
 			c.Fences[1].Status.MinReaderVersion = api.Schema + 1
@@ -115,7 +115,7 @@ func TestLimits(t *testing.T) {
 			lim(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}
 			begun(l, "n3", 50*time.Minute)
 			begun(l, "n4", time.Minute)
-		}, api.RateHold},
+		}, api.TooManyInATime},
 		"until the oldest is past": {func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}
 			begun(l, "n3", time.Hour)
@@ -133,14 +133,14 @@ func TestLimits(t *testing.T) {
 			lim(f).MaxConcurrent = 9
 			c.Fences = append(c.Fences, running("n1", "f1", api.Fencing))
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
-		}, api.BudgetHold},
+		}, api.BudgetExhausted},
 		"a budget that allows none still serves the dead": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			budget(c, api.FenceBudgetSpec{MinAvailable: percent("100%")})
 		}, ""},
 		"a healthy node needs room": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
-		}, api.BudgetHold},
+		}, api.BudgetExhausted},
 		"and begins where there is some": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(2)})
@@ -148,7 +148,7 @@ func TestLimits(t *testing.T) {
 		"minAvailable leaves the rest": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 			budget(c, api.FenceBudgetSpec{MinAvailable: percent("90%")})
-		}, api.BudgetHold},
+		}, api.BudgetExhausted},
 		"another set's budget is not ours": {func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1), Selector: &api.LabelSelector{MatchLabels: map[string]string{"pets": "yes"}}})
@@ -156,18 +156,18 @@ func TestLimits(t *testing.T) {
 		"a control-plane node, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, true, true, true)
 			f.Status.Decision.Settings.ControlPlane.Fence = api.Never
-		}, api.ControlPlaneHold},
+		}, api.ControlPlaneNode},
 		"one of three may go":                      {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true) }, ""},
-		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.QuorumHold},
+		"not if another is down":                   {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, false) }, api.EtcdQuorum},
 		"two of five may be lost, one more may go": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, false, true, true, true) }, ""},
 		"not if another's Lease stands still, Ready as it is (S13, S15)": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
 			l.Status.Leases.Still = []api.StillLease{{NodeName: "n1", Stale: true}}
-		}, api.QuorumHold},
+		}, api.EtcdQuorum},
 		"nor if it has missed one renewal": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
 			l.Status.Leases.Still = []api.StillLease{{NodeName: "n2"}}
-		}, api.QuorumHold},
+		}, api.EtcdQuorum},
 		"its own Lease says nothing of the others": {func(f *api.NodeFence, c *Cluster, l *api.FenceLedger) {
 			plane(f, c, false, true, true)
 			l.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Stale: true}, {NodeName: "n7"}}
@@ -175,27 +175,27 @@ func TestLimits(t *testing.T) {
 		"not if another is to be fenced itself": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, true)
 			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
-		}, api.QuorumHold},
+		}, api.EtcdQuorum},
 		"of five one that waits leaves enough": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, true, true, true)
 			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
 		}, ""},
-		"the only one may not":                       {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, true) }, api.QuorumHold},
-		"members that can't be learnt mean no (S13)": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true); c.Etcd = nil }, api.QuorumHold},
+		"the only one may not":                       {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, true) }, api.EtcdQuorum},
+		"members that can't be learnt mean no (S13)": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) { plane(f, c, false, true, true); c.Etcd = nil }, api.EtcdQuorum},
 		"one at a time, in recovery too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, true, true, true)
 			c.Fences = append(c.Fences, running("n1", "f1", api.Recovering))
-		}, api.QuorumHold},
+		}, api.EtcdQuorum},
 		"a worker on which etcd runs, never": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Etcd = map[string]bool{"n0": false}
-		}, api.ControlPlaneHold},
+		}, api.ControlPlaneNode},
 		"a worker on which it does not": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Etcd = map[string]bool{"n1": false}
 		}, ""},
 		"a member of etcd on a worker is one too": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, false)
 			c.Nodes[0].ControlPlane = false
-		}, api.QuorumHold},
+		}, api.EtcdQuorum},
 		"a control-plane node without etcd may go": {func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			plane(f, c, false, true, true, true)
 			delete(c.Etcd, "n0")

@@ -53,7 +53,7 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if d := (&decision{asks: s.spec.Requests, dec: &s.spec.Decision, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
 			now = d.takeover(st.Claim) // the source sends what is overdue again and again
 		}
-		if s.isCounted() && st.Reason == api.NodeLimitHold {
+		if s.isCounted() && st.Reason == api.NodeFencedTooOften {
 			now = now.Add(aDay) // which is what it waits for
 		}
 		now = now.Add(time.Millisecond)

@@ -160,7 +160,7 @@ func vary(s *state, now time.Time, x Seen) []Seen {
 		with(func(y *Seen) { y.Reserved, y.Resolved = nil, false })
 		with(func(y *Seen) { y.Brakes.Changed = true })
 		with(func(y *Seen) { y.Reserved = &old })
-		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.StormHold, "5 of 10", time.Second} })
+		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.TooManyUnhealthy, "5 of 10", time.Second} })
 	case api.Isolating:
 		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
 		if len(s.spec.Decision.Isolation()) == 0 {

@@ -136,7 +136,7 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 
 // TestFailedMachinesAreCounted: a pool whose Machines all fail is a storm (S14).
 func TestFailedMachinesAreCounted(t *testing.T) {
-	for n, want := range map[int]api.Reason{2: "", 3: api.StormHold} {
+	for n, want := range map[int]api.Reason{2: "", 3: api.TooManyUnhealthy} {
 		f, c, l := admitWorld(walkStart)
 		p := expecting()
 		for i := range n {
@@ -157,7 +157,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 	for i := range maxHeld {
 		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{NodeName: fmt.Sprintf("m%d", i)})
 	}
-	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.StormHold || !strings.Contains(v.Message, "too many to count") {
+	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.TooManyUnhealthy || !strings.Contains(v.Message, "too many to count") {
 		t.Errorf("more than are kept: %+v", v)
 	}
 }

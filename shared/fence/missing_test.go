@@ -142,8 +142,8 @@ func TestMissingNodesAreCounted(t *testing.T) {
 	}{
 		"one of ten":                       {[]string{"gone"}, nil, ""},
 		"with two others that just went":   {[]string{"gone", "a", "b"}, nil, ""},
-		"with three others":                {[]string{"gone", "a", "b", "c"}, nil, api.StormHold},
-		"with one that is being fenced":    {[]string{"gone"}, []string{"a"}, api.ConcurrencyHold},
+		"with three others":                {[]string{"gone", "a", "b", "c"}, nil, api.TooManyUnhealthy},
+		"with one that is being fenced":    {[]string{"gone"}, []string{"a"}, api.TooManyConcurrent},
 		"a Node that is there is no other": {[]string{"gone", "n1", "n2", "n3"}, nil, ""},
 	} {
 		f, cl, l := admitWorld(walkStart)
@@ -276,7 +276,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 			n := &lostNode{t: t, now: walkStart, on: true}
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1,
 				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: stampOf(walkStart.Add(-time.Hour))},
-					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(300)},
 						Recovery:            api.RecoverySettings{BootTimeout: s(600)}, PerNode: (*api.PerNode)(nil).Settings(),
@@ -312,7 +312,7 @@ func TestMissingNodesThatNobodyCounts(t *testing.T) {
 		}
 		f, cl, l := admitWorld(walkStart)
 		v := Admit(f, WithMissing(cl, []api.FencePolicy{p}), l, walkStart)
-		if got := v != nil && v.Reason == api.StormHold && strings.Contains(v.Message, "too many to count"); got != held {
+		if got := v != nil && v.Reason == api.TooManyUnhealthy && strings.Contains(v.Message, "too many to count"); got != held {
 			t.Errorf("%d are missing: %+v", nodes, v)
 		}
 	}

@@ -33,7 +33,7 @@ func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more
 	}
 	if r.DeleteNodeUntil == nil {
 		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)
-		d.tell(api.NodeDeleteSent, "the machine stays off and its work is released: deleting its Node object")
+		d.tell(api.NodeDeletionSent, "the machine stays off and its work is released: deleting its Node object")
 	}
 	r.NotAfter = d.deletionEnds()
 	return d.do(DeleteNode), "", true

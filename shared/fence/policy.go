@@ -115,7 +115,7 @@ func precedence(p *api.FencePolicy) int32 {
 func settings(p *api.FencePolicySpec) api.Settings {
 	s := api.Settings{
 		Action:         cmp.Or(p.Action, api.ActionWaitForOff), // past the API server's validation: what does least
-		Mode:           cmp.Or(p.Mode, api.DryRun),
+		Mode:           cmp.Or(p.Mode, api.ModeDryRun),
 		Power:          p.Power.Settings(),
 		Release:        p.Release.Settings(),
 		Recovery:       p.Recovery.Settings(),
@@ -128,7 +128,7 @@ func settings(p *api.FencePolicySpec) api.Settings {
 	if p.ControlPlane.Fence != nil {
 		s.ControlPlane.Fence = *p.ControlPlane.Fence
 	}
-	if p.Mode == api.RequireApproval {
+	if p.Mode == api.ModeRequireApproval {
 		s.ApprovalTimeout = p.ApprovalTimeout.Or(defaultApprovalTimeout)
 	}
 	if e := p.EarlyProbe; e != nil {

@@ -38,7 +38,7 @@ func (d *decision) fencing() Action {
 	}
 	if !d.dec.Settings.Action.Reads() || d.dec.Power(0) == nil {
 		// The person's word was not believed, or is not there any more.
-		return d.to(api.Pending, api.ConfirmationHold, "no device to ask: back to waiting for a person")
+		return d.to(api.Pending, api.WaitingForConfirmation, "no device to ask: back to waiting for a person")
 	}
 	if d.st.BootIDBefore != d.seen.Node.BootID {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
@@ -102,7 +102,7 @@ func (d *decision) seenOnInFencing() Action {
 	case d.st.Awaited != nil:
 		return d.onAfterAll()
 	case d.st.Power.OffAt == nil:
-		d.tell(api.ReadOn, "the machine is on")
+		d.tell(api.MachineReadOn, "the machine is on")
 		d.next(0)
 		return None
 	case d.since(d.st.Power.OffAt) < d.offTimeout():
@@ -114,7 +114,7 @@ func (d *decision) seenOnInFencing() Action {
 	if e := d.st.Power.OffError; e != "" {
 		msg += "; it was answered with: " + e
 	}
-	return d.retry(api.OffNotSeen, msg)
+	return d.retry(api.PowerOffNotSeen, msg)
 }
 
 // seenOff makes the proof of two reads (S1, S5).
@@ -128,7 +128,7 @@ func (d *decision) seenOff(r *api.Read) Action {
 			d.st.Power.LeaseFresh = d.leaseFresh()
 		}
 		d.st.Power.FirstOff = r.DeepCopy()
-		d.tell(api.ReadOff, "the machine reads off; looking again in "+d.settle().String())
+		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.settle().String())
 		d.wait(d.settle())
 		return None
 	}
@@ -219,7 +219,7 @@ func (d *decision) readOrOff() Action {
 	}
 	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.seen.Self {
-			return d.hold(api.OwnMachineHold, "nodefence runs on this node; another replica must cut its power", Handover) // S13
+			return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}
 		if d.st.Power.SwitchedByUs && d.recovered() {
 			return None // what we sent did nothing, and there is no reason for more (S17)

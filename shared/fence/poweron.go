@@ -70,7 +70,7 @@ func (d *decision) judgeOn() Action {
 			return None
 		}
 		d.st.Power.OnAt = nil
-		return d.slowly(api.OnNotSeen, "power-on was sent, and the machine still reads off")
+		return d.slowly(api.PowerOnNotSeen, "power-on was sent, and the machine still reads off")
 	}
 	return d.slowly(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 }
@@ -86,7 +86,7 @@ func (d *decision) onAgain(lacks string) bool {
 		return true
 	}
 	if p.SupplyTries >= d.attempts() {
-		d.tell(api.OnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
+		d.tell(api.PowerOnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
 		return false
 	}
 	if p.OnAt == nil {
@@ -95,7 +95,7 @@ func (d *decision) onAgain(lacks string) bool {
 		return true
 	}
 	p.OnAt = nil
-	d.tell(api.OnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
+	d.tell(api.PowerOnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
 	d.wait(d.interval())
 	return true
 }

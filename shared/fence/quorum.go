@@ -23,28 +23,28 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 		return nil
 	}
 	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum && !planes[f.Spec.NodeName] {
-		return &Verdict{api.ControlPlaneHold, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy " + f.Status.Decision.Policy.Name + " never fences those (controlPlane.fence: Never)", Resync}
+		return &Verdict{api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy " + f.Status.Decision.Policy.Name + " never fences those (controlPlane.fence: Never)", Resync}
 	}
 	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
-		return &Verdict{api.ControlPlaneHold, "policy " + f.Status.Decision.Policy.Name + " never fences control-plane nodes (controlPlane.fence: Never)", Resync}
+		return &Verdict{api.ControlPlaneNode, "policy " + f.Status.Decision.Policy.Name + " never fences control-plane nodes (controlPlane.fence: Never)", Resync}
 	}
 	for i := range c.Fences {
 		o := &c.Fences[i]
 		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l)
 		if other && (planes[o.Spec.NodeName] || c.isMember(o.Spec.NodeName) || wasPlane(o, c, l)) {
-			return &Verdict{api.QuorumHold, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm}
+			return &Verdict{api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm}
 		}
 	}
 	lists := c.listsOf(f.Spec.NodeName)
 	if len(c.Etcd) == 0 && len(lists) == 0 {
-		return &Verdict{api.QuorumHold, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm}
+		return &Verdict{api.EtcdQuorum, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm}
 	}
 	if has(c.Etcd, f.Spec.NodeName) {
 		lists = append([]members{{f.Status.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
 	}
 	for _, m := range lists {
 		if words := m.without(f, c, l); words != "" {
-			return &Verdict{api.QuorumHold, words, askStorm}
+			return &Verdict{api.EtcdQuorum, words, askStorm}
 		}
 	}
 	return nil

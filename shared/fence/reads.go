@@ -35,15 +35,15 @@ func (d *decision) awaitPerson() Action {
 	if e := d.dec.DevicesError; e != "" {
 		msg += "; its device can't be read either: " + e
 	}
-	return d.hold(api.ConfirmationHold, msg, Resync)
+	return d.hold(api.WaitingForConfirmation, msg, Resync)
 }
 
 // peekReason is what a fence waits for whose machine is read and not touched.
 func (d *decision) peekReason() api.Reason {
 	if d.dec.Settings.Action == api.ActionWaitForOff {
-		return api.ConfirmationHold
+		return api.WaitingForConfirmation
 	}
-	return api.Suspected
+	return api.LeaseStandsStill
 }
 
 // alive is why nothing is done, in words.
@@ -94,7 +94,7 @@ func (d *decision) peek() Action {
 	case !d.untouched() || d.confirmAsked():
 		return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more")
 	case d.justRead() && d.st.Power.LastRead.State == api.PoweredOff:
-		return d.to(api.Isolating, api.ReadOff, "the machine reads off: isolating the node, then looking again")
+		return d.to(api.Isolating, api.MachineReadOff, "the machine reads off: isolating the node, then looking again")
 	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
 		return d.standDown()
 	case d.spoken() || d.early():
@@ -127,7 +127,7 @@ func (d *decision) toPeek() Action {
 	again := d.st.Reason == why
 	d.to(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
 		true: "under policy " + d.dec.Policy.Name + " nothing is switched off", false: "its Lease stands still",
-	}[why == api.ConfirmationHold]))
+	}[why == api.WaitingForConfirmation]))
 	if again {
 		d.st.History = story
 	}

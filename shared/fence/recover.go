@@ -65,7 +65,7 @@ func (d *decision) lifeShows() time.Duration {
 func (d *decision) bootFailed() (Action, bool) {
 	msg := "the node was not healthy within " + d.dec.Settings.Recovery.BootTimeout.Duration.String()
 	if d.seen.Deleting || d.asks.Abort != nil {
-		d.st.Outcome = api.AbortedByPerson
+		d.st.Outcome = api.Aborted
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
 		return None, true
 	}
@@ -112,17 +112,17 @@ func (d *decision) undo(mine bool) Action {
 
 // outcomes says each end in words.
 var outcomes = map[api.Reason]string{
-	api.Recovered:       "the node is back, and nothing of ours is left on it",
-	api.Healed:          "the node healed, and nothing of ours is left on it",
-	api.AbortedByPerson: "ended as asked, and nothing of ours is left on the node",
-	api.RequestExpired:  "the request grew old before it could be carried out; nothing of ours is left on the node",
-	api.RequestFailed:   "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
-	api.PolicyGoneHold:  "no policy selects the node any more, and nothing of ours is left on it",
-	api.NodeGone:        "the Node object is gone",
-	api.NodeDeleted:     "the machine stays off, and its Node object was deleted, as the policy says",
-	api.MachineDone:     "its deletion was asked for, and it is listed no more as a Machine that has failed or has no node",
-	api.MachineStays:    "the Machine was not deleted; it is tried anew after the back-off",
-	api.NodeReplaced:    "another Node object has this name",
+	api.Recovered:           "the node is back, and nothing of ours is left on it",
+	api.HealedBeforeFence:   "the node healed, and nothing of ours is left on it",
+	api.Aborted:             "ended as asked, and nothing of ours is left on the node",
+	api.RequestExpired:      "the request grew old before it could be carried out; nothing of ours is left on the node",
+	api.RequestFailed:       "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
+	api.PolicyDeleted:       "no policy selects the node any more, and nothing of ours is left on it",
+	api.NodeGone:            "the Node object is gone",
+	api.NodeDeleted:         "the machine stays off, and its Node object was deleted, as the policy says",
+	api.MachineListedNoMore: "its deletion was asked for, and it is listed no more as a Machine that has failed or has no node",
+	api.MachineNotDeleted:   "the Machine was not deleted; it is tried anew after the back-off",
+	api.NodeReplaced:        "another Node object has this name",
 }
 
 // fenced is a machine that stays off until somebody switches it on.
@@ -232,7 +232,7 @@ func (d *decision) endAsked() bool {
 	if d.asks.Abort == nil && !d.seen.Deleting {
 		return false
 	}
-	return d.undoNow(api.AbortedByPerson, "ended by a person")
+	return d.undoNow(api.Aborted, "ended by a person")
 }
 
 // endBegun is endAsked where power may have been cut: what we cut is switched on
@@ -241,7 +241,7 @@ func (d *decision) endBegun() bool {
 	if !d.owesPowerOn() || d.asks.Abort == nil && !d.seen.Deleting {
 		return d.endAsked()
 	}
-	d.st.Outcome = api.AbortedByPerson
-	d.to(api.PoweringOn, api.AbortedByPerson, "ended by a person; the machine that we cut is switched on first")
+	d.st.Outcome = api.Aborted
+	d.to(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
 	return true
 }

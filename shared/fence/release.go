@@ -214,11 +214,11 @@ func (d *decision) pastWord() bool {
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return true
-	case b.Why == api.WentBackHold:
+	case b.Why == api.StateWentBack:
 		d.hold(b.Why, b.Message, Resync)
 		return true
 	case b.Unwatched != "" && (end == nil || d.now.Before(end.Time)):
-		d.hold(api.PictureOldHold, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, askPicture)
+		d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, askPicture)
 		return true
 	}
 	return false

@@ -73,7 +73,7 @@ func (d *decision) restoring() Action {
 		d.awaken(due)
 		return None
 	case d.owesBack():
-		return d.hold(api.BackWithheld, held, Resync)
+		return d.hold(api.WaitingForReboot, held, Resync)
 	}
 	return d.restored()
 }
@@ -179,7 +179,7 @@ func (d *decision) sayBack(i int) Action {
 		return d.sayTo(i, api.CallRead)
 	}
 	r.OnAt = d.at(0)
-	d.tell(api.BackSent, "giving back "+taken(d.dec.Isolation()[i]))
+	d.tell(api.AccessRestoreSent, "giving back "+taken(d.dec.Isolation()[i]))
 	return d.sayTo(i, api.CallOn)
 }
 
@@ -193,7 +193,7 @@ func (d *decision) judgeBack(i int) {
 	case c.Call != api.CallRead:
 	case r.LastRead.State == api.PoweredOn:
 		*r = api.RecordOf(&b)
-		d.tell(api.SeenBack, taken(b)+" reads as given back")
+		d.tell(api.AccessRestored, taken(b)+" reads as given back")
 	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way
 	case r.LastRead.State != api.PoweredOff:
@@ -220,7 +220,7 @@ func (d *decision) backFailed(i int, msg string) {
 		d.abandon(r, msg)
 		return
 	}
-	d.tell(api.BackFailed, msg)
+	d.tell(api.RestoreFailed, msg)
 	r.NotBefore = d.at(wait)
 }
 
@@ -228,9 +228,9 @@ func (d *decision) backFailed(i int, msg string) {
 func (d *decision) abandon(r *api.IsolationRecord, why string) {
 	r.Abandoned = true
 	if d.st.Outcome == "" {
-		d.st.Outcome = api.AbortedByPerson
+		d.st.Outcome = api.Aborted
 	}
-	d.tell(api.LeftCut, d.cut(r)+" stays cut off, give it back by hand: ended by a person; "+why)
+	d.tell(api.LeftCutOff, d.cut(r)+" stays cut off, give it back by hand: ended by a person; "+why)
 }
 
 // restored goes on where the fence was going.

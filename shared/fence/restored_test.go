@@ -31,12 +31,12 @@ func TestAWordWaitsForAPictureOfNow(t *testing.T) {
 		want   end
 	}{
 		"the picture is of now":                           {api.ProofConfirmed, "", nil, end{api.Releasing, api.ReleaseStarted, Release}},
-		"it is old":                                       {api.ProofConfirmed, "old", nil, end{api.Releasing, api.PictureOldHold, None}},
-		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = true }, end{api.Releasing, api.PictureOldHold, None}},
-		"it is old, and the release is begun":             {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Release = begunAt(now, false) }, end{api.Releasing, api.PictureOldHold, None}},
+		"it is old":                                       {api.ProofConfirmed, "old", nil, end{api.Releasing, api.LeasePictureOld, None}},
+		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = true }, end{api.Releasing, api.LeasePictureOld, None}},
+		"it is old, and the release is begun":             {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *Seen) { f.Status.Release = begunAt(now, false) }, end{api.Releasing, api.LeasePictureOld, None}},
 		"it is old, and the release's time is over":       {api.ProofConfirmed, "old", over, end{api.Fenced, api.StaysOff, None}},
 		"it is old, and the machine was seen off":         {api.ProofSeenOff, "old", nil, end{api.Releasing, api.ReleaseStarted, Release}},
-		"it is old, and a person ends it":                 {api.ProofConfirmed, "old", func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.Recovering, api.AbortedByPerson, None}},
+		"it is old, and a person ends it":                 {api.ProofConfirmed, "old", func(_ *api.NodeFence, s *Seen) { s.Deleting = true }, end{api.Recovering, api.Aborted, None}},
 		"it is old, we cut it, and a person ends it":      {api.ProofConfirmed, "old", func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
 		"nobody confirms a restore, and a person ends it": {api.ProofConfirmed, "restored", func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, None}},
 	} {
@@ -47,7 +47,7 @@ func TestAWordWaitsForAPictureOfNow(t *testing.T) {
 				s.Left = &Left{Delete: []Pod{{Name: "p"}}}
 				s.Brakes.Unwatched = c.old
 				if c.old == "restored" {
-					s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.WentBackHold, Message: "the API server went back"}
+					s.Brakes = Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
 				}
 				if c.change != nil {
 					c.change(f, s)

@@ -73,7 +73,7 @@ func (s *snapshot) meet(r *rand.Rand, name string) {
 func samplePolicy(r *rand.Rand, i int) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i)}, Spec: api.FencePolicySpec{
 		Selector: everyNode, Precedence: new(int32(10*i + r.IntN(12))), UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
-		Action: api.ActionReboot, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(api.WithQuorum)}, Limits: sampleLimits(r),
+		Action: api.ActionReboot, Mode: api.ModeEnforce, ControlPlane: api.ControlPlane{Fence: new(api.WithQuorum)}, Limits: sampleLimits(r),
 	}}
 	if i > 0 && r.IntN(2) == 0 {
 		p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}

@@ -134,7 +134,7 @@ func TestMorePoliciesThanARecordTakes(t *testing.T) {
 	for n, holds := range map[int]bool{maxPolicies: false, maxPolicies + 1: true, 200: true} {
 		var all []api.FencePolicy
 		for i := range n {
-			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}, Spec: api.FencePolicySpec{Selector: everyNode, Mode: api.Enforce, Action: api.ActionReboot}}
+			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}, Spec: api.FencePolicySpec{Selector: everyNode, Mode: api.ModeEnforce, Action: api.ActionReboot}}
 			p.Spec.Precedence = new(int32(i))
 			all = append(all, p)
 		}

@@ -26,7 +26,7 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 		say(sh.offs < 3, "S26: a pass through the flow sends three Offs at most")
 		say(sh.cut || sh.inDay(now) < 2, "S26: a node is cut twice a day at most")
 	}
-	if a.Reason == api.NodeLimitHold && act == None && a.Phase == api.Pending {
+	if a.Reason == api.NodeFencedTooOften && act == None && a.Phase == api.Pending {
 		say(sh.count(now) >= 2, "S26: a day's limit counts real cuts only")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.Fenced {

@@ -37,7 +37,7 @@ func countedOrigins(spec given) []state {
 	var past []api.PastFence
 	for i := range 10 {
 		closed := at(time.Duration(11-i) * time.Hour)
-		past = append(past, api.PastFence{FenceNumber: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.Healed})
+		past = append(past, api.PastFence{FenceNumber: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.HealedBeforeFence})
 	}
 	opened := at(time.Hour)
 	open := state{now: walkStart, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
@@ -46,7 +46,7 @@ func countedOrigins(spec given) []state {
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
 	for i := range 61 {
-		open.st.History = append(open.st.History, api.HistoryEntry{At: opened, Phase: api.Pending, Reason: api.ConcurrencyHold, Message: fmt.Sprint(i)})
+		open.st.History = append(open.st.History, api.HistoryEntry{At: opened, Phase: api.Pending, Reason: api.TooManyConcurrent, Message: fmt.Sprint(i)})
 	}
 	again := open
 	again.st.Past = slices.Clone(past)

@@ -30,9 +30,9 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 			now = now.Add(time.Millisecond)
 			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
-			if f.Status.Decision.Settings.Mode = api.Enforce; dryRun {
-				f.Status.Decision.Settings.Mode = api.DryRun
-				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRunHold
+			if f.Status.Decision.Settings.Mode = api.ModeEnforce; dryRun {
+				f.Status.Decision.Settings.Mode = api.ModeDryRun
+				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRun
 			}
 			st, act := Decide(f, seen, now)
 			f.Status = st
@@ -66,10 +66,10 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	for i := 0; i < 40 && f.Status.Phase != api.Pending; i++ {
 		run(now.Add(time.Second))
 	}
-	if f.Status.Phase != api.Pending || f.Status.Reason != api.DryRunHold {
+	if f.Status.Phase != api.Pending || f.Status.Reason != api.DryRun {
 		t.Fatalf("%s %s: %s", f.Status.Phase, f.Status.Reason, f.Status.Message)
 	}
-	told := slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.BackFailed })
+	told := slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.RestoreFailed })
 	if !told || !owed(f.Status.Isolation[0]) {
 		t.Errorf("told %v, %+v", told, f.Status.Isolation[0])
 	}
@@ -104,7 +104,7 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Mode = 3, api.DryRun
+			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Mode = 3, api.ModeDryRun
 			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
 			for i := 0; now.Before(end) && moves < 1000; i++ {
 				if n := f.Status.NextLook; n != nil && n.After(now) {
@@ -114,7 +114,7 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 				b := &seen.Brakes
-				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRunHold, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm
+				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRun, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm
 				was := f.Status.Phase
 				st, act := Decide(f, seen, now)
 				f.Status = st
@@ -140,12 +140,12 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
 	now := walkStart.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *Seen) {
-		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.ExcludedHold, "by a label"
+		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.Excluded, "by a label"
 		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: stampOf(walkStart), NotAfter: stampOf(walkStart)}
 		s.Node.Taint = false
 	})
 	st, _ := Decide(f, s, now)
-	if st.Phase != api.Pending || st.Reason != api.ExcludedHold || st.Message != "by a label" || st.Claim != nil {
+	if st.Phase != api.Pending || st.Reason != api.Excluded || st.Message != "by a label" || st.Claim != nil {
 		t.Errorf("%s %s: %s", st.Phase, st.Reason, st.Message)
 	}
 }

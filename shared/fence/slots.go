@@ -112,10 +112,10 @@ const (
 // fits: the ledger can keep this fence beside the others.
 func fits(f *api.NodeFence, l *api.FenceLedger) *Verdict {
 	if _, has := reservationOf(l.Status.Reservations, f); !has && len(l.Status.Reservations) >= maxSlots {
-		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent}
+		return &Verdict{api.TooManyConcurrent, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent}
 	}
 	if underWayOf(l.Status.UnderWay, f) == nil && len(l.Status.UnderWay) >= maxUnderWay {
-		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent}
+		return &Verdict{api.TooManyConcurrent, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func roomFor(f *api.NodeFence, s scope, c Cluster, l *api.FenceLedger) *Verdict 
 		}
 	}
 	if most := max(1, int(s.maxConcurrent)); used >= most {
-		return &Verdict{api.ConcurrencyHold, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", named(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent}
+		return &Verdict{api.TooManyConcurrent, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", named(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent}
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 			next = min(next, period-age)
 		}
 		if begun >= int(lim.MaxRate.Count) {
-			return &Verdict{api.RateHold, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
+			return &Verdict{api.TooManyInATime, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
 				named(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, Resync)}
 		}
 	}

@@ -90,8 +90,8 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 				}
 				want := api.Reason("")
 				if c.want || rate { // which knows no zones
-					if want = api.ConcurrencyHold; rate {
-						want = api.RateHold
+					if want = api.TooManyConcurrent; rate {
+						want = api.TooManyInATime
 					}
 				}
 				got := api.Reason("")

@@ -32,7 +32,7 @@ func TestAFenceOfANodeThatWasNeverReady(t *testing.T) {
 	}{
 		"not Ready, by no condition of the policy": {Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "False"}}}, "", Reserve},
 		"without any condition":                    {Node{Exists: true, UID: "uid-1"}, "", Reserve},
-		"Ready by now":                             {Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}}, api.Healed, None},
+		"Ready by now":                             {Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}}, api.HealedBeforeFence, None},
 		"another Node of the name":                 {Node{Exists: true, UID: "uid-2"}, api.NodeReplaced, None},
 		"gone":                                     {Node{}, api.NodeGone, None},
 	} {

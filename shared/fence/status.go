@@ -80,9 +80,9 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	case stop != "":
 		allowed, why, words = false, stop, message
 	case len(p.Spec.PauseRequests) > 0:
-		allowed, why, words = false, api.PausedHold, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+		allowed, why, words = false, api.Paused, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 	case strange != nil:
-		allowed, why, words = false, api.NotUnderstoodHold, policyWords(strange)
+		allowed, why, words = false, api.PolicyNotUnderstood, policyWords(strange)
 	case wrong != "":
 		allowed, why, words = false, api.SelectorInvalid, wrong
 	case shut != nil:
@@ -103,15 +103,15 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	etcd := etcdListWords(p, c)
 	switch {
 	case p.NotUnderstood.Any():
-		set(accepted, false, api.NotUnderstoodHold, policyWords(p))
+		set(accepted, false, api.PolicyNotUnderstood, policyWords(p))
 	case wrong != "":
 		set(accepted, false, api.SelectorInvalid, wrong)
-	case shut != nil && shut.why == api.WindowInvalidHold:
+	case shut != nil && shut.why == api.PauseWindowInvalid:
 		set(accepted, false, shut.why, shut.message)
 	case conflict != "":
 		set(accepted, false, conflict, with)
 	case c.EtcdUnread && len(p.Spec.ControlPlane.EtcdNodeNames) > 0:
-		setCondition(&st.Conditions, p.Generation, now, accepted, metav1.ConditionUnknown, api.QuorumHold,
+		setCondition(&st.Conditions, p.Generation, now, accepted, metav1.ConditionUnknown, api.EtcdQuorum,
 			"etcd's pods in kube-system could not be read: nobody knows whether spec.controlPlane.etcdNodeNames has all members")
 	case etcd != "":
 		set(accepted, false, api.EtcdListDiffers, etcd)
@@ -121,7 +121,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	meta.RemoveStatusCondition(&st.Conditions, nodesPresent)
 	if p.Spec.MissingNodes != nil || p.Spec.Machines != nil {
 		present, words := presence(p, st.Missing, now)
-		why = api.NodeMissingTold
+		why = api.NodeMissing
 		if present {
 			why = api.AllPresent
 		}
@@ -154,17 +154,17 @@ func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
 	case strange != nil:
-		h.Reason, h.Message = api.NotUnderstoodHold, policyWords(strange)
+		h.Reason, h.Message = api.PolicyNotUnderstood, policyWords(strange)
 	case r.Settings.Conflict != "":
-		h.Reason, h.Message = api.PolicyConflictHold, conflict(r)
+		h.Reason, h.Message = api.PolicyConflict, conflict(r)
 	case n.ControlPlane && r.Settings.ControlPlane.Fence != api.WithQuorum:
-		h.Reason, h.Message = api.ControlPlaneHold, "controlPlane.fence is Never"
+		h.Reason, h.Message = api.ControlPlaneNode, "controlPlane.fence is Never"
 	case r.Settings.Excluded != "":
-		h.Reason, h.Message = api.ExcludedHold, r.Settings.Excluded
+		h.Reason, h.Message = api.Excluded, r.Settings.Excluded
 	case n.Excluded != "":
-		h.Reason, h.Message = api.ExcludedHold, n.Excluded
+		h.Reason, h.Message = api.Excluded, n.Excluded
 	case n.Deleting != "":
-		h.Reason, h.Message = api.DeletionHold, n.Deleting
+		h.Reason, h.Message = api.NodeBeingDeleted, n.Deleting
 	default:
 		return nil
 	}

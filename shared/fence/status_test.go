@@ -24,38 +24,38 @@ func TestPolicyStatus(t *testing.T) {
 			for i := range 5 {
 				c.Nodes[i].Unhealthy = true
 			}
-		}, nil, api.StormHold},
-		"a pause, by name": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"upgrade"} }, nil, api.PausedHold},
+		}, nil, api.TooManyUnhealthy},
+		"a pause, by name": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) { p.Spec.PauseRequests = []string{"upgrade"} }, nil, api.Paused},
 		"a pause window": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
-			p.Spec.PauseWindows = []api.PauseWindow{opens("00:00", time.Hour, "")}
-		}, nil, api.WindowHold},
+			p.Spec.PauseWindows = []api.PauseWindowRule{opens("00:00", time.Hour, "")}
+		}, nil, api.PauseWindow},
 		"a window in a zone that is not known": {func(p *api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
-			p.Spec.PauseWindows = []api.PauseWindow{opens("12:00", time.Hour, "Europe/Atlantis")}
-		}, nil, api.WindowInvalidHold},
+			p.Spec.PauseWindows = []api.PauseWindowRule{opens("12:00", time.Hour, "Europe/Atlantis")}
+		}, nil, api.PauseWindowInvalid},
 		"a selector that can't be read": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			p.Spec.Selector = &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}
 			c.Nodes = c.Nodes[:1:1]
-		}, []api.HeldNode{{NodeName: "n0", Reason: api.ExcludedHold,
+		}, []api.HeldNode{{NodeName: "n0", Reason: api.Excluded,
 			Message: `policy p, spec.selector: "in" is not a valid label selector operator; no fence begins under it until that is corrected`}}, api.SelectorInvalid},
-		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.StoppedHold},
-		"a restore":       {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, nil, api.WentBackHold},
+		"the stop switch": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Spec.Stop = true }, nil, api.Stopped},
+		"a restore":       {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) { l.Status.Restored = restored(0) }, nil, api.StateWentBack},
 		"a cool-down": {func(_ *api.FencePolicy, _ *Cluster, l *api.FenceLedger) {
 			until := stampOf(walkStart.Add(time.Minute))
 			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
-		}, nil, api.CoolDownHold},
+		}, nil, api.StormCoolDown},
 		"what the gate said": {func(_ *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			f := running("n3", "f3", api.Pending)
-			f.Status.Reason, f.Status.Message = api.RateHold, "2 fences began"
+			f.Status.Reason, f.Status.Message = api.TooManyInATime, "2 fences began"
 			c.Fences = append(c.Fences, f)
-		}, []api.HeldNode{{NodeName: "n3", Reason: api.RateHold, Message: "2 fences began"}}, ""},
+		}, []api.HeldNode{{NodeName: "n3", Reason: api.TooManyInATime, Message: "2 fences began"}}, ""},
 		"excluded, being deleted, control plane": {func(p *api.FencePolicy, c *Cluster, _ *api.FenceLedger) {
 			p.Spec.Exclude = &api.ExcludedNodes{NodeNames: []string{"n1"}}
 			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
 		}, []api.HeldNode{
-			{NodeName: "n1", Reason: api.ExcludedHold, Message: "policy p excludes this node by spec.exclude.nodeNames"},
-			{NodeName: "n2", Reason: api.DeletionHold, Message: "Karpenter"},
-			{NodeName: "n4", Reason: api.ExcludedHold, Message: "the label"},
-			{NodeName: "n5", Reason: api.ControlPlaneHold, Message: "controlPlane.fence is Never"},
+			{NodeName: "n1", Reason: api.Excluded, Message: "policy p excludes this node by spec.exclude.nodeNames"},
+			{NodeName: "n2", Reason: api.NodeBeingDeleted, Message: "Karpenter"},
+			{NodeName: "n4", Reason: api.Excluded, Message: "the label"},
+			{NodeName: "n5", Reason: api.ControlPlaneNode, Message: "controlPlane.fence is Never"},
 		}, ""},
 	} {
 		_, cl, l := admitWorld(walkStart)
@@ -72,7 +72,7 @@ func TestPolicyStatus(t *testing.T) {
 			t.Errorf("%s: %+v", name, cond)
 		}
 		valid := meta.IsStatusConditionTrue(st.Conditions, accepted)
-		if valid == (c.allowed == api.WindowInvalidHold || c.allowed == api.SelectorInvalid) {
+		if valid == (c.allowed == api.PauseWindowInvalid || c.allowed == api.SelectorInvalid) {
 			t.Errorf("%s: Accepted=%v", name, valid)
 		}
 		if st.SelectedNodes != int32(len(cl.Nodes)) || st.HealthyNodes+st.UnhealthyNodes != st.SelectedNodes || st.HeldCount != int32(len(c.held)) || st.ObservedGeneration != 3 {
@@ -92,9 +92,9 @@ func TestBudgetStatus(t *testing.T) {
 		unwelcome string
 	}{
 		"room for one more":    {api.FenceBudgetSpec{MaxUnavailable: number(3)}, told{10, 8, 1, 1}, "", false, "2 of 10 nodes are unavailable, maxUnavailable is 3 (3)"},
-		"no room":              {api.FenceBudgetSpec{MaxUnavailable: number(2)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 2 (2)"},
-		"none is none":         {api.FenceBudgetSpec{MaxUnavailable: percent("0%")}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, maxUnavailable is 0% (0)"},
-		"as many as must stay": {api.FenceBudgetSpec{MinAvailable: number(8)}, told{10, 8, 1, 0}, api.BudgetHold, false, "2 of 10 nodes are unavailable, minAvailable is 8 (8)"},
+		"no room":              {api.FenceBudgetSpec{MaxUnavailable: number(2)}, told{10, 8, 1, 0}, api.BudgetExhausted, false, "2 of 10 nodes are unavailable, maxUnavailable is 2 (2)"},
+		"none is none":         {api.FenceBudgetSpec{MaxUnavailable: percent("0%")}, told{10, 8, 1, 0}, api.BudgetExhausted, false, "2 of 10 nodes are unavailable, maxUnavailable is 0% (0)"},
+		"as many as must stay": {api.FenceBudgetSpec{MinAvailable: number(8)}, told{10, 8, 1, 0}, api.BudgetExhausted, false, "2 of 10 nodes are unavailable, minAvailable is 8 (8)"},
 		"a selector that can't be read": {api.FenceBudgetSpec{MaxUnavailable: number(3), Selector: &api.LabelSelector{MatchLabels: map[string]string{"a": "no label"}}},
 			told{10, 8, 1, 1}, "", true, "2 of 10 nodes are unavailable, maxUnavailable is 3 (3)"},
 	} {
@@ -191,7 +191,7 @@ func TestPolicyStatusFigures(t *testing.T) {
 	for i := range 12 {
 		f := running("n"+strconv.Itoa(i), "f", api.Pending)
 		f.Status.Decision.Policy.Name = "p"
-		f.Status.History = []api.HistoryEntry{{At: minute(-99)}, {At: minute(i), Reason: api.RateHold, Message: "2 fences began"}}
+		f.Status.History = []api.HistoryEntry{{At: minute(-99)}, {At: minute(i), Reason: api.TooManyInATime, Message: "2 fences began"}}
 		cl.Fences = append(cl.Fences, f)
 	}
 	st := PolicyStatus(&p, []api.FencePolicy{p}, cl, l, walkStart)

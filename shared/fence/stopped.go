@@ -12,16 +12,16 @@ import (
 // whatever the policies say; empty if it doesn't.
 func Stopped(l *api.FenceLedger) (api.Reason, string) {
 	if l.Spec.Stop {
-		return api.StoppedHold, strings.TrimSuffix("the ledger's stop switch is on: "+l.Spec.StopReason, ": ")
+		return api.Stopped, strings.TrimSuffix("the ledger's stop switch is on: "+l.Spec.StopReason, ": ")
 	}
 	r := l.Status.Restored
 	if r == nil || confirmed(l.Spec.RestoreConfirmed, r) {
 		if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
-			return api.NotUnderstoodHold, strange
+			return api.PolicyNotUnderstood, strange
 		}
 		return "", ""
 	}
-	return api.WentBackHold, fmt.Sprintf("the API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s; a person must confirm (spec.restoreConfirmed of FenceLedger %s)",
+	return api.StateWentBack, fmt.Sprintf("the API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s; a person must confirm (spec.restoreConfirmed of FenceLedger %s)",
 		r.From, r.To, r.SeenAt.UTC().Format(time.RFC3339), api.LedgerName) // S16
 }
 

@@ -73,7 +73,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		}
 		var told []string
 		for _, h := range f.Status.History {
-			if h.Reason == api.OnNotSeen {
+			if h.Reason == api.PowerOnNotSeen {
 				told = append(told, h.Message)
 			}
 		}
@@ -102,7 +102,7 @@ func (sh shadow) lacking() bool {
 
 func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, string)) {
 	if s.st.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn && sh.lacking() {
-		say(slices.ContainsFunc(a.History, func(h api.HistoryEntry) bool { return h.Reason == api.OnNotSeen }), "S25: every supply that was cut is asked for anew while it is not on")
+		say(slices.ContainsFunc(a.History, func(h api.HistoryEntry) bool { return h.Reason == api.PowerOnNotSeen }), "S25: every supply that was cut is asked for anew while it is not on")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // there are activity checks, nothing is hurried.
 func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 	power := p.Settings.Action == api.ActionReboot || p.Settings.Action == api.ActionOff || p.Settings.Action == ""
-	if p.Settings.Mode == api.DryRun || !power || p.Settings.ActivityChecks != nil {
+	if p.Settings.Mode == api.ModeDryRun || !power || p.Settings.ActivityChecks != nil {
 		return nil
 	}
 	return p.Settings.EarlyProbe
@@ -121,14 +121,14 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 		return time.Time{}, v
 	}
 	if n := len(p.Still); n >= 2 && 2*n > int(p.Total) {
-		return time.Time{}, &Verdict{api.LeasesStaleHold, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm}
+		return time.Time{}, &Verdict{api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm}
 	}
 	for _, s := range p.Still {
 		if s.NodeName == node && s.Renewed == mark {
 			return s.Since.Time, nil
 		}
 	}
-	return time.Time{}, &Verdict{api.Suspected, "the source has not seen this node's Lease stand still", askPicture}
+	return time.Time{}, &Verdict{api.LeaseStandsStill, "the source has not seen this node's Lease stand still", askPicture}
 }
 
 // lookBack holds a fence for which only the Lease speaks until every node that was
@@ -146,7 +146,7 @@ func lookBack(f *api.NodeFence, _ Cluster, l *api.FenceLedger, now time.Time) *V
 	renewal := l.Status.Leases.Renewal.Duration
 	shows := since.Add(2*renewal + renewal/5 + PictureLag)
 	if left := shows.Sub(now); left > 0 {
-		return &Verdict{api.Waiting, "until " + shows.UTC().Format(time.RFC3339) + ", when every node that was lost in the same moment would show", left}
+		return &Verdict{api.WaitingForTime, "until " + shows.UTC().Format(time.RFC3339) + ", when every node that was lost in the same moment would show", left}
 	}
 	return nil
 }

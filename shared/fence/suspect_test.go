@@ -40,48 +40,48 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 		again  time.Duration
 	}{
 		"once every node of the same moment would show it begins": {23 * time.Second, nil, "", 0},
-		"before that it waits": {12 * time.Second, nil, api.Waiting, 11 * time.Second},
+		"before that it waits": {12 * time.Second, nil, api.WaitingForTime, 11 * time.Second},
 		"one of three others lost at once is a storm": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			still(l, "n1", "n2", "n3")
-		}, api.StormHold, askStorm},
+		}, api.TooManyUnhealthy, askStorm},
 		"the storm is noted while it waits": {12 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			still(l, "n1", "n2", "n3")
-		}, api.StormHold, askStorm},
+		}, api.TooManyUnhealthy, askStorm},
 		"it waits for a slot like any other": {23 * time.Second, func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
-		}, api.ConcurrencyHold, askConcurrent},
+		}, api.TooManyConcurrent, askConcurrent},
 		"a budget binds it like any other": {23 * time.Second, func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
 			lim(f).MaxConcurrent = 5
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
-		}, api.BudgetHold, askConcurrent},
+		}, api.BudgetExhausted, askConcurrent},
 		"most Leases still at once is us (S16)": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).MaxUnhealthy = *number(10)
 			still(l, "n1", "n2", "n3", "n4", "n5")
-		}, api.LeasesStaleHold, askStorm},
+		}, api.MostLeasesStale, askStorm},
 		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			old := stampOf(walkStart.Add(-Resync - time.Second))
 			l.Status.Leases.ObservedAt = &old
-		}, api.PictureOldHold, askPicture},
+		}, api.LeasePictureOld, askPicture},
 		"the source has to have seen it too": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Still = nil
-		}, api.Suspected, askPicture},
+		}, api.LeaseStandsStill, askPicture},
 		"at the mark at which it stands": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			f.Status.Lease.Renewed = "another"
-		}, api.Suspected, askPicture},
+		}, api.LeaseStandsStill, askPicture},
 		"since when is the source's word": {50 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Still[0].Since = stampOf(walkStart.Add(-13 * time.Second))
-		}, api.Waiting, 10 * time.Second},
+		}, api.WaitingForTime, 10 * time.Second},
 		"the longest renewal counts": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Renewal.Duration = 20 * time.Second
-		}, api.Waiting, 22 * time.Second},
+		}, api.WaitingForTime, 22 * time.Second},
 		"a condition that has held for its time needs no Lease": {0, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			held(f, time.Minute)
 			l.Status.Leases.Still = nil
 		}, "", 0},
 		"one that has not does not help": {12 * time.Second, func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			held(f, 59*time.Second)
-		}, api.Waiting, 11 * time.Second},
+		}, api.WaitingForTime, 11 * time.Second},
 	} {
 		f, cl, l := suspectWorld(c.still)
 		if c.change != nil {
@@ -94,7 +94,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 		if got.Reason != c.want || got.Again != c.again {
 			t.Errorf("%s: %s, again in %s (%s)", name, got.Reason, got.Again, got.Message)
 		}
-		if c.want == api.StormHold && len(l.Status.Storms) != 1 {
+		if c.want == api.TooManyUnhealthy && len(l.Status.Storms) != 1 {
 			t.Errorf("%s: storms %v", name, l.Status.Storms)
 		}
 	}
@@ -135,23 +135,23 @@ func TestSuspectNeverBegins(t *testing.T) {
 		change func(*api.NodeFence, *Seen)
 		why    api.Reason
 	}{
-		"control-plane nodes": {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneHold},
-		"excluded nodes":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.ExcludedHold},
-		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachineHold},
-		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.PausedHold},
+		"control-plane nodes": {func(_ *api.NodeFence, s *Seen) { s.Node.ControlPlane = true }, api.ControlPlaneNode},
+		"excluded nodes":      {func(_ *api.NodeFence, s *Seen) { s.Node.Excluded = "the label" }, api.Excluded},
+		"our own machine":     {func(_ *api.NodeFence, s *Seen) { s.Self = true }, api.OwnMachine},
+		"a pause":             {func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }, api.Paused},
 		"approval": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
-		}, api.ApprovalHold},
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
+		}, api.WaitingForApproval},
 		"no device is no failure": {func(f *api.NodeFence, s *Seen) {
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "none", true
 		}, api.BindingInvalid},
 		"its time is not over": {func(_ *api.NodeFence, s *Seen) {
 			s.Lease.StillSince = walkStart.Add(-walkStill + time.Second)
-		}, api.Waiting},
+		}, api.WaitingForTime},
 		"it was read a moment ago": {func(f *api.NodeFence, _ *Seen) {
 			at := stampOf(walkStart.Add(time.Second))
 			f.Status.Power.NotBefore = &at
-		}, api.Suspected},
+		}, api.LeaseStandsStill},
 	} {
 		f := &api.NodeFence{Spec: earlySpec().spec(), Status: earlySpec().in(api.NodeFenceStatus{})}
 		since, opened := stampOf(walkStart.Add(-time.Second)), stampOf(walkStart)
@@ -174,7 +174,7 @@ func TestAnEarlyProbeNeedsADeviceToAsk(t *testing.T) {
 	}{
 		"where the policy says so":                          {func(*api.ResolvedPolicy) {}, true},
 		"not unless it does":                                {func(p *api.ResolvedPolicy) { p.Settings.EarlyProbe = nil }, false},
-		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Settings.Mode = api.DryRun }, false},
+		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Settings.Mode = api.ModeDryRun }, false},
 		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Settings.Action = api.ActionWaitForOff }, false},
 	} {
 		p := earlySpec().Decision.ResolvedPolicy

@@ -27,7 +27,7 @@ func (d *decision) keptBack() bool {
 		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
 		return false
 	}
-	d.hold(api.UncordonHold, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
+	d.hold(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
 	return true
 }
 
@@ -35,7 +35,7 @@ func (d *decision) keptBack() bool {
 // nothing was done to it in this pass, but it was in an earlier one.
 func (d *decision) notBackYet() {
 	switch d.st.Outcome {
-	case api.Healed, api.RequestExpired, api.RequestFailed:
+	case api.HealedBeforeFence, api.RequestExpired, api.RequestFailed:
 		if d.keeps() {
 			d.st.Outcome = ""
 		}
@@ -44,8 +44,8 @@ func (d *decision) notBackYet() {
 
 // illAgain says of a node that was held that its health is waited for again.
 func (d *decision) illAgain() {
-	if d.st.Reason == api.UncordonHold {
-		d.tell(api.UncordonHold, "not healthy any more; once it is, "+d.untilUncordoned())
+	if d.st.Reason == api.WaitingForUncordon {
+		d.tell(api.WaitingForUncordon, "not healthy any more; once it is, "+d.untilUncordoned())
 	}
 }
 

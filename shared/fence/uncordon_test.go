@@ -78,9 +78,9 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(walkStart))
 		}, back},
 		"it healed beforehand": {func(f *api.NodeFence, _ *Seen) {
-			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.Healed
+			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.HealedBeforeFence
 		}, alone},
-		"it healed while the flow began anew":    {func(f *api.NodeFence, _ *Seen) { f.Status.Outcome = api.Healed }, held},
+		"it healed while the flow began anew":    {func(f *api.NodeFence, _ *Seen) { f.Status.Outcome = api.HealedBeforeFence }, held},
 		"its request grew old in the second try": {func(f *api.NodeFence, _ *Seen) { f.Status.Outcome = api.RequestExpired }, held},
 	} {
 		f, s := recovered(now, c.change)

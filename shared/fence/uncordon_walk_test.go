@@ -41,7 +41,7 @@ func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
-	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.UncordonHold}
+	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.WaitingForUncordon}
 }
 
 // uncordoned are looks at a node that a person gives back, by a word and by kubectl.
@@ -61,12 +61,12 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 	}
 	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
 	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At) || !seen.Node.Cordoned
-	own := s.st.Outcome == "" || s.st.Outcome == api.Healed
+	own := s.st.Outcome == "" || s.st.Outcome == api.HealedBeforeFence
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
 	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Status.Decision.Settings.Recovery.ReadyDuration.Duration
 	say(!(due && word), "S27: what a person uncordons returns once it is healthy")
-	say(!due || a.Reason == api.UncordonHold && a.Message != "", "S28: a node that is kept says why")
+	say(!due || a.Reason == api.WaitingForUncordon && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
 }
 
@@ -76,14 +76,14 @@ var brokenManual = map[string]decider{
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 	}),
 	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
-		if f.Status.Outcome == api.Healed {
+		if f.Status.Outcome == api.HealedBeforeFence {
 			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
 	"does not see that somebody uncordoned": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Cordoned = true }),
 	"does not hear who uncordons":           before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
 	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
-		if st.Reason == api.UncordonHold {
+		if st.Reason == api.WaitingForUncordon {
 			st.Reason = api.NodeHealthy
 		}
 	}),

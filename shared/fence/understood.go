@@ -44,7 +44,7 @@ func (b *Brakes) understood(policies []api.FencePolicy, n Node, is api.ResolvedP
 	if p.Name == is.Policy.Name {
 		b.Stricter, b.Unmark = false, false
 	}
-	b.Stopped, b.Why, b.Message = true, api.NotUnderstoodHold, policyWords(p)
+	b.Stopped, b.Why, b.Message = true, api.PolicyNotUnderstood, policyWords(p)
 }
 
 // everywhere is the first policy that is not understood and holds every node; nil if there

@@ -25,7 +25,7 @@ func others(n api.NotUnderstood) api.FencePolicy {
 // notUnderstoodRows are what may come to be not understood between the yes and the Off.
 func notUnderstoodRows() map[string]tighter {
 	back := func(change func(ps *[]api.FencePolicy, c *Cluster, l *api.FenceLedger)) tighter {
-		return tighter{change, api.Pending, api.NotUnderstoodHold}
+		return tighter{change, api.Pending, api.PolicyNotUnderstood}
 	}
 	return map[string]tighter{
 		"the policy has a field of tomorrow": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
@@ -33,7 +33,7 @@ func notUnderstoodRows() map[string]tighter {
 		}),
 		"nobody knows its mode and action": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			p := &(*ps)[0]
-			p.NotUnderstood, p.Spec.Mode, p.Spec.Action = strange(false), api.DryRun, api.ActionWaitForOff
+			p.NotUnderstood, p.Spec.Mode, p.Spec.Action = strange(false), api.ModeDryRun, api.ActionWaitForOff
 		}),
 		"a policy whose limits hold too has one": back(func(ps *[]api.FencePolicy, _ *Cluster, _ *api.FenceLedger) {
 			other := livePolicy()
@@ -80,7 +80,7 @@ func TestWhatWasBegunIsCarriedOnByWhatWasDecided(t *testing.T) {
 		c, l := cluster(f)
 		want, wantAct := Decide(f, lookBeforeOff(f, ps, c, l), walkStart)
 		bad := livePolicy()
-		bad.NotUnderstood, bad.Spec.Mode, bad.Spec.Action = strange(true), api.DryRun, api.ActionWaitForOff
+		bad.NotUnderstood, bad.Spec.Mode, bad.Spec.Action = strange(true), api.ModeDryRun, api.ActionWaitForOff
 		now := []api.FencePolicy{bad}
 		seen := lookBeforeOff(f, now, c, l)
 		got, act := Decide(f, seen, walkStart)
@@ -103,18 +103,18 @@ func TestStatusSaysWhatIsNotUnderstood(t *testing.T) {
 		st := PolicyStatus(of, []api.FencePolicy{p, q}, c, l, walkStart)
 		for _, typ := range []string{accepted, fencingAllowed} {
 			v := meta.FindStatusCondition(st.Conditions, typ)
-			if own := of == &q || typ == fencingAllowed; own != (v.Reason == string(api.NotUnderstoodHold)) || own != (v.Message == words) {
+			if own := of == &q || typ == fencingAllowed; own != (v.Reason == string(api.PolicyNotUnderstood)) || own != (v.Message == words) {
 				t.Errorf("%s, %s: %s %s", of.Name, typ, v.Reason, v.Message)
 			}
 		}
-		if of == &p && (st.HeldCount == 0 || st.Held[0].Reason != api.NotUnderstoodHold || st.FencesAllowed != 0) {
+		if of == &p && (st.HeldCount == 0 || st.Held[0].Reason != api.PolicyNotUnderstood || st.FencesAllowed != 0) {
 			t.Errorf("%d fences allowed, held: %+v", st.FencesAllowed, st.Held)
 		}
 	}
 	b := api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: api.FenceBudgetSpec{MinAvailable: number(1)}, NotUnderstood: strange(false)}
 	st := BudgetStatus(&b, c, l, walkStart)
 	for _, typ := range []string{accepted, disruptionAllowed} {
-		if v := meta.FindStatusCondition(st.Conditions, typ); v.Status != metav1.ConditionFalse || v.Reason != string(api.NotUnderstoodHold) || st.DisruptionsAllowed != 0 {
+		if v := meta.FindStatusCondition(st.Conditions, typ); v.Status != metav1.ConditionFalse || v.Reason != string(api.PolicyNotUnderstood) || st.DisruptionsAllowed != 0 {
 			t.Errorf("%d allowed, %s: %+v", st.DisruptionsAllowed, typ, v)
 		}
 	}

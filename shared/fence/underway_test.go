@@ -58,22 +58,22 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 		healthy bool
 		want    api.Reason
 	}{
-		"its slot, while it is there":                {api.Fencing, func(*Cluster) {}, nil, false, api.BudgetHold},
-		"its slot, when its Node object is gone":     {api.Fencing, nodeGone, nil, false, api.BudgetHold},
-		"its slot, when it is gone and expected":     {api.Fencing, expected, nil, false, api.BudgetHold},
-		"its slot, when it is relabelled":            {api.Releasing, relabelled, nil, false, api.BudgetHold},
-		"its slot, before it is used":                {api.Pending, nodeGone, nil, false, api.BudgetHold},
+		"its slot, while it is there":                {api.Fencing, func(*Cluster) {}, nil, false, api.BudgetExhausted},
+		"its slot, when its Node object is gone":     {api.Fencing, nodeGone, nil, false, api.BudgetExhausted},
+		"its slot, when it is gone and expected":     {api.Fencing, expected, nil, false, api.BudgetExhausted},
+		"its slot, when it is relabelled":            {api.Releasing, relabelled, nil, false, api.BudgetExhausted},
+		"its slot, before it is used":                {api.Pending, nodeGone, nil, false, api.BudgetExhausted},
 		"released and gone, the dead need no room":   {api.PoweringOn, nodeGone, nil, false, ""},
-		"released and gone, a healthy one needs it":  {api.PoweringOn, nodeGone, nil, true, api.BudgetHold},
-		"recovering and relabelled, the same":        {api.Recovering, relabelled, nil, true, api.BudgetHold},
+		"released and gone, a healthy one needs it":  {api.PoweringOn, nodeGone, nil, true, api.BudgetExhausted},
+		"recovering and relabelled, the same":        {api.Recovering, relabelled, nil, true, api.BudgetExhausted},
 		"it has ended":                               {api.Finished, nodeGone, nil, true, ""},
-		"the ledger was lost, and it is gone":        {api.Fencing, nodeGone, lost, false, api.BudgetHold},
+		"the ledger was lost, and it is gone":        {api.Fencing, nodeGone, lost, false, api.BudgetExhausted},
 		"the ledger was lost, and it is relabelled":  {api.Fencing, relabelled, lost, false, ""},
 		"another set's budget, and it is gone":       {api.Fencing, func(c *Cluster) { c.Budgets[0].Name = "another"; nodeGone(c) }, nil, true, ""},
 		"a fence of a node that was missing then":    {api.Fencing, func(c *Cluster) { c.Fences[0].Status.Decision.NodeUID = ""; nodeGone(c) }, lost, true, ""},
 		"the record was deleted with its Node":       {api.Fencing, func(c *Cluster) { nodeGone(c); c.Fences = c.Fences[1:] }, nil, true, ""},
-		"its flow begins anew, and it has no slot":   {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Restarts = 1 }, noSlot, true, api.BudgetHold},
-		"one that was cut waits again":               {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Power.SwitchedByUs = true }, noSlot, true, api.BudgetHold},
+		"its flow begins anew, and it has no slot":   {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Restarts = 1 }, noSlot, true, api.BudgetExhausted},
+		"one that was cut waits again":               {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.Power.SwitchedByUs = true }, noSlot, true, api.BudgetExhausted},
 		"it only waits, and has no slot any more":    {api.Pending, nodeGone, noSlot, true, ""},
 		"a later fence of it waits, and has no slot": {api.Pending, func(c *Cluster) { nodeGone(c); c.Fences[0].Status.FenceNumber++ }, nil, true, ""},
 	} {
@@ -96,11 +96,11 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 func TestABudgetThatCameLater(t *testing.T) {
 	f, c, l := budgetedWorld(t, api.Fencing)
 	l.Status.UnderWay[0].Budgets = nil
-	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetHold {
+	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetExhausted {
 		t.Fatal(v)
 	}
 	nodeGone(&c)
-	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetHold {
+	if v := Admit(f, c, l, walkStart); reasonOf(v) != api.BudgetExhausted {
 		t.Error(v)
 	}
 }
@@ -127,8 +127,8 @@ func TestTwoThatAreAskedForAreServed(t *testing.T) {
 		phase api.Phase
 		want  api.Reason
 	}{
-		{first, api.Pending, ""}, {second, api.Pending, api.BudgetHold}, {second, api.Fencing, api.BudgetHold},
-		{second, api.Recovering, api.BudgetHold}, {second, api.Finished, ""},
+		{first, api.Pending, ""}, {second, api.Pending, api.BudgetExhausted}, {second, api.Fencing, api.BudgetExhausted},
+		{second, api.Recovering, api.BudgetExhausted}, {second, api.Finished, ""},
 	} {
 		first.Status.Phase = step.phase
 		if v := Admit(step.f, c, l, walkStart); reasonOf(v) != step.want {
@@ -165,10 +165,10 @@ func TestAControlPlaneNodeThatIsGone(t *testing.T) {
 		change func(*Cluster, *api.FenceLedger)
 		want   api.Reason
 	}{
-		"while its fence runs":         {api.Fencing, func(*Cluster, *api.FenceLedger) {}, api.QuorumHold},
-		"while it recovers":            {api.Recovering, func(*Cluster, *api.FenceLedger) {}, api.QuorumHold},
+		"while its fence runs":         {api.Fencing, func(*Cluster, *api.FenceLedger) {}, api.EtcdQuorum},
+		"while it recovers":            {api.Recovering, func(*Cluster, *api.FenceLedger) {}, api.EtcdQuorum},
 		"when it has ended":            {api.Finished, func(*Cluster, *api.FenceLedger) {}, ""},
-		"and the ledger was lost":      {api.Fencing, func(_ *Cluster, l *api.FenceLedger) { l.Status.UnderWay = nil }, api.QuorumHold},
+		"and the ledger was lost":      {api.Fencing, func(_ *Cluster, l *api.FenceLedger) { l.Status.UnderWay = nil }, api.EtcdQuorum},
 		"a worker's fence is no other": {api.Fencing, func(_ *Cluster, l *api.FenceLedger) { l.Status.UnderWay[0].ControlPlane = false }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

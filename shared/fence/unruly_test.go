@@ -72,7 +72,7 @@ var unruly = map[[2]string]gate{
 	}, Admit},
 	{"wants a budget for every node", "no budget"}: {ours.show, func(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
 		if len(c.Budgets) == 0 {
-			return &Verdict{Reason: api.BudgetHold}
+			return &Verdict{Reason: api.BudgetExhausted}
 		}
 		return Admit(f, c, l, now)
 	}},

@@ -53,13 +53,13 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
 		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum })
 		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
-		oneAfterTheOther(t, both, c, l, api.QuorumHold)
+		oneAfterTheOther(t, both, c, l, api.EtcdQuorum)
 	})
 	one := func(c *Cluster) { budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)}) }
 	t.Run("two that were cut long ago and wait again, under a budget of one", func(t *testing.T) {
 		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.SwitchedByUs, f.Status.Power.CutAt = true, &cut })
 		one(&c)
-		oneAfterTheOther(t, both, c, l, api.BudgetHold)
+		oneAfterTheOther(t, both, c, l, api.BudgetExhausted)
 	})
 	t.Run("two whose flow began anew and that were never cut", func(t *testing.T) {
 		for i := range 2 {
@@ -69,7 +69,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 				t.Errorf("%s: %+v", both[i].Name, v)
 			}
 			c.Fences[i].Status.Phase = api.Fencing
-			if v := Admit(both[1-i], c, l, walkStart); reasonOf(v) != api.BudgetHold {
+			if v := Admit(both[1-i], c, l, walkStart); reasonOf(v) != api.BudgetExhausted {
 				t.Errorf("beside %s: %+v", both[i].Name, v)
 			}
 		}
@@ -84,7 +84,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Power.SwitchedByUs, f.Status.Power.CutAt = true, &cut })
 		one(&c)
 		change(&c, l)
-		if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.BudgetHold {
+		if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.BudgetExhausted {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
 		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(walkStart)}
 	})
 	c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
-	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.QuorumHold {
+	if v := Admit(both[0], c, l, walkStart); reasonOf(v) != api.EtcdQuorum {
 		t.Errorf("a member that failed is relied on: %+v", v)
 	}
 }
@@ -105,9 +105,9 @@ func TestClocksApart(t *testing.T) {
 		age, apart time.Duration
 		want       api.Reason
 	}{
-		"kept a little longer than it is valid": {DecisionValidity + 4*time.Second, 0, api.ConcurrencyHold},
+		"kept a little longer than it is valid": {DecisionValidity + 4*time.Second, 0, api.TooManyConcurrent},
 		"and no longer":                         {DecisionValidity + 6*time.Second, 0, ""},
-		"but where clocks were seen apart":      {DecisionValidity + 6*time.Second, 9 * time.Second, api.ConcurrencyHold},
+		"but where clocks were seen apart":      {DecisionValidity + 6*time.Second, 9 * time.Second, api.TooManyConcurrent},
 		"by so much":                            {DecisionValidity + 15*time.Second, 9 * time.Second, ""},
 	} {
 		f, cl, l := admitWorld(walkStart)

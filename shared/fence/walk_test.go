@@ -102,7 +102,7 @@ func walkSpec() given {
 		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
 			Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(walkStart)},
 			ResolvedPolicy: api.ResolvedPolicy{
-				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
 					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 					Power:               api.PowerSettings{MaxLevels: 4, OffTimeout: d(10), Attempts: 1, RetryInterval: d(1), Restarts: 1},
 					Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: d(50)},

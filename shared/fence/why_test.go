@@ -53,10 +53,10 @@ var noes = []struct {
 	{"a pause window of a policy that selects it is open", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		w := opens("22:00", 8*time.Hour, "Europe/Berlin", "Wednesday")
 		w.Reason = "new firmware for the switches"
-		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindow{w}}}
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindowRule{w}}}
 	}},
 	{"a pause window can't be read", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
-		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("22:00", 8*time.Hour, "Europe/Atlantis")}}}
+		s.Brakes.Windows = []Windows{{Policy: "p", Windows: []api.PauseWindowRule{opens("22:00", 8*time.Hour, "Europe/Atlantis")}}}
 	}},
 	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		s.Brakes = Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
@@ -97,10 +97,10 @@ var noes = []struct {
 		f.Status.Decision.Settings.Conflict = "q"
 	}},
 	{"a person must approve", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+		f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 	}},
 	{"the policy is a dry run", func(f *api.NodeFence, _ *Seen, _ *Cluster, _ *api.FenceLedger) {
-		f.Status.Decision.Settings.Mode = api.DryRun
+		f.Status.Decision.Settings.Mode = api.ModeDryRun
 	}},
 	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *Seen, _ *Cluster, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
@@ -138,7 +138,7 @@ func TestGeneratedNoes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", n.when, reason, message)
 	}
-	fmt.Fprintf(&b, "\n`%s` may stand there for some seconds: somebody reads the node's device for `kubectl get fencetargets`\nright now, and one at a time speaks with a device. The message says until when at most.\n", api.CheckHold)
+	fmt.Fprintf(&b, "\n`%s` may stand there for some seconds: somebody reads the node's device for `kubectl get fencetargets`\nright now, and one at a time speaks with a device. The message says until when at most.\n", api.DeviceBeingRead)
 	if *update {
 		if err := os.WriteFile("WHY.md", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

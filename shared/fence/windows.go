@@ -12,7 +12,7 @@ import (
 // policy that selects the node hold, as limits do.
 type Windows struct {
 	Policy  string
-	Windows []api.PauseWindow
+	Windows []api.PauseWindowRule
 }
 
 // inWindow sends a fence that was not begun back to the gate while a window is
@@ -69,7 +69,7 @@ func closed(all []Windows, now time.Time) *closure {
 		for i, w := range p.Windows {
 			r, err := readWindow(w)
 			if err != nil {
-				return &closure{why: api.WindowInvalidHold, message: fmt.Sprintf("policy %s, pauseWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
+				return &closure{why: api.PauseWindowInvalid, message: fmt.Sprintf("policy %s, pauseWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
 			}
 			r.name = "pause window of policy " + p.Policy
 			if w.Reason != "" {
@@ -89,7 +89,7 @@ func closed(all []Windows, now time.Time) *closure {
 		}
 		until = later
 	}
-	return &closure{why: api.WindowHold, until: until, message: name + ": no fence begins until " + until.UTC().Format(time.RFC3339)}
+	return &closure{why: api.PauseWindow, until: until, message: name + ": no fence begins until " + until.UTC().Format(time.RFC3339)}
 }
 
 // lastOpen is, of the windows that are open at a time, the one that ends last.
@@ -111,7 +111,7 @@ type window struct {
 	zone  *time.Location
 }
 
-func readWindow(w api.PauseWindow) (window, error) {
+func readWindow(w api.PauseWindowRule) (window, error) {
 	r := window{days: w.Days, lasts: w.Duration.Get()}
 	name, err := "UTC", error(nil)
 	if w.TimeZone != nil {
@@ -129,7 +129,7 @@ func readWindow(w api.PauseWindow) (window, error) {
 
 // nextWindow is when the next of these windows begins, in the two weeks ahead; zero if
 // none does.
-func nextWindow(all []api.PauseWindow, now time.Time) (next time.Time) {
+func nextWindow(all []api.PauseWindowRule, now time.Time) (next time.Time) {
 	for _, w := range all {
 		r, err := readWindow(w)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindow {
-	return api.PauseWindow{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
+func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindowRule {
+	return api.PauseWindowRule{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
 }
 
 func moment(t *testing.T, text string) time.Time {
@@ -29,7 +29,7 @@ func moment(t *testing.T, text string) time.Time {
 func TestOpenUntil(t *testing.T) {
 	const berlin = "Europe/Berlin"
 	for name, c := range map[string]struct {
-		window      api.PauseWindow
+		window      api.PauseWindowRule
 		from, until string
 	}{
 		"every day, in UTC unless set":                  {opens("22:00", time.Hour, ""), "2026-05-01T22:00Z", "2026-05-01T23:00Z"},
@@ -59,7 +59,7 @@ func TestOpenUntil(t *testing.T) {
 				"a minute before": from.Add(-time.Minute), "first": from, "last": until.Add(-time.Nanosecond), "at its end": until,
 			} {
 				got[what] = ""
-				if c := closed([]Windows{{Policy: "p", Windows: []api.PauseWindow{c.window}}}, at); c != nil {
+				if c := closed([]Windows{{Policy: "p", Windows: []api.PauseWindowRule{c.window}}}, at); c != nil {
 					got[what] = c.until.UTC().Format("2006-01-02T15:04Z07:00")
 				}
 			}
@@ -72,7 +72,7 @@ func TestOpenUntil(t *testing.T) {
 }
 
 // openNow is a window that is open while the walk's clock begins.
-var openNow = []Windows{{Policy: "p", Windows: []api.PauseWindow{opens("00:00", time.Hour, "")}}}
+var openNow = []Windows{{Policy: "p", Windows: []api.PauseWindowRule{opens("00:00", time.Hour, "")}}}
 
 // TestClosed: the windows of all policies hold, and the end is that of the last of
 // those that follow on one another.
@@ -85,28 +85,28 @@ func TestClosed(t *testing.T) {
 		message string
 	}{
 		"no windows":   {},
-		"none is open": {all: []Windows{{"p", []api.PauseWindow{opens("22:00", time.Hour, "", "Sunday")}}}},
+		"none is open": {all: []Windows{{"p", []api.PauseWindowRule{opens("22:00", time.Hour, "", "Sunday")}}}},
 		"one is, of another policy": {
-			[]Windows{{"p", []api.PauseWindow{opens("01:00", time.Hour, "")}}, {"q", []api.PauseWindow{firmware}}},
-			api.WindowHold, "pause window of policy q (firmware): no fence begins until 2026-05-02T00:00:00Z"},
+			[]Windows{{"p", []api.PauseWindowRule{opens("01:00", time.Hour, "")}}, {"q", []api.PauseWindowRule{firmware}}},
+			api.PauseWindow, "pause window of policy q (firmware): no fence begins until 2026-05-02T00:00:00Z"},
 		"two are, and the longer holds": {
-			[]Windows{{"p", []api.PauseWindow{firmware}}, {"q", []api.PauseWindow{opens("21:00", 5*time.Hour, "")}}},
-			api.WindowHold, "pause window of policy q: no fence begins until 2026-05-02T02:00:00Z"},
+			[]Windows{{"p", []api.PauseWindowRule{firmware}}, {"q", []api.PauseWindowRule{opens("21:00", 5*time.Hour, "")}}},
+			api.PauseWindow, "pause window of policy q: no fence begins until 2026-05-02T02:00:00Z"},
 		"another follows": {
-			[]Windows{{"p", []api.PauseWindow{opens("00:00", time.Hour, "", "Saturday"), firmware}}},
-			api.WindowHold, "pause window of policy p (firmware): no fence begins until 2026-05-02T01:00:00Z"},
+			[]Windows{{"p", []api.PauseWindowRule{opens("00:00", time.Hour, "", "Saturday"), firmware}}},
+			api.PauseWindow, "pause window of policy p (firmware): no fence begins until 2026-05-02T01:00:00Z"},
 		"they follow on one another for ever": {
-			[]Windows{{"p", []api.PauseWindow{opens("00:00", 12*time.Hour, ""), opens("12:00", 12*time.Hour, "")}}},
-			api.WindowHold, "pause window of policy p: no fence begins until 2026-05-16T00:00:00Z"},
+			[]Windows{{"p", []api.PauseWindowRule{opens("00:00", 12*time.Hour, ""), opens("12:00", 12*time.Hour, "")}}},
+			api.PauseWindow, "pause window of policy p: no fence begins until 2026-05-16T00:00:00Z"},
 		"a zone that is not known": {
-			[]Windows{{"p", []api.PauseWindow{firmware}}, {"q", []api.PauseWindow{opens("01:00", time.Hour, ""), opens("01:00", time.Hour, "Mars/Base")}}},
-			api.WindowInvalidHold, `policy q, pauseWindows[1]: time zone "Mars/Base" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindowRule{firmware}}, {"q", []api.PauseWindowRule{opens("01:00", time.Hour, ""), opens("01:00", time.Hour, "Mars/Base")}}},
+			api.PauseWindowInvalid, `policy q, pauseWindows[1]: time zone "Mars/Base" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
 		"the machine's own zone": {
-			[]Windows{{"p", []api.PauseWindow{opens("01:00", time.Hour, "Local")}}},
-			api.WindowInvalidHold, `policy p, pauseWindows[0]: time zone "Local" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindowRule{opens("01:00", time.Hour, "Local")}}},
+			api.PauseWindowInvalid, `policy p, pauseWindows[0]: time zone "Local" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`},
 		"a time that there is not": {
-			[]Windows{{"p", []api.PauseWindow{opens("25:00", time.Hour, "")}}},
-			api.WindowInvalidHold, `policy p, pauseWindows[0]: start "25:00" is no time of day: write HH:MM; no fence begins until that is corrected`},
+			[]Windows{{"p", []api.PauseWindowRule{opens("25:00", time.Hour, "")}}},
+			api.PauseWindowInvalid, `policy p, pauseWindows[0]: start "25:00" is no time of day: write HH:MM; no fence begins until that is corrected`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var why api.Reason
@@ -168,10 +168,10 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 				}
 				return
 			}
-			if with.Phase != api.Pending || with.Reason != api.WindowHold || does != None || with.Placed != f.Status.Placed {
+			if with.Phase != api.Pending || with.Reason != api.PauseWindow || does != None || with.Placed != f.Status.Placed {
 				t.Errorf("%s %s %s %+v", with.Phase, with.Reason, does, with.Placed)
 			}
-			if without.Reason == api.WindowHold {
+			if without.Reason == api.PauseWindow {
 				t.Error("held without a window")
 			}
 		})

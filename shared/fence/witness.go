@@ -50,7 +50,7 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: nothing is bound that could tell the machine's power"
 		return
 	}
-	if d.dec.Settings.Mode == api.DryRun {
+	if d.dec.Settings.Mode == api.ModeDryRun {
 		c.Answer, c.Message = api.AnswerNeither, "not asked: the policy is in DryRun"
 	}
 }
@@ -94,7 +94,7 @@ func (d *decision) toDevice() Action {
 	if r := d.seen.Reserved; r != nil && d.now.Sub(*r) <= DecisionValidity {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
-		return d.to(api.Fencing, api.CheckingHold, "reading the machine's power for the activity checks, and no more")
+		return d.to(api.Fencing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.hold(v.Reason, v.Message, v.Again)
@@ -120,5 +120,5 @@ func (d *decision) witness() Action {
 	a.Reading, d.st.Retries = false, 0
 	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
 	d.giveBack()
-	return d.to(api.Pending, api.CheckingHold, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
+	return d.to(api.Pending, api.CheckingActivity, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
 }

@@ -29,9 +29,9 @@ func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 // asked again before it cuts once more. A pass that cut nothing leaves the approval as it was.
 func TestAnApprovalIsForOneCut(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	for served, want := range map[bool]api.Reason{true: api.ApprovalHold, false: api.Admitted} {
+	for served, want := range map[bool]api.Reason{true: api.WaitingForApproval, false: api.Admitted} {
 		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.RequireApproval, time.Hour
+			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
 			f.Status.Phase, f.Status.CutOrReleased = api.Recovering, served
 			since := stampOf(now.Add(-time.Hour))
@@ -39,7 +39,7 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 		})
 		var told api.Reason
 		for range 3 {
-			if f.Status, _ = Decide(f, s, now); f.Status.Phase == api.Isolating || f.Status.Reason == api.ApprovalHold {
+			if f.Status, _ = Decide(f, s, now); f.Status.Phase == api.Isolating || f.Status.Reason == api.WaitingForApproval {
 				told = f.Status.Reason
 				break
 			}

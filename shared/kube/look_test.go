@@ -136,7 +136,7 @@ func TestLook(t *testing.T) {
 		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
 		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindow{{Start: "22:00", Duration: "8h"}}}}}}},
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindowRule{{Start: "22:00", Duration: "8h"}}}}}}},
 		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {
@@ -174,7 +174,7 @@ const unwatched = "nobody has watched the Leases yet"
 func TestNoPolicySelectsTheNode(t *testing.T) {
 	const words = "no FencePolicy selects this node any more; it was fenced under policy mine"
 	const mine, other = `{"metadata":{"name":"mine"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":1}}`, `{"metadata":{"name":"other"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":2}}`
-	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyGoneHold, Message: words}
+	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyDeleted, Message: words}
 	other2 := fence.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
 	for name, c := range map[string]struct {
 		policies, ledger string
@@ -183,14 +183,14 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 	}{
 		"it is there":                     {mine + "," + other, `{}`, false, fence.Brakes{Looked: true}},
 		"it is deleted":                   {"", `{}`, false, ends},
-		"deleted after the Off":           {"", `{}`, true, fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyGoneHold, Message: words + ": no further power is cut until one does"}},
-		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, fence.Brakes{Looked: true, Stopped: true, Why: api.StoppedHold, Message: "the ledger's stop switch is on"}},
+		"deleted after the Off":           {"", `{}`, true, fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyDeleted, Message: words + ": no further power is cut until one does"}},
+		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, fence.Brakes{Looked: true, Stopped: true, Why: api.Stopped, Message: "the ledger's stop switch is on"}},
 		"another one decides":             {other, `{}`, false, other2},
 		"another's limits are gone":       {mine, `{}`, false, fence.Brakes{Looked: true, Changed: true}},
 		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"mode":"Enforce","action":"Reboot","selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Settings: api.Settings{Mode: api.Enforce, Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
 			f.Status.Power.SwitchedByUs = c.begun
 			fake := newFakeAPI(t)
 			fake.set(ledgerPath, c.ledger)

@@ -91,7 +91,7 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 
 // idle: a fence that nobody asked for, and that did nothing.
 func idle(outcome api.Reason, asked bool, cuts int32) bool {
-	return outcome == api.Healed && !asked && cuts == 0
+	return outcome == api.HealedBeforeFence && !asked && cuts == 0
 }
 
 // Reported looks up what stands in the API server of a problem of a node, whose last

@@ -16,7 +16,7 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 	at := func(ago time.Duration) *api.Time { x := metav1.NewMicroTime(now.Add(-ago)); return &x }
 	finished := func(change ...func(*api.NodeFence)) *api.NodeFence {
 		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3}}
-		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: api.Finished, PhaseSince: at(time.Minute), Outcome: api.Healed}
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: api.Finished, PhaseSince: at(time.Minute), Outcome: api.HealedBeforeFence}
 		for _, c := range change {
 			c(f)
 		}
@@ -38,13 +38,13 @@ func TestReportsCountFromTheLastFenceThatAnsweredThem(t *testing.T) {
 		"one that is open": {finished(func(f *api.NodeFence) { f.Status.Phase = api.Pending }), within},
 		"one that is open, after one that cut power":      {finished(past(api.Recovered, 1), func(f *api.NodeFence) { f.Status.Phase = api.Pending }), 5 * time.Minute},
 		"one that cut power":                              {finished(func(f *api.NodeFence) { f.Status.Power.Cuts = 1 }), time.Minute},
-		"one that was aborted":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.AbortedByPerson }), time.Minute},
+		"one that was aborted":                            {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Aborted }), time.Minute},
 		"one that recovered":                              {finished(func(f *api.NodeFence) { f.Status.Outcome = api.Recovered }), time.Minute},
 		"one that reports asked for":                      {finished(func(f *api.NodeFence) { f.Status.Decision.AskedBy = []api.AskedBy{{}} }), time.Minute},
 		"one that healed, after one that cut power":       {finished(past(api.Recovered, 1)), 5 * time.Minute},
-		"two that healed, after one that cut power":       {finished(past(api.Healed, 1), past(api.Healed, 0)), 5 * time.Minute},
-		"one that healed, after one that was asked for":   {finished(past(api.Healed, 1), past(api.Healed, 0, api.PastAskedBy{ID: "1", Source: "/me"})), 4 * time.Minute},
-		"one that healed, after one that was joined late": {finished(past(api.Healed, 1), past(api.Healed, 0, api.PastAskedBy{ID: "1", Source: "/me", Served: true})), 5 * time.Minute},
+		"two that healed, after one that cut power":       {finished(past(api.HealedBeforeFence, 1), past(api.HealedBeforeFence, 0)), 5 * time.Minute},
+		"one that healed, after one that was asked for":   {finished(past(api.HealedBeforeFence, 1), past(api.HealedBeforeFence, 0, api.PastAskedBy{ID: "1", Source: "/me"})), 4 * time.Minute},
+		"one that healed, after one that was joined late": {finished(past(api.HealedBeforeFence, 1), past(api.HealedBeforeFence, 0, api.PastAskedBy{ID: "1", Source: "/me", Served: true})), 5 * time.Minute},
 		"one that cut power long ago":                     {finished(func(f *api.NodeFence) { f.Status.Power.Cuts, f.Status.PhaseSince = 1, at(time.Hour) }), within},
 	} {
 		if got := now.Sub(Lately(c.fence, within, now)); got != c.want {

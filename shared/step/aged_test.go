@@ -21,7 +21,7 @@ func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	p.metrics.problems.now = func() time.Time { return now }
 	tell := func(node, problem string) {
-		p.Alerted(t.Context(), Refusal{Function: "gate", Cause: event.New(), Node: node, Reason: api.ProblemTold}, problem)
+		p.Alerted(t.Context(), Refusal{Function: "gate", Cause: event.New(), Node: node, Reason: api.NodeProblem}, problem)
 	}
 	counted := func() map[string]float64 {
 		all, err := reg.Gather()

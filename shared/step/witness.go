@@ -143,7 +143,7 @@ func (p *Public) say(ctx context.Context, d Decision) {
 
 // milestones are what the node's owner must know beside warnings, the beginning
 // and the end: that its power was cut, and that its work has gone.
-var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.CutSent: true, api.SeenBack: true}
+var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
 
 func (p *Public) post(ctx context.Context, e kube.Event) {
 	if err := p.Speaker.Say(ctx, e); err != nil {
@@ -153,11 +153,11 @@ func (p *Public) post(ctx context.Context, e kube.Event) {
 
 // warnings are the reasons that somebody should look at.
 var warnings = map[api.Reason]bool{
-	api.DeviceFailed: true, api.OffNotSeen: true, api.OnNotSeen: true, api.WrongMachine: true, api.NotForHost: true, api.SignOfLife: true,
-	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.StormHold: true,
-	api.LeasesStaleHold: true, api.PolicyConflictHold: true, api.CallLost: true, api.FlowRestarted: true,
-	api.DeviceAwaited: true, api.CutFailed: true, api.BackFailed: true, api.LeftCut: true, api.WentBackHold: true,
-	api.NotUnderstoodHold: true,
+	api.DeviceFailed: true, api.PowerOffNotSeen: true, api.PowerOnNotSeen: true, api.WrongMachine: true, api.SecretNotForThisHost: true, api.SignOfLife: true,
+	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.TooManyUnhealthy: true,
+	api.MostLeasesStale: true, api.PolicyConflict: true, api.CallLost: true, api.FlowRestarted: true,
+	api.WaitingForDevice: true, api.IsolationFailed: true, api.RestoreFailed: true, api.LeftCutOff: true, api.StateWentBack: true,
+	api.PolicyNotUnderstood: true,
 }
 
 // Refusal is an event that asked for a fence and opens none, because it gets none or

@@ -61,7 +61,7 @@ func (t Talk) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a
 		Made: func(job string) { c.Jobs = append(c.Jobs, job) }, Ended: ends.one,
 	})
 	if errors.Is(err, device.ErrNotForHost) {
-		c.Why = api.NotForHost
+		c.Why = api.SecretNotForThisHost
 	}
 	if err != nil {
 		return err

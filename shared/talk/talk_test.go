@@ -42,7 +42,7 @@ func TestASecretForAnotherHost(t *testing.T) {
 	}}
 	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: metav1.NewMicroTime(now.Add(time.Second))}}}
 	got, _ := talk.Say(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Action(api.CallRead))
-	want := &fence.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.NotForHost}
+	want := &fence.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.SecretNotForThisHost}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -23,7 +23,7 @@ func TestHostHAFollowsTheNode(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	f.set(nodesURL, nodeIn("b", "True", 0))
-	policy := api.FencePolicy{Spec: api.FencePolicySpec{Mode: api.Enforce, Action: api.ActionOff, Selector: &api.LabelSelector{}}}
+	policy := api.FencePolicy{Spec: api.FencePolicySpec{Mode: api.ModeEnforce, Action: api.ActionOff, Selector: &api.LabelSelector{}}}
 	policy.Name, policy.Generation = "p", 1
 	f.set(policiesURL, &policy)
 	f.set(targetsURL, targetIn("a", string(api.DeviceAnswers), 0))
@@ -42,10 +42,10 @@ func TestHostHAFollowsTheNode(t *testing.T) {
 	becomes(api.HostHAFencing)
 	f.remove(fencesURL, "a")
 	becomes(api.HostHAAvailable)
-	policy.Generation, policy.Spec.Mode = 2, api.DryRun
+	policy.Generation, policy.Spec.Mode = 2, api.ModeDryRun
 	f.set(policiesURL, &policy)
 	becomes(api.HostHADisabled)
-	policy.Generation, policy.Spec.Mode = 3, api.Enforce
+	policy.Generation, policy.Spec.Mode = 3, api.ModeEnforce
 	f.set(policiesURL, &policy)
 	becomes(api.HostHAAvailable)
 	f.mu.Lock()

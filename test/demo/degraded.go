@@ -33,7 +33,7 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 		return err
 	}
 	say("node-1 loses its way to the API server, and runs on")
-	f, err := held(ctx, c, "node-1", api.ActivitySeenHold)
+	f, err := held(ctx, c, "node-1", api.ActivitySeen)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 		return err
 	}
 	say("the way is mended: %s", f.Status.Message)
-	if f.Status.Outcome != api.Healed {
+	if f.Status.Outcome != api.HealedBeforeFence {
 		return fmt.Errorf("the fence of node-1 ended as %s", f.Status.Outcome)
 	}
 	if err := all(c, []string{"node-2"}, "crash"); err != nil {
@@ -67,7 +67,7 @@ func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	}
 	struck := time.Now()
 	say("node-2 crashes: its power is on, and it says nothing to anybody")
-	if _, err = held(ctx, c, "node-2", api.CheckingHold); err != nil {
+	if _, err = held(ctx, c, "node-2", api.CheckingActivity); err != nil {
 		return err
 	}
 	told := follow(ctx, c, "node-2")

@@ -85,7 +85,7 @@ func spared(ctx context.Context, c *rig.Cluster, node string) (time.Duration, er
 		return 0, err
 	}
 	say("%s is alive, and stops renewing its Lease", node)
-	f, err := held(ctx, c, node, api.Suspected)
+	f, err := held(ctx, c, node, api.LeaseStandsStill)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ func spared(ctx context.Context, c *rig.Cluster, node string) (time.Duration, er
 	if f, err = c.Phase(ctx, node, api.Finished); err != nil {
 		return 0, err
 	}
-	if f.Status.Outcome != api.Healed {
+	if f.Status.Outcome != api.HealedBeforeFence {
 		return 0, fmt.Errorf("the fence of %s ended as %s", node, f.Status.Outcome)
 	}
 	say("its Lease moves again: %s", f.Status.Message)

@@ -29,7 +29,7 @@ func storm(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	}
 	say("five of them are lost in the same moment: three crash, two are only cut off")
 	for _, n := range append(dead, cut...) {
-		f, err := held(ctx, c, n, api.StormHold)
+		f, err := held(ctx, c, n, api.TooManyUnhealthy)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func zone(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	}
 	say("a switch dies: four of five nodes of zone b are cut off, and alive")
 	for _, n := range lost {
-		f, err := held(ctx, c, n, api.StormHold)
+		f, err := held(ctx, c, n, api.TooManyUnhealthy)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func approve(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	if err := all(c, []string{"node-1"}, "crash"); err != nil {
 		return err
 	}
-	f, err := held(ctx, c, "node-1", api.ApprovalHold)
+	f, err := held(ctx, c, "node-1", api.WaitingForApproval)
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,12 @@ func TestActivityChecksByDevice(t *testing.T) {
 	victim := w.database(1)
 	w.hostHA(victim, api.HostHAAvailable)
 	w.node(victim, "crash")
-	f := w.held(victim, api.ActivitySeenHold)
+	f := w.held(victim, api.ActivitySeen)
 	if f.Status.ActivityChecks.Failed > 0 || f.Status.Placed.Taint {
 		t.Errorf("%+v", f.Status.ActivityChecks)
 	}
 	w.hostHA(victim, api.HostHADegraded)
-	if !told(f, api.CheckingHold, "reading the machine's power") {
+	if !told(f, api.CheckingActivity, "reading the machine's power") {
 		t.Errorf("the history does not say that the machine was read: %+v", f.Status.History)
 	}
 	w.words(victim, "")

@@ -36,7 +36,7 @@ func TestActivityChecksByPort(t *testing.T) {
 	w.start(nil)
 	victim := w.database(1)
 	w.node(victim, "partition")
-	f := w.held(victim, api.ActivitySeenHold)
+	f := w.held(victim, api.ActivitySeen)
 	if !strings.Contains(f.Status.Message, "answers") {
 		t.Errorf("it is held: %s", f.Status.Message)
 	}
@@ -46,7 +46,7 @@ func TestActivityChecksByPort(t *testing.T) {
 	})
 	w.words(victim, "")
 	w.node(victim, "heal")
-	w.ended(victim, api.Healed)
+	w.ended(victim, api.HealedBeforeFence)
 	w.words(victim, "")
 	w.unmarked(victim)
 
@@ -97,7 +97,7 @@ func TestStorageUnreachable(t *testing.T) {
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/storage-nodes").Do(w.ctx).Error())
 	w.start(nil)
 	w.node("node-1", "crash")
-	w.held("node-1", api.StorageDownHold)
+	w.held("node-1", api.StorageUnreachable)
 	w.unmarked("node-1")
 	w.words("node-1", "")
 	must(t, storage.Open())

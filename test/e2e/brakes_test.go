@@ -39,29 +39,29 @@ const (
 const roomy = `limits: {maxUnhealthy: "100%", maxConcurrent: 1, stormCoolDown: 0s}` + "\n"
 
 var brakes = []brake{
-	{name: "dryrun", spec: broken + "mode: DryRun\nlimits: {maxUnhealthy: 0, maxConcurrent: 1}\n", why: api.DryRunHold},
-	{name: "exclude", spec: unswitched + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: WaitForOff\n", why: api.ExcludedHold},
-	{name: "none", spec: unswitched + roomy + "action: WaitForOff\n", why: api.ConfirmationHold},
-	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.StormHold},
-	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.PausedHold},
-	{name: "tomorrow", spec: broken + roomy + "drainFirst: true\n", why: api.NotUnderstoodHold},
-	{name: "window", spec: broken + roomy + "WINDOW", why: api.WindowHold},
-	{name: "label", why: api.ExcludedHold, also: func(w *world, nodes []string) {
+	{name: "dryrun", spec: broken + "mode: DryRun\nlimits: {maxUnhealthy: 0, maxConcurrent: 1}\n", why: api.DryRun},
+	{name: "exclude", spec: unswitched + roomy + "exclude: {nodeNames: [FIRST, SECOND]}\naction: WaitForOff\n", why: api.Excluded},
+	{name: "none", spec: unswitched + roomy + "action: WaitForOff\n", why: api.WaitingForConfirmation},
+	{name: "limits", spec: broken + "limits: {maxUnhealthy: 0, maxConcurrent: 1, stormCoolDown: 0s}\n", why: api.TooManyUnhealthy},
+	{name: "pause", spec: broken + roomy + "pauseRequests: [me]\n", why: api.Paused},
+	{name: "tomorrow", spec: broken + roomy + "drainFirst: true\n", why: api.PolicyNotUnderstood},
+	{name: "window", spec: broken + roomy + "WINDOW", why: api.PauseWindow},
+	{name: "label", why: api.Excluded, also: func(w *world, nodes []string) {
 		for _, n := range nodes {
 			w.patch(n, `{"metadata":{"labels":{"remediation.medik8s.io/exclude-from-remediation":"true"}}}`)
 		}
 	}},
-	{name: "budget", why: api.BudgetHold, also: func(w *world, _ []string) {
+	{name: "budget", why: api.BudgetExhausted, also: func(w *world, _ []string) {
 		must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceBudget\nmetadata: {name: budget}\nspec: {minAvailable: 2, selector: {matchLabels: {row: budget}}}\n"))
 	}},
-	{name: "deleted", why: api.PolicyGoneHold, ends: true, also: func(w *world, _ []string) {
+	{name: "deleted", why: api.PolicyDeleted, ends: true, also: func(w *world, _ []string) {
 		must(w.t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/deleted").Do(w.ctx).Error())
 	}},
-	{name: "storm", why: api.StormHold, nodes: 10, before: "limits: {maxUnhealthy: \"40%\", maxConcurrent: 1, stormCoolDown: 0s}\n",
+	{name: "storm", why: api.TooManyUnhealthy, nodes: 10, before: "limits: {maxUnhealthy: \"40%\", maxConcurrent: 1, stormCoolDown: 0s}\n",
 		also: func(w *world, nodes []string) { w.standStill(nodes[1:5]) }},
-	{name: "quorum", why: api.QuorumHold, nodes: 3, before: roomy + "controlPlane: {fence: WithQuorum, etcdNodeNames: [FIRST, SECOND, THIRD]}\n",
+	{name: "quorum", why: api.EtcdQuorum, nodes: 3, before: roomy + "controlPlane: {fence: WithQuorum, etcdNodeNames: [FIRST, SECOND, THIRD]}\n",
 		also: func(w *world, nodes []string) { w.standStill(nodes[1:2]) }},
-	{name: "stop", why: api.StoppedHold, also: func(w *world, _ []string) { w.stop(true) }},
+	{name: "stop", why: api.Stopped, also: func(w *world, _ []string) { w.stop(true) }},
 }
 
 // asked are the nodes of a row that are to be fenced.
@@ -138,7 +138,7 @@ func (w *world) begins(b brake, nodes []string) {
 		one, err := w.Fences.Fence(w.ctx, nodes[0])
 		other, err2 := w.Fences.Fence(w.ctx, nodes[1])
 		waits := func(f *api.NodeFence) bool {
-			return f.Status.Phase == api.Pending && f.Status.Reason == api.ConcurrencyHold
+			return f.Status.Phase == api.Pending && f.Status.Reason == api.TooManyConcurrent
 		}
 		return one != nil && other != nil && (one.Status.Phase == api.Fencing && waits(other) || other.Status.Phase == api.Fencing && waits(one)), errors.Join(err, err2)
 	})
@@ -165,7 +165,7 @@ func (w *world) put(b brake, nodes []string) {
 	for _, n := range b.asked(nodes) {
 		w.standsStill(b, n)
 	}
-	if b.why == api.NotUnderstoodHold {
+	if b.why == api.PolicyNotUnderstood {
 		w.keeps(b.name, "drainFirst")
 	}
 }
@@ -204,7 +204,7 @@ func (w *world) standsStill(b brake, node string) {
 		}
 		return f != nil && f.Status.Phase == api.Pending && f.Status.Reason == b.why, err
 	})
-	if b.why == api.ExcludedHold || b.why == api.DryRunHold {
+	if b.why == api.Excluded || b.why == api.DryRun {
 		w.unmarked(node)
 	}
 }
@@ -216,7 +216,7 @@ func (w *world) goesOn(rows map[string][]string) {
 	w.stop(false)
 	w.until("the lifted stop to be noticed", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, rows["stop"][0])
-		return f != nil && f.Status.Reason != api.StoppedHold, err
+		return f != nil && f.Status.Reason != api.Stopped, err
 	})
 	w.t.Logf("a lifted stop was noticed after %s", time.Since(at).Round(time.Millisecond))
 	for _, name := range []string{"limits", "tomorrow"} {

@@ -291,7 +291,7 @@ func TestPodsPerMinute(t *testing.T) { // S24
 	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-fence.ActWithin-time.Second {
 		t.Errorf("%d deletions within %s", rate+1, apart)
 	}
-	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.DeletionsPaced }) {
+	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.PodsPerMinute }) {
 		t.Errorf("nothing says why it took so long\n%s", rig.Story(f))
 	}
 }
@@ -325,8 +325,8 @@ func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
 		t.Errorf("the pod did not stay: %+v", asked.of("pods"))
 	}
 	for reason, words := range map[api.Reason]string{
-		api.BudgetsHold:     "1 pods are held: pod default/db-0 by budget default/db: 0 healthy, 1 wanted, 0 may go; from ",
-		api.ReleaseTimedOut: "1 pods and 1 attachments are left after 15s; held: pod default/db-0 by budget default/db",
+		api.DisruptionBudget: "1 pods are held: pod default/db-0 by budget default/db: 0 healthy, 1 wanted, 0 may go; from ",
+		api.ReleaseTimedOut:  "1 pods and 1 attachments are left after 15s; held: pod default/db-0 by budget default/db",
 	} {
 		if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == reason && strings.Contains(h.Message, words) }) {
 			t.Errorf("nothing says %s: %s\n%s", reason, words, rig.Story(f))

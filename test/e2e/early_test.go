@@ -77,12 +77,12 @@ func TestEarlyButAlive(t *testing.T) {
 	w.node("node-1", "lease-stop")
 	w.node("node-2", "partition")
 	for _, n := range []string{"node-1", "node-2"} {
-		w.held(n, api.Suspected)
+		w.held(n, api.LeaseStandsStill)
 		w.words(n, "")
 		w.unmarked(n)
 	}
 	w.node("node-1", "lease-resume")
-	if f := w.phase("node-1", api.Finished); f.Status.Outcome != api.Healed {
+	if f := w.phase("node-1", api.Finished); f.Status.Outcome != api.HealedBeforeFence {
 		t.Errorf("%s: %s\n%s", f.Status.Outcome, f.Status.Message, rig.Story(f))
 	}
 	w.words("node-1", "")
@@ -116,7 +116,7 @@ func TestEarlyStorm(t *testing.T) {
 	dead := []string{"node-0", "node-1", "node-2", "node-3", "node-4"}
 	w.allAtOnce(dead, "power-loss")
 	for _, n := range dead {
-		w.held(n, api.StormHold)
+		w.held(n, api.TooManyUnhealthy)
 	}
 	for _, n := range dead {
 		w.words(n, "")
@@ -124,7 +124,7 @@ func TestEarlyStorm(t *testing.T) {
 	}
 	w.allAtOnce(dead[:2], "power-on")
 	for _, n := range dead[:2] {
-		if f := w.phase(n, api.Finished); f.Status.Outcome != api.Healed {
+		if f := w.phase(n, api.Finished); f.Status.Outcome != api.HealedBeforeFence {
 			t.Errorf("%s ended as %s\n%s", n, f.Status.Outcome, rig.Story(f))
 		}
 	}

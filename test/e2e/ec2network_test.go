@@ -177,13 +177,13 @@ func (c *cloudNetwork) inOrder(f *api.NodeFence) {
 	}
 	var way []api.Reason
 	for _, h := range f.Status.History {
-		if slices.Contains([]api.Reason{api.CutSent, api.SeenCut, api.PowerOffSent, api.SeenOff, api.BackSent, api.SeenBack, api.Recovered}, h.Reason) {
+		if slices.Contains([]api.Reason{api.AccessCutSent, api.SeenCutOff, api.PowerOffSent, api.SeenOff, api.AccessRestoreSent, api.AccessRestored, api.Recovered}, h.Reason) {
 			way = append(way, h.Reason)
 		}
 	}
 	// The device may tell that the machine is on, or its node that it is Ready: whichever is
 	// first moves the fence on, so neither is part of the way.
-	want := []api.Reason{api.CutSent, api.SeenCut, api.PowerOffSent, api.SeenOff, api.BackSent, api.SeenBack, api.Recovered}
+	want := []api.Reason{api.AccessCutSent, api.SeenCutOff, api.PowerOffSent, api.SeenOff, api.AccessRestoreSent, api.AccessRestored, api.Recovered}
 	if d := cmp.Diff(want, slices.Compact(way)); d != "" {
 		c.t.Errorf("the way of the fence:\n%s", d)
 	}
@@ -218,10 +218,10 @@ func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	w.target("node-1", "False", api.DeviceUnreachable, "isolation 1 of 1, ec2-network ec2-network:eu-west-1/"+cloudID(1))
 	w.target("node-2", "False", api.DeviceDenied, "Secret cloud-node-2, key access_key")
 	w.target("node-3", "False", api.MachineUnknown, "in ConfigMap fence-config-node-node-3")
-	w.target("node-4", "False", api.LeftCut, "it says that the machine is cut off, and its node is Ready")
+	w.target("node-4", "False", api.LeftCutOff, "it says that the machine is cut off, and its node is Ready")
 	w.target("node-5", "True", api.DeviceAnswers, "")
-	w.unfenceable(p, map[api.Reason]int{api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.MachineUnknown: 1, api.LeftCut: 1})
-	w.said("node-4", api.LeftCut, "this node could not be fenced now: ")
+	w.unfenceable(p, map[api.Reason]int{api.DeviceUnreachable: 1, api.DeviceDenied: 1, api.MachineUnknown: 1, api.LeftCutOff: 1})
+	w.said("node-4", api.LeftCutOff, "this node could not be fenced now: ")
 	ft, err := w.Fences.Target(w.ctx, "node-0")
 	must(t, err)
 	var shown []string

@@ -90,7 +90,7 @@ func notReleased(t *testing.T, w *world, node string) {
 			return false, nil
 		}
 		for _, h := range f.Status.History {
-			if h.Reason == api.DeviceFailed || h.Reason == api.OffNotSeen {
+			if h.Reason == api.DeviceFailed || h.Reason == api.PowerOffNotSeen {
 				return true, nil
 			}
 		}

@@ -154,7 +154,7 @@ func TestHealedBeforePowerIsNotCut(t *testing.T) { // S17
 	w.node(victim, "lease-resume")
 	must(t, w.Ready(w.ctx, victim, corev1.ConditionTrue))
 	must(t, w.Lab.Fault(victim, "none"))
-	w.ended(victim, api.Healed)
+	w.ended(victim, api.HealedBeforeFence)
 	w.words(victim, "")
 	w.sameMarks(victim, before)
 }

@@ -51,7 +51,7 @@ func TestIncidents(t *testing.T) {
 		before := w.told(zone)
 		w.allAtOnce(zone, "power-loss")
 		for _, n := range zone {
-			w.held(n, api.StormHold)
+			w.held(n, api.TooManyUnhealthy)
 		}
 		other := w.untouched(0, 1)[0]
 		w.node(other, "crash")
@@ -71,7 +71,7 @@ func TestIncidents(t *testing.T) {
 		for _, n := range cut {
 			w.until(n+" to be held", func() (bool, error) {
 				f, err := w.Fences.Fence(w.ctx, n)
-				return f != nil && f.Status.Phase == api.Pending && (f.Status.Reason == api.LeasesStaleHold || f.Status.Reason == api.StormHold), err
+				return f != nil && f.Status.Phase == api.Pending && (f.Status.Reason == api.MostLeasesStale || f.Status.Reason == api.TooManyUnhealthy), err
 			})
 		}
 		w.allAtOnce(cut, "heal")
@@ -82,7 +82,7 @@ func TestIncidents(t *testing.T) {
 		n := w.untouched(0, 1)[0]
 		w.patch(n, `{"spec":{"unschedulable":true,"taints":[{"key":"medik8s.io/drain","effect":"NoSchedule"}]}}`)
 		w.node(n, "power-loss")
-		w.held(n, api.ExcludedHold)
+		w.held(n, api.Excluded)
 		w.node(n, "power-on")
 		w.healed([]string{n}, map[string]string{n: ""})
 		now, err := w.Kube.CoreV1().Nodes().Get(w.ctx, n, metav1.GetOptions{})
@@ -151,7 +151,7 @@ func (w *world) healed(nodes []string, before map[string]string) {
 			f, err := w.Phase(w.ctx, n, api.Finished)
 			if err != nil {
 				w.t.Error(err)
-			} else if f.Status.Outcome != api.Healed {
+			} else if f.Status.Outcome != api.HealedBeforeFence {
 				w.t.Errorf("%s ended as %s\n%s", n, f.Status.Outcome, rig.Story(f))
 			}
 		})

@@ -172,7 +172,7 @@ func TestKdumpHoldsThePower(t *testing.T) {
 	// From its own one it holds.
 	stop := k.send(w.address(victim))
 	w.untilFence(victim, "the dump to hold the fence", func(f *api.NodeFence) bool {
-		return f.Status.Reason == api.KdumpHold && f.Status.Kdump != nil && f.Status.Kdump.Count >= 3
+		return f.Status.Reason == api.KdumpUnderWay && f.Status.Kdump != nil && f.Status.Kdump.Count >= 3
 	})
 	f, err := w.Fences.Fence(w.ctx, victim)
 	must(t, err)
@@ -261,7 +261,7 @@ func TestKdumpAsProof(t *testing.T) { // S1, S4
 	})
 	w.untilFence(victim, "the fence to wait on for the dump, with its pods released", func(f *api.NodeFence) bool {
 		s := f.Status
-		return s.Phase == api.Pending && s.Reason == api.KdumpHold && s.Kdump.DoneAt != nil && s.Proof == nil && s.Release.Pods == 2
+		return s.Phase == api.Pending && s.Reason == api.KdumpUnderWay && s.Kdump.DoneAt != nil && s.Proof == nil && s.Release.Pods == 2
 	})
 	f, err := w.Fences.Fence(w.ctx, victim)
 	must(t, err)

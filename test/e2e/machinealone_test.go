@@ -37,7 +37,7 @@ func TestMachineWithoutANode(t *testing.T) {
 	create("orphan", "")
 	w.start(nil)
 	f := w.phase("stillborn", api.Finished)
-	if x := f.Status.Decision.Trigger; !x.OnlyMachine() || f.Status.Decision.NodeUID != "" || f.Status.Outcome != api.MachineDone || f.Status.Proof != nil || f.Status.Release.StartedAt != nil || f.Status.Machine == nil || f.Status.Machine.Tries != 1 {
+	if x := f.Status.Decision.Trigger; !x.OnlyMachine() || f.Status.Decision.NodeUID != "" || f.Status.Outcome != api.MachineListedNoMore || f.Status.Proof != nil || f.Status.Release.StartedAt != nil || f.Status.Machine == nil || f.Status.Machine.Tries != 1 {
 		t.Errorf("trigger %+v, outcome %s, %+v", x, f.Status.Outcome, f.Status)
 	}
 	if _, err := m.api.Get(w.ctx, "stillborn", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

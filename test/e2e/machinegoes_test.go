@@ -44,7 +44,7 @@ func TestMachineBeingDeleted(t *testing.T) {
 	must(t, m.api.Delete(w.ctx, db, metav1.DeleteOptions{}))
 	w.node(db, "power-loss")
 	held := func(f *api.NodeFence) bool {
-		return f != nil && f.Status.Phase == api.Pending && f.Status.Reason == api.DeletionHold &&
+		return f != nil && f.Status.Phase == api.Pending && f.Status.Reason == api.NodeBeingDeleted &&
 			strings.HasPrefix(f.Status.Message, "its Machine "+machineNamespace+"/"+db+" has been in deletion since ")
 	}
 	w.until("it to be held", func() (bool, error) {
@@ -62,7 +62,7 @@ func TestMachineBeingDeleted(t *testing.T) {
 	w.words(db, "")
 	w.until("the policy to say so", func() (bool, error) {
 		p, err := w.Fences.Policy(w.ctx, "default")
-		return err == nil && slices.ContainsFunc(p.Status.Held, func(h api.HeldNode) bool { return h.NodeName == db && h.Reason == api.DeletionHold }), err
+		return err == nil && slices.ContainsFunc(p.Status.Held, func(h api.HeldNode) bool { return h.NodeName == db && h.Reason == api.NodeBeingDeleted }), err
 	})
 
 	// A person has seen that it is off.

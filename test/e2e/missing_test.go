@@ -29,7 +29,7 @@ func TestMissingNode(t *testing.T) {
 	must(t, w.Kube.CoreV1().Nodes().Delete(w.ctx, "node-1", metav1.DeleteOptions{}))
 	w.until("the fence to be held", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
-		return f != nil && f.Status.Decision.Trigger.Missing() && f.Status.Reason == api.ExcludedHold, err
+		return f != nil && f.Status.Decision.Trigger.Missing() && f.Status.Reason == api.Excluded, err
 	})
 	w.words("node-1", "")
 	_, err = enrolments.Patch(w.ctx, kube.EnrolledName("node-1"), types.MergePatchType, []byte(`{"data":{"excluded":null}}`), metav1.PatchOptions{})

@@ -59,13 +59,13 @@ func TestRequests(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	a, p := w.asks()
 
-	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotBelieved)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.SourceNotBelieved)
 	a.refused("with a token for another node", "node-1", "/me", "2", a.token("node-2", "2", 600), api.TokenRefused)
 	a.refused("with a token for another event", "node-1", "/me", "3", a.token("node-1", "x", 600), api.TokenRefused)
 	a.refused("with a token that has expired", "node-1", "/me", "4", a.expired("node-1", "4"), api.TokenRefused)
 	a.refused("with a token that lives for an hour", "node-1", "/me", "5", a.token("node-1", "5", 3600), api.TokenRefused)
 	a.refused("with a token of one who may not fence this node", "node-3", "/me", "6", a.token("node-3", "6", 600), api.NotAllowed)
-	a.refused("made an hour ago", "node-1", "/racks/west", "7", "old", api.RequestOld)
+	a.refused("made an hour ago", "node-1", "/racks/west", "7", "old", api.RequestTooOld)
 	a.refused("as the first of two reports", "node-4", "/smart", "10", "", api.Reported)
 	if reply, err := p.Handlers()["gate"](a.ctx, a.request("node-4", "/smart", "10", "")); reply != nil || err != nil {
 		t.Errorf("the first report again: %v %v", reply, err)
@@ -161,7 +161,7 @@ func (a asking) again(p *rig.InProcess, name, node, source, id, token string) {
 	if err != nil || reply != nil && !(f.Open() && strings.HasPrefix(reply.ID(), fmt.Sprintf("%s.%d.", f.UID, f.Status.FenceNumber))) {
 		a.t.Errorf("%s: %v %v", name, reply, err)
 	}
-	a.said(name, node, id, api.RequestServed)
+	a.said(name, node, id, api.RequestServedAlready)
 }
 
 // refused posts a request and waits for the three places that say no: the log,

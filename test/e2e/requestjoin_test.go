@@ -27,11 +27,11 @@ func TestRequestsJoin(t *testing.T) {
 	must(t, w.Lab.Fault("node-1", "accept-and-ignore"))
 	w.until("the fence to wait for its time", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, "node-1")
-		return err == nil && f != nil && f.Status.Reason == api.Waiting, err
+		return err == nil && f != nil && f.Status.Reason == api.WaitingForTime, err
 	})
-	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.NotBelieved)
+	a.refused("without a token, from a source that nobody believes", "node-1", "/racks/east", "1", "", api.SourceNotBelieved)
 	a.refused("with a token for another event", "node-1", "/me", "2", a.token("node-1", "x", 600), api.TokenRefused)
-	a.refused("made an hour ago", "node-1", "/racks/west", "3", "old", api.RequestOld)
+	a.refused("made an hour ago", "node-1", "/racks/west", "3", "old", api.RequestTooOld)
 	w.words("node-1", "")
 
 	first, second := a.token("node-1", "4", 600), a.token("node-1", "5", 600)

@@ -60,7 +60,7 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 			return false, err
 		}
 		a := f.Status.Answer(api.AskedApprove)
-		return a != nil && a.Result == api.Refused && f.Status.Reason == api.ApprovalHold, nil
+		return a != nil && a.Result == api.Refused && f.Status.Reason == api.WaitingForApproval, nil
 	})
 	w.words(node, "off on")
 	must(t, w.patchWords(node, approval(2)))
@@ -92,6 +92,6 @@ func (w *world) waits(node string, number int64) {
 		if meta.IsStatusConditionTrue(f.Status.Conditions, api.ConditionSucceeded) {
 			return false, fmt.Errorf("fence %d is %s, and has succeeded", number, f.Status.Phase)
 		}
-		return f.Status.Reason == api.ApprovalHold, nil
+		return f.Status.Reason == api.WaitingForApproval, nil
 	})
 }

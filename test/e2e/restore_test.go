@@ -35,10 +35,10 @@ func TestARestoreHoldsWhatIsNew(t *testing.T) {
 	w.node(second, "crash")
 	says := w.wentBack()
 	w.unready(second)
-	w.held(second, api.WentBackHold)
-	w.event("NodeFence", second, api.WentBackHold, says)
-	w.event("Node", second, api.WentBackHold, says)
-	w.disallowed(api.WentBackHold, says)
+	w.held(second, api.StateWentBack)
+	w.event("NodeFence", second, api.StateWentBack, says)
+	w.event("Node", second, api.StateWentBack, says)
+	w.disallowed(api.StateWentBack, says)
 	w.words(second, "")
 	w.unmarked(second)
 	if f, err := w.Fences.Fence(w.ctx, first); err != nil || f != nil {
@@ -79,7 +79,7 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	w.node(victim, "crash")
 	must(t, w.Lab.Restore(backup))
 	w.wentBack()
-	w.held(victim, api.WentBackHold)
+	w.held(victim, api.StateWentBack)
 	w.phase(victim, api.Pending) // it reads on: what may be sent to it now is for the gate to say
 	w.words(victim, "off on")
 	w.confirmRestore()

@@ -299,7 +299,7 @@ func (o *office) givenBack(node string) {
 	for _, h := range f.Status.History {
 		told[h.Reason] = true
 	}
-	if r.Power != device.On || !told[api.CutSent] || !told[api.SeenBack] {
+	if r.Power != device.On || !told[api.AccessCutSent] || !told[api.AccessRestored] {
 		o.t.Errorf("port of %s reads %q: %+v", node, r.Power, f.Status.History)
 	}
 }

@@ -35,7 +35,7 @@ func TestStorm(t *testing.T) {
 	for _, n := range dead {
 		w.until("the storm to be named for "+n, func() (bool, error) {
 			f, err := w.Fences.Fence(w.ctx, n)
-			return f != nil && f.Status.Reason == api.StormHold &&
+			return f != nil && f.Status.Reason == api.TooManyUnhealthy &&
 				strings.Contains(f.Status.Message, "5 of 10 nodes are unhealthy, maxUnhealthy is 40% (4)"), err
 		})
 	}
@@ -45,7 +45,7 @@ func TestStorm(t *testing.T) {
 	}
 	w.allAtOnce(dead[:2], "heal")
 	for _, n := range dead[:2] {
-		if f := w.phase(n, api.Finished); f.Status.Outcome != api.Healed {
+		if f := w.phase(n, api.Finished); f.Status.Outcome != api.HealedBeforeFence {
 			t.Errorf("%s ended as %s", n, f.Status.Outcome)
 		}
 	}
@@ -139,10 +139,10 @@ func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w.start(nil)
 	w.node("node-1", "crash")
 	w.unready("node-1")
-	w.held("node-1", api.PausedHold)
+	w.held("node-1", api.Paused)
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceLedger\nmetadata: {name: cluster}\nspec: {stop: true}\n"))
 	must(t, w.Apply(w.ctx, rig.Policy("default", quick)))
-	w.held("node-1", api.StoppedHold)
+	w.held("node-1", api.Stopped)
 	w.words("node-1", "")
 	must(t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: FenceLedger\nmetadata: {name: cluster}\nspec: {stop: false}\n"))
 	w.phase("node-1", api.Finished)
@@ -165,11 +165,11 @@ func TestDryRunTouchesNothing(t *testing.T) {
 	w := newWorld(t, 3, quick+"mode: DryRun\n")
 	w.start(nil)
 	w.node("node-1", "crash")
-	w.held("node-1", api.DryRunHold)
+	w.held("node-1", api.DryRun)
 	w.words("node-1", "")
 	w.unmarked("node-1")
 	w.node("node-1", "power-loss")
 	w.node("node-1", "power-on")
 	must(t, w.Ready(w.ctx, "node-1", corev1.ConditionTrue))
-	w.ended("node-1", api.Healed)
+	w.ended("node-1", api.HealedBeforeFence)
 }

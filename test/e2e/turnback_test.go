@@ -162,7 +162,7 @@ func (b *turns) recovers(step int) bool {
 	if told != "" || !b.rack.On(b.node) {
 		b.t.Errorf("step %d: recovered after %s, and its device was told %q", step, b.last, told)
 	}
-	if f != nil && f.Status.Outcome != api.Healed {
+	if f != nil && f.Status.Outcome != api.HealedBeforeFence {
 		b.t.Errorf("step %d: recovered after %s, and the record is %s", step, b.last, ending(f))
 	}
 	b.unmarked(b.node)

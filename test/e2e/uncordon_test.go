@@ -48,7 +48,7 @@ func TestAPersonGivesTheNodeBack(t *testing.T) {
 
 	w.until("the node to be healthy and kept", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)
-		return f != nil && f.Status.Reason == api.UncordonHold, err
+		return f != nil && f.Status.Reason == api.WaitingForUncordon, err
 	})
 	f, err := w.Fences.Fence(w.ctx, node)
 	must(t, err)

@@ -90,7 +90,7 @@ func TestKindsThatAreNewerThanTheProgram(t *testing.T) {
 	}
 	p, err := w.Fences.Policy(w.ctx, "default")
 	must(t, err)
-	p.Status.Held, p.Status.HeldCount = []api.HeldNode{{NodeName: "node-0", Reason: api.PausedHold}}, 1
+	p.Status.Held, p.Status.HeldCount = []api.HeldNode{{NodeName: "node-0", Reason: api.Paused}}, 1
 	must(t, w.Fences.SavePolicyStatus(w.ctx, p))
 	ft, err := w.Fences.Target(w.ctx, "node-0")
 	must(t, err)

@@ -27,14 +27,14 @@ func TestPauseWindow(t *testing.T) {
 
 	w.node(first, "crash")
 	w.unready(first)
-	f := w.held(first, api.WindowHold)
+	f := w.held(first, api.PauseWindow)
 	says := "pause window of policy default (new firmware): no fence begins until " + hour.Add(6*time.Hour).Format(time.RFC3339)
 	if f.Status.Phase != api.Pending || f.Status.Message != says || f.Status.NextLook == nil {
 		t.Errorf("held: %s, %q, looked at again at %v, want %q", f.Status.Phase, f.Status.Message, f.Status.NextLook, says)
 	}
-	w.event("NodeFence", first, api.WindowHold, says)
-	w.disallowed(api.WindowHold, says)
-	metric := fmt.Sprintf(`nodefence_decisions_total{function="gate",phase="Pending",reason=%q}`, api.WindowHold)
+	w.event("NodeFence", first, api.PauseWindow, says)
+	w.disallowed(api.PauseWindow, says)
+	metric := fmt.Sprintf(`nodefence_decisions_total{function="gate",phase="Pending",reason=%q}`, api.PauseWindow)
 	if n := value(string(get(t, server.URL+"/metrics")), metric); n == "" || n == "0" {
 		t.Errorf("%s is %q", metric, n)
 	}
@@ -56,9 +56,9 @@ func TestPauseWindow(t *testing.T) {
 	w.oneWriter()
 	w.unmarked(first)
 
-	w.held(second, api.WindowHold)
+	w.held(second, api.PauseWindow)
 	w.node(second, "power-on")
-	w.ended(second, api.Healed)
+	w.ended(second, api.HealedBeforeFence)
 	w.words(second, "")
 	w.unmarked(second)
 }

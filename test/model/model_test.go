@@ -29,7 +29,7 @@ func roomForOne(a api.FenceAction) api.FencePolicy {
 			Selector:            &api.LabelSelector{},
 			UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}},
 			Limits:              api.Limits{MaxUnhealthy: &most, MaxConcurrent: new(int32(1))},
-			Action:              a, Mode: api.Enforce, ControlPlane: api.ControlPlane{Fence: new(api.Never)},
+			Action:              a, Mode: api.ModeEnforce, ControlPlane: api.ControlPlane{Fence: new(api.Never)},
 			Recovery: &api.Recovery{ReadyDuration: api.DurationOf(time.Second)},
 		},
 	}

@@ -57,7 +57,7 @@ func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 }
 
 func (t *twin) hold(seen *fence.Seen) error {
-	seen.Verdict = &fence.Verdict{Reason: api.ConcurrencyHold, Message: "no room", Again: 3 * time.Second}
+	seen.Verdict = &fence.Verdict{Reason: api.TooManyConcurrent, Message: "no room", Again: 3 * time.Second}
 	return nil
 }
 

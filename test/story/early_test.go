@@ -35,7 +35,7 @@ func suspect(w *world) {
 func (w *world) lookBack(seen *fence.Seen) {
 	shows := start.Add(11 * time.Second)
 	if w.early && !w.lost && w.now.Before(shows) {
-		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.Waiting, Message: "until every node that was lost in the same moment would show", Again: shows.Sub(w.now)}
+		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.WaitingForTime, Message: "until every node that was lost in the same moment would show", Again: shows.Sub(w.now)}
 	}
 }
 

@@ -144,7 +144,7 @@ func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 		w.isolate(true, api.RoleNetwork)
 		w.fabrics[0].dead = true
 	}}, twist{})
-	if st := w.record.Status; st.Phase != api.Failed || st.Reason != api.CutFailed || w.offs > 0 {
+	if st := w.record.Status; st.Phase != api.Failed || st.Reason != api.IsolationFailed || w.offs > 0 {
 		t.Errorf("%s %s, %d off\n%s", st.Phase, st.Reason, w.offs, w.text.String())
 	}
 }
@@ -157,7 +157,7 @@ func TestWhoStaysIsNamed(t *testing.T) {
 		w.isolate(true, api.RoleStorage)
 	}}, twist{})
 	st := w.record.Status
-	if st.Phase != api.Restoring || st.Reason != api.BackWithheld || !strings.Contains(st.Release.KeptPods, "default/cache-0") || !w.fabrics[0].off {
+	if st.Phase != api.Restoring || st.Reason != api.WaitingForReboot || !strings.Contains(st.Release.KeptPods, "default/cache-0") || !w.fabrics[0].off {
 		t.Errorf("%s %s, stays %q\n%s", st.Phase, st.Reason, st.Release.KeptPods, w.text.String())
 	}
 }

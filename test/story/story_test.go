@@ -160,7 +160,7 @@ var incidents = map[string]incident{
 	}, []api.Phase{api.Finished}, 1},
 	"a dry run": {func(w *world) {
 		w.crashed = true
-		w.record.Status.Decision.Settings.Mode = api.DryRun
+		w.record.Status.Decision.Settings.Mode = api.ModeDryRun
 		at(w, 45*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })
 	}, []api.Phase{api.Finished}, 0},
 }

@@ -11,7 +11,7 @@ import (
 // the story.
 func maintenance(w *world, ends time.Duration) {
 	w.shutUntil = start.Add(ends)
-	w.windows = []fence.Windows{{Policy: "default", Windows: []api.PauseWindow{{
+	w.windows = []fence.Windows{{Policy: "default", Windows: []api.PauseWindowRule{{
 		Start: "11:00", Duration: *api.DurationOf(time.Hour + ends), Reason: "new firmware",
 	}}}}
 }

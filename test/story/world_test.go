@@ -102,7 +102,7 @@ func newWorld(tw twist) *world {
 			FenceNumber: 1, Decision: api.Decision{NodeUID: "node-uid",
 				Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(start)},
 				ResolvedPolicy: api.ResolvedPolicy{
-					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.Enforce,
+					Policy: api.PolicyRef{Name: "default"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Power:               api.PowerSettings{MaxLevels: 4, OffTimeout: s(10), Attempts: 3, RetryInterval: s(5), Restarts: 1},
 						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(60)},
@@ -243,7 +243,7 @@ func (w *world) look(me string) fence.Seen {
 	w.lookBack(&seen)
 	w.lookAround(&seen)
 	if w.storm {
-		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.StormHold, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
+		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
 	}
 	return seen
 }

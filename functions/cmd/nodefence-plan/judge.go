@@ -16,7 +16,7 @@ import (
 )
 
 // holds are what no time and nobody else's healing changes.
-var holds = []api.Reason{api.PolicyConflictHold, api.ControlPlaneHold, api.ExcludedHold, api.BindingInvalid, api.WindowInvalidHold, api.NotUnderstoodHold}
+var holds = []api.Reason{api.PolicyConflict, api.ControlPlaneNode, api.Excluded, api.BindingInvalid, api.PauseWindowInvalid, api.PolicyNotUnderstood}
 
 // judge lets the automaton and the ledger's own rule say what they would say if
 // the node had failed long enough ago.
@@ -46,14 +46,14 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		r.Refused = words
 	case reason == "":
 		r.Now = "would begin"
-	case reason == api.ApprovalHold:
+	case reason == api.WaitingForApproval:
 		r.Now = "would wait for a person: " + words
 	default:
 		r.Now = "would be held: " + words
 	}
 	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > fence.Resync) {
 		r.Now = asleep(p) + "; while it runs: " + r.Now
-		if reason == api.PictureOldHold {
+		if reason == api.LeasePictureOld {
 			r.Now = asleep(p)
 		}
 	}
@@ -62,7 +62,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 
 // asleep says that nobody would notice.
 func asleep(last *api.Time) string {
-	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.PictureOldHold) + "). Nobody "
+	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.LeasePictureOld) + "). Nobody "
 	if last == nil {
 		return words + "has watched the Leases yet"
 	}

@@ -174,7 +174,7 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
-	PauseWindows []PauseWindow `json:"pauseWindows,omitempty"`
+	PauseWindows []PauseWindowRule `json:"pauseWindows,omitempty"`
 }
 
 // ExcludedNodes are chosen by name or by label.
@@ -216,9 +216,9 @@ type Mode string
 
 // The modes.
 const (
-	Enforce         Mode = "Enforce"
-	RequireApproval Mode = "RequireApproval"
-	DryRun          Mode = "DryRun"
+	ModeEnforce         Mode = "Enforce"
+	ModeRequireApproval Mode = "RequireApproval"
+	ModeDryRun          Mode = "DryRun"
 )
 
 // FencePolicyList is a list of FencePolicy.

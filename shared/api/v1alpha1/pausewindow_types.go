@@ -1,9 +1,9 @@
 package v1alpha1
 
-// PauseWindow is a time that comes again each day, or each week on some days,
+// PauseWindowRule is a time that comes again each day, or each week on some days,
 // and within which no fence begins.
 // +kubebuilder:validation:XValidation:rule="!self.duration.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.duration) < duration('24h') || (has(self.days) && size(self.days) > 0 && size(self.days) < 7)",message="pauseWindows[] that lasts 24h or longer and begins every day never ends: write pauseRequests instead, or name its days"
-type PauseWindow struct {
+type PauseWindowRule struct {
 	// days are those on which the window starts, at most 7: Monday to Sunday. Every day
 	// unless set.
 	// +kubebuilder:validation:MaxItems=7

@@ -9,7 +9,7 @@ import (
 // known are the values of those fields of policies that have one of a few. The schema has
 // the same, and refuses others; a policy may have come past it (see NotUnderstood).
 var known = map[reflect.Type][]string{
-	reflect.TypeFor[Mode]():             words(Enforce, RequireApproval, DryRun),
+	reflect.TypeFor[Mode]():             words(ModeEnforce, ModeRequireApproval, ModeDryRun),
 	reflect.TypeFor[FenceAction]():      words(ActionOff, ActionReboot, ActionIsolate, ActionWaitForOff),
 	reflect.TypeFor[UncordonRule]():     words(UncordonAutomatic, UncordonManual),
 	reflect.TypeFor[ReleaseStrategy]():  words(ReleaseTaintAndDelete, ReleaseOutOfServiceTaint, ReleaseResourceDeletion, ReleaseNone),
