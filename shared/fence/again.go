@@ -52,7 +52,7 @@ func (d *decision) restart() {
 	}
 	d.forgetActivity()
 	d.restartIsolation()
-	d.st.DecidedAt, d.st.ReadySince, d.st.Proof = nil, nil, nil
+	d.st.DecidedAt, d.st.ReadySince, d.st.KeptSince, d.st.Proof = nil, nil, nil, nil
 	if d.st.Release.StartedAt == nil {
 		d.st.BootIDBefore = "" // else another boot ends the release (S4)
 	}

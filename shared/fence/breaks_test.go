@@ -52,6 +52,7 @@ var breaks = map[string]string{
 	"does not hear that the storage is unreachable":                    "storageCheck: no fence begins while the storage is unreachable for everyone",
 	"does not hear the end during a dump":                              "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off",
 	"does not hear the one that saw activity":                          "activityChecks: nothing begins before enough checks failed, and lately, or it was degraded for too long",
+	"takes a cordon that went earlier for an answer":                   "recovery.uncordon: Manual: a node that was fenced is given back when a person says so",
 	"does not see that somebody uncordoned":                            "S27: what a person uncordons returns once it is healthy",
 	"does not hear who uncordons":                                      "S27: what a person uncordons returns once it is healthy",
 	"does not let it settle":                                           "S1: the reads are a settle apart",

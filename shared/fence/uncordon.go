@@ -12,14 +12,9 @@ import (
 // they end everything (S27).
 
 // keptBack holds a node that has been healthy for long enough, until a person gives it
-// back: by spec.requests.uncordon, or by kubectl uncordon. Isolation left it cordoned, by
-// us or as it was, so that a node with our taint and no cordon was uncordoned since.
+// back: by spec.requests.uncordon, or by kubectl uncordon.
 func (d *decision) keptBack() bool {
 	if !d.keeps() {
-		return false
-	}
-	if !d.seen.Node.Cordoned {
-		d.tell(api.UncordonAsked, "somebody has uncordoned the node, and so gives it back")
 		return false
 	}
 	if d.uncordonAsked() {
@@ -27,9 +22,24 @@ func (d *decision) keptBack() bool {
 		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
 		return false
 	}
+	if d.uncordoned() {
+		d.tell(api.UncordonAsked, "somebody has uncordoned the node, and so gives it back")
+		return false
+	}
+	if d.st.KeptSince == nil && d.ourCordon() {
+		d.st.KeptSince = d.at(0)
+	}
 	d.hold(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
 	return true
 }
+
+// uncordoned: our cordon was on the node when it was first held for a person, in this
+// recovery, and is there no more. A cordon that went earlier says nothing of this failure;
+// one that was there before the fence is somebody else's, who may take it away for reasons
+// of his own.
+func (d *decision) uncordoned() bool { return d.st.KeptSince != nil && !d.seen.Node.Cordoned }
+
+func (d *decision) ourCordon() bool { return d.st.Placed.Cordon && d.seen.Node.Cordoned }
 
 // notBackYet has one that healed after a restart of the flow wait like any other:
 // nothing was done to it in this pass, but it was in an earlier one.
@@ -44,13 +54,18 @@ func (d *decision) notBackYet() {
 
 // illAgain says of a node that was held that its health is waited for again.
 func (d *decision) illAgain() {
+	d.st.KeptSince = nil
 	if d.st.Reason == api.WaitingForUncordon {
 		d.tell(api.WaitingForUncordon, "not healthy any more; once it is, "+d.untilUncordoned())
 	}
 }
 
 func (d *decision) untilUncordoned() string {
-	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person uncordons it (kubectl uncordon, or spec.requests.uncordon)"
+	how := "gives it back (spec.requests.uncordon)"
+	if d.ourCordon() {
+		how = "uncordons it (kubectl uncordon, or spec.requests.uncordon)"
+	}
+	return "policy " + d.dec.Policy.Name + " keeps it isolated until a person " + how
 }
 
 // keeps: this node was fenced and is isolated still, and its policy leaves it to a

@@ -43,11 +43,13 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		change func(*api.NodeFence, *Seen)
 		want   string
 	}{
-		"its power was cut":                   {nil, held},
-		"a person asks for it":                {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
-		"a person uncordons it with kubectl":  {func(_ *api.NodeFence, s *Seen) { s.Node.Cordoned, s.Node.CordonOurs = false, false }, back},
-		"the policy returns nodes by itself":  {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
-		"a policy from before there was this": {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
+		"its power was cut":                            {nil, held},
+		"a person asks for it":                         {func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
+		"a person uncordons it with kubectl":           {func(f *api.NodeFence, s *Seen) { f.Status.KeptSince, s.Node.Cordoned = f.Status.ReadySince, false }, back},
+		"somebody uncordoned it before it was healthy": {func(_ *api.NodeFence, s *Seen) { s.Node.Cordoned = false }, held},
+		"somebody takes a cordon of his own away":      {func(f *api.NodeFence, s *Seen) { f.Status.Placed.Cordon, s.Node.Cordoned = false, false }, held},
+		"the policy returns nodes by itself":           {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }, alone},
+		"a policy from before there was this":          {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
 		"a person ends it": {func(f *api.NodeFence, _ *Seen) {
 			f.Spec.Requests.Abort = &api.AbortRequest{By: "ann", At: metav1.NewTime(now)}
 		}, alone},
@@ -123,5 +125,46 @@ func TestAWordToUncordonIsForNow(t *testing.T) {
 		if waits := phase == api.Recovering; (st.Answer(api.AskedUncordon) == nil) != waits || told == waits {
 			t.Errorf("%s: answered %v, told %v", phase, st.Answers, st.History)
 		}
+	}
+}
+
+// TestWhoUncordonsAndAsks is answered, in whichever order the two are seen.
+func TestWhoUncordonsAndAsks(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := recovered(now, func(f *api.NodeFence, s *Seen) {
+		f.Spec.Requests.Uncordon, f.Status.KeptSince, s.Node.Cordoned = uncordonBy(now), f.Status.ReadySince, false
+	})
+	st, act := Decide(f, s, now)
+	if a := st.Answer(api.AskedUncordon); act != Undo || a == nil || a.Result != api.Accepted {
+		t.Errorf("%s: %+v", act, a)
+	}
+}
+
+// TestACordonThatWentBeforeAFailureSaysNothingOfIt: whoever uncordoned the node before it
+// failed once more has not looked why.
+func TestACordonThatWentBeforeAFailureSaysNothingOfIt(t *testing.T) {
+	now := walkStart.Add(time.Hour)
+	f, s := recovered(now, nil)
+	look := func(ready string, cordoned bool) Action {
+		s.Node.Conditions[0].Status, s.Node.Cordoned = ready, cordoned
+		s.Lease.Renewed += "+"
+		var act Action
+		f.Status, act = Decide(f, s, now)
+		now = now.Add(5 * time.Second)
+		return act
+	}
+	look("True", true)
+	if f.Status.Reason != api.WaitingForUncordon || f.Status.KeptSince == nil {
+		t.Fatalf("%s since %v", f.Status.Reason, f.Status.KeptSince)
+	}
+	look("Unknown", true)
+	look("Unknown", false)
+	for range 3 {
+		if act := look("True", false); act != None {
+			t.Fatalf("%s: %s", act, f.Status.Message)
+		}
+	}
+	if f.Status.Reason != api.WaitingForUncordon || strings.Contains(f.Status.Message, "kubectl") {
+		t.Errorf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 }

@@ -41,7 +41,16 @@ func (s *state) manualKey() []any {
 	if !s.isManual() {
 		return nil
 	}
-	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.WaitingForUncordon}
+	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.WaitingForUncordon, s.st.KeptSince != nil, s.sh.kept}
+}
+
+func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *Seen) {
+	switch {
+	case after.Phase != api.Recovering || after.ReadySince == nil:
+		sh.kept = false
+	case after.Reason == api.WaitingForUncordon && after.Placed.Cordon && seen.Node.Cordoned:
+		sh.kept = true
+	}
 }
 
 // uncordoned are looks at a node that a person gives back, by a word and by kubectl.
@@ -60,7 +69,7 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 		return
 	}
 	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
-	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At) || !seen.Node.Cordoned
+	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At) || s.sh.kept && !seen.Node.Cordoned
 	own := s.st.Outcome == "" || s.st.Outcome == api.HealedBeforeFence
 	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
@@ -81,7 +90,11 @@ var brokenManual = map[string]decider{
 		}
 	}),
 	"does not see that somebody uncordoned": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Cordoned = true }),
-	"does not hear who uncordons":           before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
+	"takes a cordon that went earlier for an answer": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+		at := stampOf(now)
+		f.Status.KeptSince = &at
+	}),
+	"does not hear who uncordons": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
 	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
 		if st.Reason == api.WaitingForUncordon {
 			st.Reason = api.NodeHealthy

@@ -48,6 +48,8 @@ type shadow struct {
 	off [2]bool
 	// served: power was cut or work released, so that a request is used up.
 	served bool
+	// kept: a healthy node was held for a person with our cordon on it, and has been healthy since.
+	kept bool
 	// sick is since when the policy's condition has held; zero if it does not.
 	sick time.Time
 	// deleted is when pods were last asked to go, where that is counted.
@@ -314,6 +316,7 @@ func (w *walker) step(s *state, l *look) {
 		sh.late = sh.on || now.Before(sh.until) || s.isRestored()
 	}
 	sh.awaits(s, &after)
+	sh.keeps(&after, &l.seen)
 	sh.freedBy(s, &after, act)
 	sh.counts(s, l, &after, act, now)
 	sh.works(s, &after, act)

@@ -221,6 +221,10 @@ type NodeFenceStatus struct {
 	// readySince is since when recovery has seen the node healthy.
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
+	// keptSince is since when the node, healthy and with our cordon on it, waits for a person
+	// (recovery.uncordon: Manual). Who takes the cordon away after that gives the node back.
+	// +optional
+	KeptSince *Time `json:"keptSince,omitempty"`
 	// answers say what became of what people asked of this fence (spec.requests), one for
 	// each kind of request.
 	// +kubebuilder:validation:MaxItems=5

@@ -1987,6 +1987,10 @@ func (in *NodeFenceStatus) DeepCopyInto(out *NodeFenceStatus) {
 		in, out := &in.ReadySince, &out.ReadySince
 		*out = (*in).DeepCopy()
 	}
+	if in.KeptSince != nil {
+		in, out := &in.KeptSince, &out.KeptSince
+		*out = (*in).DeepCopy()
+	}
 	if in.Answers != nil {
 		in, out := &in.Answers, &out.Answers
 		*out = make([]RequestAnswer, len(*in))
