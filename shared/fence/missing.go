@@ -182,13 +182,26 @@ func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*api.La
 	for i := range r.Limits {
 		r.Limits[i].Selector = selectors[r.Limits[i].Policy]
 	}
+	if !ok {
+		return r, false
+	}
+	n := len(mine)
+	for i := range policies {
+		p := &policies[i]
+		if _, is := selectors[p.Name]; !is && p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nil) {
+			n++
+		}
+	}
 	others, _ := ResolvePolicy(policies, node, nil)
 	for _, l := range others.Limits {
-		if _, has := selectors[l.Policy]; !has && ok {
+		if _, is := selectors[l.Policy]; !is {
 			r.Limits = append(r.Limits, l)
 		}
 	}
-	return r, ok
+	if n > maxPolicies {
+		r.Settings.Excluded, r.Limits = morePoliciesThanFit(n), r.Limits[:min(len(r.Limits), maxPolicies)]
+	}
+	return r, true
 }
 
 // WithMissing adds the nodes that are missing to those that are counted: they are

@@ -82,7 +82,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Settings.Conflict = mine[1].Name
 	}
 	if n := len(mine); n > maxPolicies {
-		r.Settings.Excluded = fmt.Sprintf("%d policies select this node, and a record has room for %d: no fence begins until fewer do", n, maxPolicies)
+		r.Settings.Excluded = morePoliciesThanFit(n)
 		mine = mine[:maxPolicies]
 	}
 	for _, p := range mine {
@@ -95,6 +95,11 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 // maxPolicies is how many may select one node: the API's bound of a record's limits, less
 // those that ConfigMaps lay over them.
 const maxPolicies = 60
+
+// morePoliciesThanFit holds a node whose limits a record can't hold: those that it left out would not count.
+func morePoliciesThanFit(n int) string {
+	return fmt.Sprintf("%d policies select this node, and a record has room for %d: no fence begins until fewer do", n, maxPolicies)
+}
 
 // defaultPrecedence and the times below are the schema's, or what its text says.
 const (

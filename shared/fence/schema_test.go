@@ -147,3 +147,30 @@ func TestMorePoliciesThanARecordTakes(t *testing.T) {
 		}
 	}
 }
+
+// TestMorePoliciesThanARecordTakesOfANodeThatIsMissing: those that expect it and those that
+// would select it count together.
+func TestMorePoliciesThanARecordTakesOfANodeThatIsMissing(t *testing.T) {
+	since := stampOf(walkStart.Add(-time.Hour))
+	for _, c := range []struct {
+		expect, others int
+		holds          bool
+	}{{1, maxPolicies - 1, false}, {1, maxPolicies, true}, {1, 200, true}, {5, maxPolicies, true}, {maxPolicies + 1, 0, true}} {
+		var all []api.FencePolicy
+		for i := range c.expect + c.others {
+			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}, Spec: api.FencePolicySpec{Selector: everyNode, Mode: api.ModeEnforce, Action: api.ActionReboot}}
+			if p.Spec.Precedence = new(int32(i)); i < c.expect {
+				p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+				p.Spec.MissingNodes, p.Status.Missing = &api.MissingNodesRule{NodeNames: []string{"gone"}}, []api.MissingNode{{NodeName: "gone", Since: since}}
+			}
+			all = append(all, p)
+		}
+		r, _, ok := ResolveMissing(all, "gone", walkStart)
+		if !ok || (r.Settings.Excluded != "") != c.holds || r.Policy.Name != "p0" || !c.holds && len(r.Limits) != c.expect+c.others {
+			t.Errorf("%+v: %t %q by %s, %d limits", c, ok, r.Settings.Excluded, r.Policy.Name, len(r.Limits))
+		}
+		for _, w := range tooBig(t, &api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: r}}) {
+			t.Errorf("%+v: %s", c, w)
+		}
+	}
+}
