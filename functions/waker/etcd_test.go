@@ -55,6 +55,8 @@ func TestAnEtcdListThatIsOutOfDateIsSaid(t *testing.T) {
 		"it is what is observed": {three, three, three, "True Understood every field was understood", 1, ""},
 		"it lacks two": {three, append([]string{"cp-5", "cp-4"}, three...), append([]string{"cp-5", "cp-4"}, three...),
 			differ + "(observed and not listed: cp-4, cp-5); listed are cp-1, cp-2, cp-3; observed are cp-1, cp-2, cp-3, cp-4, cp-5", 1, ""},
+		"a control-plane node runs no etcd": {three, append([]string{"cp-api"}, three...), three,
+			differ + "(observed and not listed: cp-api (a control-plane node without a pod of etcd)); listed are cp-1, cp-2, cp-3; observed are cp-1, cp-2, cp-3, cp-api", 1, ""},
 		"one that it lists has no Node": {append([]string{"cp-0"}, three...), three, three,
 			differ + "(listed and no Node: cp-0); listed are cp-0, cp-1, cp-2, cp-3; observed are cp-1, cp-2, cp-3", 1, ""},
 		"one was replaced": {[]string{"cp-1", "cp-2", "cp-0"}, three, three,

@@ -30,8 +30,9 @@ type Objects interface {
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 }
 
-// show writes what has changed in the status of policies and budgets. Nobody
-// decides by it, so that a write that loses a race is left to the next tick.
+// show writes what has changed in the status of policies and budgets. What is decided by
+// (missing nodes, failed Machines) has waited for minutes: a write that loses a race is left
+// to the next tick.
 func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time) error {
 	nodes, err := r.Objects.Nodes(ctx)
 	if err != nil {
@@ -58,11 +59,11 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		}
 	}
 	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
-		members, _, err := r.Objects.ObservedEtcd(ctx, nodes)
+		members, from, err := r.Objects.ObservedEtcd(ctx, nodes)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
 		}
-		c.EtcdSeen, c.EtcdUnread = slices.Sorted(maps.Keys(members)), err != nil
+		c.EtcdSeen, c.EtcdSeenBy, c.EtcdUnread = slices.Sorted(maps.Keys(members)), from, err != nil
 	}
 	if len(policies) > 0 {
 		r.tellUnready(nodes, fences, now)
@@ -75,6 +76,12 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		}
 		st := fence.PolicyStatus(p, policies, c, ledger, now)
 		st.ObservedAt = p.Status.ObservedAt
+		if p.NotUnderstood.In("status.missing") { // nor is it written
+			st.Missing = p.Status.Missing
+		}
+		if p.NotUnderstood.In("status.failedMachines") {
+			st.FailedMachines = p.Status.FailedMachines
+		}
 		if !equality.Semantic.DeepEqual(st, p.Status) {
 			p.Status, p.Status.ObservedAt = st, &at
 			failed = append(failed, unlessLost(r.Objects.SavePolicyStatus(ctx, p)))

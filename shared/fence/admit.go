@@ -30,7 +30,9 @@ type Cluster struct {
 	EtcdLists map[string][]string
 	// EtcdSeen are the nodes of etcd's members as its static pods show them, for the status
 	// of a policy that lists some; EtcdUnread that the pods could not be read.
-	EtcdSeen   []string
+	EtcdSeen []string
+	// EtcdSeenBy is by what those of them are known of which no healthy pod is there.
+	EtcdSeenBy map[string]string
 	EtcdUnread bool
 	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
 	// what every reservation allows for.

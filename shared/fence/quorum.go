@@ -66,13 +66,24 @@ func etcdListWords(p *api.FencePolicy, c Cluster) string {
 	}
 	var apart []string
 	if len(unlisted) > 0 {
-		apart = append(apart, "observed and not listed: "+namesOf(unlisted))
+		apart = append(apart, "observed and not listed: "+namesOf(knownBy(unlisted, c.EtcdSeenBy)))
 	}
 	if len(gone) > 0 {
 		apart = append(apart, "listed and no Node: "+namesOf(gone))
 	}
 	return fmt.Sprintf("spec.controlPlane.etcdNodeNames and etcd's observed members differ (%s); listed are %s; observed are %s",
 		strings.Join(apart, "; "), namesOf(listed), namesOf(c.EtcdSeen))
+}
+
+// knownBy says of each by what it is known, where no healthy pod of etcd shows it.
+func knownBy(nodes []string, by map[string]string) (all []string) {
+	for _, n := range nodes {
+		if why := by[n]; why != "" {
+			n += " (" + why + ")"
+		}
+		all = append(all, n)
+	}
+	return all
 }
 
 func namesOf(nodes []string) string {
