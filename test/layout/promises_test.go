@@ -22,6 +22,9 @@ const (
 	promisesFile = "../../shared/PROMISES.md"
 	// heldBy begins the lines of it that are generated.
 	heldBy = "Held by "
+	// table is how many promises a test names at most that holds them: one that names more
+	// is a list of them.
+	table = 6
 	// twinsTable says of each broken twin of Decide which promise it breaks.
 	twinsTable = "breaks"
 )
@@ -144,7 +147,11 @@ func (c *checks) read(t *testing.T, path string, known map[int]bool) error {
 			if d.Doc != nil {
 				from = d.Doc.Pos()
 			}
-			for _, n := range cited(string(src[from-1 : d.End()-1])) {
+			about := cited(string(src[from-1 : d.End()-1]))
+			if len(about) > table {
+				continue
+			}
+			for _, n := range about {
 				if c.tests[n] == nil {
 					c.tests[n] = map[string][]string{}
 				}
