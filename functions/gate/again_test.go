@@ -33,7 +33,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 		"while one is open for another reason":      {api.ProblemFence, record(`"phase":"Pending","phaseSince":"` + ago(time.Hour) + `"`), "1 fences, 0 told, 0 handed on"}, // it joins that one
 		"after one that healed by itself meanwhile": {api.ProblemFence, record(`"phase":"Finished","outcome":"` + string(api.HealedBeforeFence) + `","phaseSince":"` + ago(time.Second) + `"`), "1 fences, 0 told, 0 handed on"},
 		"after one that cut its power meanwhile":    {api.ProblemFence, record(`"phase":"Finished","outcome":"Recovered","power":{"cuts":1},"phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
-		"after one that a person ended meanwhile":   {api.ProblemFence, record(`"phase":"Finished","outcome":"AbortedByPerson","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
+		"after one that a person ended meanwhile":   {api.ProblemFence, record(`"phase":"Finished","outcome":"` + string(api.Aborted) + `","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
 		"what the rule only tells":                  {api.ProblemAlert, "", "0 fences, 0 told, 0 handed on"},
 		"what the rule moves Pods for":              {api.ProblemEvict, "", "0 fences, 0 told, 0 handed on"},
 	} {

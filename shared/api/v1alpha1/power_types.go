@@ -93,7 +93,8 @@ type Recovery struct {
 	ReadyDuration *Duration `json:"readyDuration,omitempty"`
 	// uncordon Automatic, the default, gives a fenced node back once it has been Ready
 	// for readyDuration. Manual keeps it isolated then, taint and cordon, until a person
-	// gives it back (kubectl uncordon, or spec.requests.uncordon of its NodeFence). That is a node whose power
+	// gives it back: spec.requests.uncordon of its NodeFence, or, once it is healthy and waits
+	// so, kubectl uncordon, which whoever may patch Nodes can do. That is a node whose power
 	// was cut, whose work was released, or which was isolated under action Isolate or
 	// from storage or network; one that healed before returns by itself. It holds no
 	// slot meanwhile, and counts as unhealthy.

@@ -144,7 +144,7 @@ type PowerRecord struct {
 
 // Denied is how often in a row one device has refused our account, and when it did last.
 type Denied struct {
-	// device is the name of the one that refused the account, in status.decision.devices.
+	// device is the driver and the address of the one that refused the account.
 	// +kubebuilder:validation:MaxLength=4608
 	// +required
 	Device string `json:"device"`
