@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +11,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -292,16 +293,16 @@ func (w *world) config(user string) *rest.Config {
 // replace writes the whole record as that user, as kubectl replace does.
 func (w *world) replace(user string, f *api.NodeFence) (*api.NodeFence, error) {
 	w.t.Helper()
-	c, err := kubernetes.NewForConfig(w.config(user))
+	c, err := dynamic.NewForConfig(w.config(user))
 	must(w.t, err)
 	f.APIVersion, f.Kind = api.GroupVersion.String(), "NodeFence"
-	body, err := json.Marshal(f)
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(f)
 	must(w.t, err)
-	raw, err := c.CoreV1().RESTClient().Put().AbsPath("/apis/nodefence.io/v1alpha1/nodefences/" + f.Name).Body(body).Do(w.ctx).Raw()
+	made, err := c.Resource(api.GroupVersion.WithResource("nodefences")).Update(w.ctx, &unstructured.Unstructured{Object: object}, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
 	}
 	now := new(api.NodeFence)
-	must(w.t, json.Unmarshal(raw, now))
+	must(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(made.Object, now))
 	return now, nil
 }
