@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,5 +65,15 @@ func TestAStatusThatNoConditionHasFitsIntoTheRecord(t *testing.T) {
 	p.Spec.UnhealthyConditions[0].Status = "False"
 	if r, _ := ResolvePolicy([]api.FencePolicy{p}, "n1", nil); len(r.Settings.UnhealthyConditions) != 1 {
 		t.Errorf("%+v", r.Settings.UnhealthyConditions)
+	}
+}
+
+// TestAMachinesWordsAreCutBetweenLetters: the API server would store another text than half a
+// letter, and the status would be written again at each look.
+func TestAMachinesWordsAreCutBetweenLetters(t *testing.T) {
+	m := machine("x", "n1", walkStart, failedMachine)
+	m.Status.ErrorMessage = strings.Repeat("ä", 300)
+	if _, words := m.trouble(); len(words) > 256 || !utf8.ValidString(words) {
+		t.Errorf("%d bytes: %q", len(words), words)
 	}
 }

@@ -52,7 +52,7 @@ func (m *Machine) trouble() (state api.MachineState, message string) {
 		}
 	}
 	text := strings.Join(strings.Fields(strings.Join(words, ", ")), " ")
-	return api.MachineStateFailed, text[:min(len(text), 256)]
+	return api.MachineStateFailed, clippedTo(256, text)
 }
 
 func (m *Machine) ref() api.MachineRef {
