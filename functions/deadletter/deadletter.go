@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/step"
 )
 
@@ -62,10 +63,7 @@ const noReason = "no reason given"
 // message is what the broker says of the failure. The answer's body may be
 // anything, so it is cut short.
 func message(e event.Event) string {
-	code, data := text(e, ErrorCode), text(e, ErrorData)
-	if len(data) > 200 {
-		data = data[:200] + "…"
-	}
+	code, data := text(e, ErrorCode), clip.To(200, text(e, ErrorData))
 	switch {
 	case code != "" && data != "":
 		return code + " " + data

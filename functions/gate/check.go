@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/reach"
@@ -176,9 +177,4 @@ func (r *rounding) kubelet(n *corev1.Node) (string, error) {
 }
 
 // short keeps words fit for a record.
-func short(s string) string {
-	if len(s) > 200 {
-		s = s[:200] + "…"
-	}
-	return s
-}
+func short(s string) string { return clip.To(200, s) }

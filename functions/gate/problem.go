@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/problem"
 	"github.com/nodefence/nodefence/shared/run"
@@ -48,7 +49,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, unnamed)
 		return nil, nil, nil
 	}
-	r.User, r.Reason = shorten("node problem "+reason, longestWords), shorten(due.ask, longestWords)
+	r.User, r.Reason = clip.To(longestWords, "node problem "+reason), clip.To(longestWords, due.ask)
 	switch {
 	case f == nil:
 	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):

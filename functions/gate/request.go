@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/problem"
 	"github.com/nodefence/nodefence/shared/step"
@@ -116,7 +117,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	} else if refused, err := g.authority(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
 		return nil, refused, err
 	}
-	r.Reason = shorten(words, longestReason)
+	r.Reason = clip.To(longestReason, words)
 	return r, nil, nil
 }
 
@@ -208,7 +209,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 	if !allowed {
 		return &no{api.NotAllowed, u.Username + " may not: it needs the verb fence on nodefences.nodefence.io " + node}, nil
 	}
-	r.User = shorten(u.Username, longestWords)
+	r.User = clip.To(longestWords, u.Username)
 	return nil, nil
 }
 
@@ -245,13 +246,6 @@ func tooLong(token, audience string) (made time.Time, why string) {
 
 // What a record takes of a sender's reason, and of other words.
 const longestReason, longestWords = 256, 1000
-
-func shorten(s string, longest int) string {
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return s
-}
 
 func (g *Gate) refuse(ctx context.Context, e event.Event, node string, n *corev1.Node, why *no) {
 	r := step.Refusal{Function: Name, Cause: e, Node: node, Reason: why.why, Message: why.message}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
@@ -136,12 +136,7 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 const longestError = 4096
 
 // fits keeps an error short enough for a decision.
-func fits(s string) string {
-	if len(s) > longestError {
-		s = strings.ToValidUTF8(s[:longestError-4], "") + "…"
-	}
-	return s
-}
+func fits(s string) string { return clip.To(longestError, s) }
 
 // resolved writes the devices into a record that is about to be opened. Where that
 // fails, the open record is resolved, and says why it can't be.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -46,13 +46,6 @@ const (
 func fit(t *api.FenceTarget) {
 	for i := range t.Status.Devices {
 		d := &t.Status.Devices[i]
-		d.Identity, d.Message = clipped(d.Identity, longestIdentity), clipped(d.Message, longestMessage)
+		d.Identity, d.Message = clip.To(longestIdentity, d.Identity), clip.To(longestMessage, d.Message)
 	}
-}
-
-func clipped(s string, longest int) string {
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest-len("…")], "") + "…"
 }

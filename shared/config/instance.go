@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/device"
 )
 
@@ -124,9 +125,4 @@ func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
 }
 
 // quoted is somebody else's text, kept short.
-func quoted(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		s = string(r[:80]) + "…"
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return strconv.Quote(clip.To(80, s)) }

@@ -163,7 +163,7 @@ func TestRefuseOnACloud(t *testing.T) {
 	}{
 		"nothing enrolled":                     {want: none + "no provider ID was enrolled for node 7 while it was healthy"},
 		"a cloud that is not known":            {id: "other://x", want: none + `provider ID "other://x"` + unknown},
-		"a very long one":                      {id: strings.Repeat("x", 100), want: none + `provider ID "` + strings.Repeat("x", 80) + `…"` + unknown},
+		"a very long one":                      {id: strings.Repeat("x", 100), want: none + `provider ID "` + strings.Repeat("x", 77) + `…"` + unknown},
 		"what the cloud needs is not in it":    {id: "vm:///x7", want: "ConfigMap fence-enrolled-7, key provider_id: place is missing"},
 		"a method by name, nothing enrolled":   {maps: []ConfigMap{shared}, want: `ConfigMap fence-config-default, key config.properties, line 2: method "restart-instance" switches the cloud's instance: no provider ID was enrolled for node 7 while it was healthy` + byHand},
 		"a method by name, of another cloud":   {id: "other://x", maps: []ConfigMap{shared}, want: `ConfigMap fence-config-default, key config.properties, line 2: method "restart-instance" switches the cloud's instance: provider ID "other://x"` + unknown + byHand},

@@ -1,15 +1,15 @@
 package device
 
-import "strings"
+import (
+	"strings"
 
-// Line is one line of a foreign text, and no more of it than so many letters: it may
+	"github.com/nodefence/nodefence/shared/clip"
+)
+
+// Line is one line of a foreign text, and no more of it than so many bytes: it may
 // come to stand in a record, and say anything.
 func Line(s string, most int) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
+	return clip.To(most, strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "))
 }
 
 // Redacted is a text without these secrets (S29). One that is a part of another comes

@@ -10,8 +10,8 @@ func TestLine(t *testing.T) {
 		"one line":              {"all is well", "all is well"},
 		"several":               {" a\n\tb \r\nc ", "a b c"},
 		"no UTF-8":              {"a\xffb", "a?b"},
-		"as long as may be":     {strings.Repeat("ä", 12), strings.Repeat("ä", 12)},
-		"longer, between runes": {strings.Repeat("ä", 13), strings.Repeat("ä", 12) + "…"},
+		"as long as may be":     {strings.Repeat("ä", 6), strings.Repeat("ä", 6)},
+		"longer, between runes": {strings.Repeat("ä", 7), strings.Repeat("ä", 4) + "…"},
 	} {
 		if got := Line(c.text, 12); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // budgets: every FenceBudget that selects the node has room for its fence. A
@@ -165,14 +165,7 @@ const longestMessage = 1024
 // longestName is that of a node's name and of most others, longestUID that of a UID.
 const longestName, longestUID = 253, 64
 
-func clipped(msg string) string { return clippedTo(longestMessage, msg) }
-
-func clippedTo(longest int, text string) string {
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest-len("…")], "") + "…"
-}
+func clipped(msg string) string { return clip.To(longestMessage, msg) }
 
 // backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,
 // and nothing was taken from it, or the asking node's name comes first. It takes nothing

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // A node whose Machine is in phase Failed, or is asked to be remediated, is unhealthy
@@ -52,13 +53,13 @@ func (m *Machine) trouble() (state api.MachineState, message string) {
 		}
 	}
 	text := strings.Join(strings.Fields(strings.Join(words, ", ")), " ")
-	return api.MachineStateFailed, clippedTo(256, text)
+	return api.MachineStateFailed, clip.To(256, text)
 }
 
 func (m *Machine) ref() api.MachineRef {
 	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {
-		r.Owner = types.UID(clippedTo(longestUID, string(o.UID))) // whoever makes the Machine may write any
+		r.Owner = types.UID(clip.To(longestUID, string(o.UID))) // whoever makes the Machine may write any
 	}
 	return r
 }
@@ -82,7 +83,7 @@ func failedNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.FailedMa
 		}
 		f := api.FailedMachine{MachineRef: m.ref(), State: state, Message: why, Since: stampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
-			f.NodeName, f.NodeUID = clippedTo(longestName, ref.Name), c.node(ref.Name).UID // no Node has a longer one
+			f.NodeName, f.NodeUID = clip.To(longestName, ref.Name), c.node(ref.Name).UID // no Node has a longer one
 		}
 		for _, was := range p.Status.FailedMachines {
 			if was.UID == f.UID && was.State == f.State {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // A node that is expected and has no Node object is fenced by its machine alone. Its
@@ -63,7 +64,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 		}
 		missing := api.MissingNode{Machine: new(m.ref()), Since: stampOf(m.CreationTimestamp.Time)}
 		if ref := m.Status.NodeRef; ref != nil {
-			node := clippedTo(longestName, ref.Name) // no Node has a longer one
+			node := clip.To(longestName, ref.Name) // no Node has a longer one
 			if there[node] {
 				continue
 			}

@@ -12,12 +12,15 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/cloudevents/sdk-go/v2/types"
+
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 var attributeName = regexp.MustCompile(`^[a-z0-9]+$`)
@@ -174,9 +177,4 @@ func checkValue(name, value string) error {
 }
 
 // short quotes a sender's text for an error line without letting it fill one.
-func short(s string) string {
-	if len(s) > 64 {
-		s = s[:64] + "..."
-	}
-	return fmt.Sprintf("%q", s)
-}
+func short(s string) string { return strconv.Quote(clip.To(64, s)) }

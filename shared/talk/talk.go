@@ -9,6 +9,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -190,10 +191,4 @@ func secretOf(refs []api.SecretRef) string {
 }
 
 // Words keeps an error short enough for a record.
-func Words(err error) string {
-	s := err.Error()
-	if len(s) > 300 {
-		s = s[:300] + "…"
-	}
-	return s
-}
+func Words(err error) string { return clip.To(300, err.Error()) }

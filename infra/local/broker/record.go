@@ -10,6 +10,8 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 const (
@@ -88,7 +90,7 @@ func (b *Broker) bury(e event.Event, trigger string, tries int, cause error) err
 	}
 	text := oneLine(cause.Error())
 	m.Header.Set(triggerHeader, trigger)
-	m.Header.Set(errorHeader, text[:min(len(text), 1024)])
+	m.Header.Set(errorHeader, clip.To(1024, text))
 	m.Header.Set(triesHeader, strconv.Itoa(tries))
 	_, err = b.js.PublishMsg(b.running, m, jetstream.WithMsgID(dedupKey(e, trigger)), jetstream.WithExpectStream(deadStream))
 	return err

@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // A field that this program does not know may be a brake of a newer one, and a value that
@@ -247,13 +249,7 @@ func (n *NotUnderstood) wrong(at string, err error) {
 }
 
 // shortPath bounds what somebody else has written.
-func shortPath(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func shortPath(s string) string { return clip.To(120, s) }
 
 // isDuration is the schema's, for what did not go through it.
 var isDuration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s)){1,3}$`)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
@@ -80,10 +81,7 @@ func TestErrors(t *testing.T) {
 				}
 				s.heard()
 				err := do(t.Context())
-				text := what + ": " + tc.text
-				if r := []rune(text); len(r) > 300 {
-					text = string(r[:300]) + "…"
-				}
+				text := clip.To(300, what+": "+tc.text)
 				if d := cmp.Diff(tc.kind.Error()+": "+at+": "+text, devicetest.Words(err)); d != "" || !errors.Is(err, tc.kind) {
 					t.Error(d)
 				}
