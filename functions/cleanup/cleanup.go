@@ -61,7 +61,7 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	p := f.Status.Proof
-	if begun := f.Status.Release.StartedAt != nil || f.Status.Power.SwitchedByUs; !begun || p != nil && !p.Type.Ages() {
+	if !f.Status.Begun() || p != nil && !p.Type.Ages() {
 		if err := c.Client.LookBrakes(ctx, f, seen); err != nil {
 			return err
 		}

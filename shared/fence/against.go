@@ -149,11 +149,6 @@ func underLive(f *api.NodeFence, is api.ResolvedPolicy) *api.NodeFence {
 	return &g
 }
 
-// begunOf: power was cut for this fence, or work released.
-func begunOf(f *api.NodeFence) bool {
-	return f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil
-}
-
 // Against says what stands against a fence in the policies and the ledger as they are.
 // The node is as it was just looked at.
 func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.FenceLedger, now time.Time) Brakes {
@@ -181,7 +176,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n Node, led *api.Fenc
 // further Off; anything else ends.
 func (b *Brakes) none(f *api.NodeFence) {
 	b.Why, b.Message = api.PolicyDeleted, "no FencePolicy selects this node any more; it was fenced under "+policyOf(f.Status.Decision.ResolvedPolicy)
-	if b.Gone = !begunOf(f); !b.Gone {
+	if b.Gone = !f.Status.Begun(); !b.Gone {
 		b.Stopped = true
 		b.Message += ": no further power is cut until one does"
 	}
@@ -255,7 +250,7 @@ func (b *Brakes) counted(f *api.NodeFence, n Node, led *api.FenceLedger) {
 // what speaks against a further Off counts.
 func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Cluster, led *api.FenceLedger, now time.Time) *Verdict {
 	g, l := underLive(f, is), led.DeepCopy()
-	if begunOf(f) {
+	if f.Status.Begun() {
 		return refused(g, c, l, now, budgets, quorum)
 	}
 	return refused(g, c, l, now, room, rate, budgets, quorum)
@@ -264,7 +259,7 @@ func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Cluster, led *api.FenceL
 // Renew has a fence that is not begun rest on the policies as they stand; what the
 // ConfigMaps laid over them stays until they are laid over anew.
 func Renew(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) {
-	if is, selected := Live(policies, f, n, now); selected && !begunOf(f) {
+	if is, selected := Live(policies, f, n, now); selected && !f.Status.Begun() {
 		is.Limits = limitsNow(f, is)
 		f.Status.Decision.ResolvedPolicy = is
 	}
@@ -273,7 +268,7 @@ func Renew(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) 
 // Outdated: the policies under which a slot is asked for are not those that stand.
 func Outdated(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Time) *Verdict {
 	is, selected := Live(policies, f, n, now)
-	if begunOf(f) || selected && !changed(f.Status.Decision.ResolvedPolicy, is) {
+	if f.Status.Begun() || selected && !changed(f.Status.Decision.ResolvedPolicy, is) {
 		return nil
 	}
 	return &Verdict{api.PolicyChanged, "the policies have just changed: asking again", Poll}
@@ -282,5 +277,5 @@ func Outdated(f *api.NodeFence, policies []api.FencePolicy, n Node, now time.Tim
 // DevicesStay: something was switched off by the devices as they are bound. It is by
 // them that it is switched on again, whatever their configuration says by now (S11, S12).
 func DevicesStay(f *api.NodeFence) bool {
-	return begunOf(f) || slices.ContainsFunc(f.Status.Isolation, owed)
+	return f.Status.Begun() || slices.ContainsFunc(f.Status.Isolation, owed)
 }

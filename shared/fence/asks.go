@@ -12,7 +12,7 @@ import (
 // at are on for every Off, so that a mistake here costs time and no machine.
 func AsksBrakes(f *api.NodeFence) bool {
 	st := f.Status
-	begun := st.Power.SwitchedByUs || st.Release.StartedAt != nil
+	begun := st.Begun()
 	return f.CurrentPhase() != api.PoweringOn && !(begun && (st.Power.OffAt != nil || st.Awaited != nil))
 }
 

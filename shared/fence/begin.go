@@ -187,7 +187,7 @@ func (d *decision) giveBack() {
 
 // begun: power was cut by us, or work was released: from here the flow runs to
 // its end (S25).
-func (d *decision) begun() bool { return d.st.Power.SwitchedByUs || d.st.Release.StartedAt != nil }
+func (d *decision) begun() bool { return d.st.Begun() }
 
 // unhealthy: some condition of the policy holds now.
 func (d *decision) unhealthy() bool { return slices.ContainsFunc(d.st.Evidence, d.counts) }

@@ -75,7 +75,7 @@ func Asked(f *api.NodeFence, now time.Time) bool {
 
 // served: power was cut or work released. From there the node's health alone decides.
 func served(st *api.NodeFenceStatus) bool {
-	return st.CutOrReleased || st.Power.SwitchedByUs || st.Release.StartedAt != nil
+	return st.CutOrReleased || st.Begun()
 }
 
 // asked: an event asked for this fence, and it is not served yet.

@@ -27,7 +27,7 @@ func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 // onlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
 func onlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Power.SwitchedByUs || st.Release.StartedAt != nil {
+	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Begun() {
 		return false
 	}
 	due := conditionsDue(dec, st)

@@ -16,7 +16,7 @@ import (
 // anew since, and wait for another one.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
 	st := &f.Status
-	again := st.Restarts > 0 || st.Power.SwitchedByUs || st.Release.StartedAt != nil
+	again := st.Restarts > 0 || st.Begun()
 	return acts(f, l) || f.Open() && again
 }
 

@@ -45,7 +45,7 @@ type machineRef struct {
 // power was cut, or work released, nothing is looked at: by then it may be our own
 // fence that has deleted the Machine, and it runs to its end (S25).
 func (c *Client) LookDeletion(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	begun := f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil
+	begun := f.Status.Begun()
 	if begun || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}

@@ -200,7 +200,7 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 // one that is not Ready Kubernetes does, however long its fence waits. The time is by
 // the node's own clock, and can only make less count (S30).
 func stays(ctx context.Context, c Reader, f *api.NodeFence) (*api.Time, error) {
-	if f.Status.Phase != api.Pending || f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil {
+	if f.Status.Phase != api.Pending || f.Status.Begun() {
 		return nil, nil
 	}
 	n, err := c.Node(ctx, f.Spec.NodeName)
