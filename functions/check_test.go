@@ -21,12 +21,12 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/step"
-	"github.com/nodefence/nodefence/shared/talk"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 type checked struct {
 	*objects
 	// power reads what switches the machine, isolate what cuts it off.
-	power, isolate *check.Checker
+	power, isolate *readiness.Checker
 	// bound is what the node's configuration comes to.
 	bound []api.Binding
 	unfit error
@@ -57,11 +57,11 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 	c := &checked{objects: newObjects(t), bound: devices, rack: mem.NewRack(time.Now)}
 	c.put("/api/v1/nodes/a", healthy("a"))
 	c.turn(api.CheckTurn)
-	part := func(function string) *check.Checker {
-		return &check.Checker{
-			Client: c.client, Witness: c, Function: function, Me: invocationID, Source: events.SourceOf("c"), Cuts: function == isolate.Name,
+	part := func(function string) *readiness.Checker {
+		return &readiness.Checker{
+			Client: c.client, Reporter: c, Function: function, Me: invocationID, Source: events.SourceOf("c"), Cuts: function == isolate.Name,
 			Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return c.bound, c.unfit },
-			Open: func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) {
+			Open: func(_ context.Context, b *api.Binding, _ call.Claim) (device.Driver, error) {
 				d, err := c.rack.Kind().Open(b.Params)
 				return &asking{d, c, function}, err
 			},
@@ -149,17 +149,17 @@ func (c *checked) target(t *testing.T) string {
 }
 
 // The witness.
-func (c *checked) Checked(_ context.Context, k step.Check) {
+func (c *checked) Checked(_ context.Context, k report.Check) {
 	c.said = append(c.said, meta.FindStatusCondition(k.Target.Status.Conditions, api.Fenceable).Message)
 }
 func (c *checked) Ignored(_ context.Context, _ string, _ event.Event, why string) {
 	c.said = append(c.said, why)
 }
-func (c *checked) Decided(context.Context, step.Decision)        {}
-func (c *checked) Refused(context.Context, step.Refusal)         {}
-func (c *checked) Merged(context.Context, step.Refusal)          {}
-func (c *checked) Alerted(context.Context, step.Refusal, string) {}
-func (c *checked) Lost(context.Context, step.Loss)               {}
+func (c *checked) Decided(context.Context, report.Decision)        {}
+func (c *checked) Refused(context.Context, report.Refusal)         {}
+func (c *checked) Merged(context.Context, report.Refusal)          {}
+func (c *checked) Alerted(context.Context, report.Refusal, string) {}
+func (c *checked) Lost(context.Context, report.Loss)               {}
 
 func boundTo(name, enrolled string) api.Binding {
 	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: read("fence-config-node-a@7")}
@@ -173,7 +173,7 @@ func cutBy(name, enrolled string) api.Binding {
 }
 
 func unfitFor(r api.Reason) error {
-	return &check.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
+	return &readiness.Unfit{Reason: r, Err: errors.New("ConfigMap x, key y: mend it")}
 }
 
 // TestCheck: what a node's devices say of themselves while nothing has failed.
@@ -266,7 +266,7 @@ func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
 	n := healthy("a")
 	n.UID = "another"
 	c.put("/api/v1/nodes/a", n)
-	c.bound, c.unfit = nil, &check.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
+	c.bound, c.unfit = nil, &readiness.Unfit{Reason: api.NoBinding, Err: errors.New("none")}
 	c.handle(t)
 	ft, err := c.client.Target(t.Context(), "a")
 	if err != nil || ft.Status.NodeUID != "another" || len(ft.Status.Devices) != 0 {

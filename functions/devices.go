@@ -9,17 +9,17 @@ import (
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/readiness"
 )
 
 // checker is a function's part in reading the devices of healthy nodes.
-func (p Parts) checker(function string) *check.Checker {
+func (p Parts) checker(function string) *readiness.Checker {
 	b := p.bindings()
-	return &check.Checker{
+	return &readiness.Checker{
 		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose, DeniedRest: p.DeniedRest,
-		Function: function, Me: invocationID, Source: p.Source, Witness: p.Witness, Cuts: function == isolate.Name,
+		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
 	}
 }
 
@@ -33,9 +33,9 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 	var refused *gate.Refused
 	switch {
 	case errors.Is(err, config.ErrNoBinding):
-		return nil, &check.Unfit{Reason: api.NoBinding, Err: err}
+		return nil, &readiness.Unfit{Reason: api.NoBinding, Err: err}
 	case errors.As(err, &refused):
-		return nil, &check.Unfit{Reason: api.BindingInvalid, Err: err}
+		return nil, &readiness.Unfit{Reason: api.BindingInvalid, Err: err}
 	case err != nil:
 		return nil, err
 	}

@@ -42,8 +42,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device/redfish"
 	"github.com/nodefence/nodefence/shared/device/vsphere"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // Drivers are the devices that this build can talk to, by name. Those that act by
@@ -75,7 +76,7 @@ func drivers(in device.Cluster, metadata string) map[string]device.Kind {
 // table names every function and how it is made.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Log: p.Log, Witness: p.Witness}
+		g := &gate.Gate{Client: p.Client, Bind: p.bindings().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Log: p.Log, Reporter: p.Reporter}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -90,7 +91,7 @@ var table = map[string]func(Parts) run.Handler{
 		return w.Handle
 	},
 	cleanup.Name: func(p Parts) run.Handler {
-		c := &cleanup.Cleaner{Client: p.Client, Log: p.Log, Witness: p.Witness}
+		c := &cleanup.Cleaner{Client: p.Client, Log: p.Log, Reporter: p.Reporter}
 		c.Loop = p.loop(cleanup.Name, cleanup.Phases, c)
 		return c.Handle
 	},
@@ -100,7 +101,7 @@ var table = map[string]func(Parts) run.Handler{
 		return r.Handle
 	},
 	deadletter.Name: func(p Parts) run.Handler {
-		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Witness.Lost}).Handle
+		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle
 	},
 	waker.Name: func(p Parts) run.Handler { return p.Waker().Handle },
 }
@@ -152,10 +153,10 @@ type Settings struct {
 // Parts are what functions are made of.
 type Parts struct {
 	Settings
-	Client  *kube.Client
-	Source  events.Source
-	Log     *slog.Logger
-	Witness step.Witness
+	Client   *kube.Client
+	Source   events.Source
+	Log      *slog.Logger
+	Reporter report.Reporter
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without one there is no waker.
@@ -163,7 +164,7 @@ type Parts struct {
 	// Call reaches the other functions past the broker, for the waker; the waker sends
 	// through the broker without it.
 	Call  run.Call
-	kept  *step.Kept
+	kept  *loop.RecordCache
 	waker *waker.Waker
 }
 
@@ -181,7 +182,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	tellClocksApart(client.Clock(), log, reg)
 	return Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
-		Witness: step.NewPublic(log, client, reg), Drivers: DriversIn(client, s),
+		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
 	}, nil
 }
 
@@ -240,15 +241,15 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 		default:
 			return h(ctx, e)
 		}
-		p.Witness.Ignored(ctx, name, e, why)
+		p.Reporter.Ignored(ctx, name, e, why)
 		return nil, nil
 	}
 }
 
-func (p Parts) loop(name string, owns []api.Phase, w step.World) *step.Loop {
-	return &step.Loop{
-		Function: name, Owns: owns, Store: p.Client, World: w, Witness: p.Witness, Source: p.Source,
-		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict, Kept: p.kept,
+func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
+	return &loop.Loop{
+		Function: name, Owns: owns, Store: p.Client, Does: w, Reporter: p.Reporter, Source: p.Source,
+		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict, Records: p.kept,
 	}
 }
 

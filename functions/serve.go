@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // NoNode is the NODE_NAME of a process that runs on no node of the cluster, or
@@ -82,7 +82,7 @@ func (p Parts) node() (string, error) {
 // Handlers makes every function, by name.
 func Handlers(p Parts) map[string]run.Handler {
 	if p.kept == nil {
-		p.kept = &step.Kept{}
+		p.kept = &loop.RecordCache{}
 	}
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {

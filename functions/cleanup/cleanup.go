@@ -13,8 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // Name of the function.
@@ -27,9 +28,9 @@ var Phases = []api.Phase{api.Releasing}
 type Cleaner struct {
 	Client *kube.Client
 	Log    *slog.Logger
-	// Witness hears of what is not moved, and why.
-	Witness step.Witness
-	Loop    *step.Loop
+	// Reporter hears of what is not moved, and why.
+	Reporter report.Reporter
+	Loop     *loop.Loop
 }
 
 // Handle takes one event.

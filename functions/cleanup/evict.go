@@ -13,9 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // evict moves Pods off a node whose machine is well. It releases nothing (S1):
@@ -44,9 +44,9 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 }
 
 // evictFor moves what one rule wants moved.
-func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want problem.Rule, e event.Event, component string) error {
+func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem.Rule, e event.Event, component string) error {
 	now := c.Client.Clock().Now()
-	got, err := problem.Reported(ctx, c.Client, n, want, nil, now)
+	got, err := nodeproblem.Reported(ctx, c.Client, n, want, nil, now)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want problem.Rul
 
 // failing is the node, if it is one whose Pods may be moved now, and the rules that have
 // them moved for this problem; or why nothing is done.
-func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []problem.Rule, why string, err error) {
+func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []nodeproblem.Rule, why string, err error) {
 	if n, err = c.Client.Node(ctx, node); err != nil || n == nil {
 		return nil, nil, "NoSuchNode", err
 	}
@@ -81,8 +81,8 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return nil, nil, "", err
 	}
 	policy, ok := fence.ResolvePolicy(policies, node, n.Labels)
-	rules = problem.Named(problem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
-	rules = slices.DeleteFunc(rules, func(r problem.Rule) bool { return r.Action != api.ProblemEvict })
+	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
+	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
 	switch seen := kube.NodeSeen(n, ""); {
 	case !ok || len(rules) == 0:
 		return n, nil, "NotInPolicies", nil
@@ -103,7 +103,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 }
 
 // moved are the Pods that are to go.
-func moved(got problem.Reports, what api.EvictWhat) (all []corev1.Pod) {
+func moved(got nodeproblem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 	stuck := map[string]bool{}
 	for i := range got.Pods {
 		for _, claim := range claims(&got.Pods[i]) {
@@ -122,13 +122,13 @@ func moved(got problem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 }
 
 // row names the Events by which the moves for one rule are counted.
-func row(want problem.Rule) string { return "evict-" + sum(want.Policy+"\x00"+want.Name) }
+func row(want nodeproblem.Rule) string { return "evict-" + sum(want.Policy+"\x00"+want.Name) }
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
 
 // allowance is how many Pods of the node may still be moved: what was written down of
 // those that were counts, by the API server's times.
-func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want problem.Rule) (int, error) {
+func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproblem.Rule) (int, error) {
 	all, err := c.Client.EventsAbout(ctx, n.Name)
 	if err != nil {
 		return 0, err
@@ -147,7 +147,7 @@ type mover struct {
 	*Cleaner
 	cause event.Event
 	node  *corev1.Node
-	want  problem.Rule
+	want  nodeproblem.Rule
 	words string
 	// left is how many may still be moved; late: a budget's time to hold is over.
 	left int
@@ -184,5 +184,5 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 
 // tell says what is not done, and why.
 func (m *mover) tell(ctx context.Context, words string) {
-	m.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: m.cause, Node: m.node.Name, NodeUID: m.node.UID, Reason: api.PodHeld, Message: words}, m.want.Reason)
+	m.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: m.cause, Node: m.node.Name, NodeUID: m.node.UID, Reason: api.PodHeld, Message: words}, m.want.Reason)
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
-	"github.com/nodefence/nodefence/shared/problem"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // quiet is a witness that nobody asks here.
-type quiet struct{ step.Witness }
+type quiet struct{ report.Reporter }
 
-func (quiet) Alerted(_ context.Context, _ step.Refusal, _ string) {}
+func (quiet) Alerted(_ context.Context, _ report.Refusal, _ string) {}
 
 const (
 	nodePath     = "/api/v1/nodes/a"
@@ -52,7 +52,7 @@ func TestEvictions(t *testing.T) {
 		for i := range n {
 			l.Items = append(l.Items, corev1.Event{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
-				Reason:     string(api.PodMoved), ReportingInstance: row(problem.Rule{Policy: "q", Name: "attach"}),
+				Reason:     string(api.PodMoved), ReportingInstance: row(nodeproblem.Rule{Policy: "q", Name: "attach"}),
 			})
 		}
 		b, _ := json.Marshal(l)
@@ -131,7 +131,7 @@ func TestEvictions(t *testing.T) {
 				}
 				kubetest.Answer(w, "{}")
 			}))
-			cleaner := &Cleaner{Client: client, Log: slog.New(slog.DiscardHandler), Witness: quiet{}}
+			cleaner := &Cleaner{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: quiet{}}
 			source := events.SourceOf("c")
 			report := source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/db-0", Report: "r", Component: "attachdetach-controller", Reason: "FailedAttachVolume", Count: 1}, now)
 			if _, err := cleaner.Handle(t.Context(), source.Failing(report, "a", now)); err != nil {

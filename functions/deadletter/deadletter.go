@@ -12,7 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // Name of the function.
@@ -31,13 +31,13 @@ type Teller struct {
 	// Fence reads the record of a node; nil when there is none.
 	Fence func(ctx context.Context, node string) (*api.NodeFence, error)
 	// Lost makes it known.
-	Lost func(ctx context.Context, l step.Loss)
+	Lost func(ctx context.Context, l report.Loss)
 }
 
 // Handle takes one event that was given up, or whose type nobody takes. It never fails
 // for want of a record: a dead letter has nowhere else to go.
 func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	l := step.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
+	l := report.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
 	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
 		if l.Message = events.DidYouMean(e.Type()); l.Message == "" {
 			return nil, nil // somebody else's, of a name like ours

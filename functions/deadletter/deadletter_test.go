@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 func TestWhatIsSaidOfADeadLetter(t *testing.T) {
@@ -19,14 +19,14 @@ func TestWhatIsSaidOfADeadLetter(t *testing.T) {
 		subject    string
 		attributes map[string]string
 		fence      *api.NodeFence
-		want       step.Loss
+		want       report.Loss
 	}{
 		"of a fence, with Knative's reason": {"node-7",
 			map[string]string{ErrorDest: "http://power", ErrorCode: "503", ErrorData: "try again"}, fence,
-			step.Loss{Node: "node-7", Fence: fence, Dest: "http://power", Message: "503 try again"}},
-		"without a body":                {"node-7", map[string]string{ErrorCode: "404"}, nil, step.Loss{Node: "node-7", Message: "HTTP status 404"}},
-		"without a reason":              {"node-7", nil, nil, step.Loss{Node: "node-7", Message: "no reason given"}},
-		"about nothing that has a name": {"", map[string]string{ErrorData: "x"}, fence, step.Loss{Message: "x"}},
+			report.Loss{Node: "node-7", Fence: fence, Dest: "http://power", Message: "503 try again"}},
+		"without a body":                {"node-7", map[string]string{ErrorCode: "404"}, nil, report.Loss{Node: "node-7", Message: "HTTP status 404"}},
+		"without a reason":              {"node-7", nil, nil, report.Loss{Node: "node-7", Message: "no reason given"}},
+		"about nothing that has a name": {"", map[string]string{ErrorData: "x"}, fence, report.Loss{Message: "x"}},
 	} {
 		e := event.New()
 		e.SetType("io.nodefence.fence.fencing.v1")
@@ -34,10 +34,10 @@ func TestWhatIsSaidOfADeadLetter(t *testing.T) {
 		for k, v := range c.attributes {
 			e.SetExtension(k, v)
 		}
-		var got step.Loss
+		var got report.Loss
 		d := Teller{
 			Fence: func(context.Context, string) (*api.NodeFence, error) { return c.fence, nil },
-			Lost:  func(_ context.Context, l step.Loss) { got = l },
+			Lost:  func(_ context.Context, l report.Loss) { got = l },
 		}
 		if reply, err := d.Handle(t.Context(), e); reply != nil || err != nil {
 			t.Errorf("%s: %v %v", name, reply, err)
@@ -57,12 +57,12 @@ func TestATypeThatNobodyTakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		typ, given, subject string
 		unread              error
-		want                []step.Loss
+		want                []report.Loss
 	}{
-		"misspelt":                           {typ: "io.nodefence.request.fenc.v1", subject: "node-7", want: []step.Loss{{Unknown: true, Node: "node-7", Fence: fence, Message: asked}}},
-		"misspelt, about nothing":            {typ: "io.nodefence.request.fenc.v1", want: []step.Loss{{Unknown: true, Message: asked}}},
-		"misspelt, and the record is unread": {typ: "io.nodefence.request.fenc.v1", subject: "node-7", unread: errors.New("away"), want: []step.Loss{{Unknown: true, Node: "node-7", Message: asked}}},
-		"misspelt, and given up":             {typ: "io.nodefence.request.fenc.v1", given: "503", subject: "node-7", want: []step.Loss{{Node: "node-7", Fence: fence, Message: "HTTP status 503"}}},
+		"misspelt":                           {typ: "io.nodefence.request.fenc.v1", subject: "node-7", want: []report.Loss{{Unknown: true, Node: "node-7", Fence: fence, Message: asked}}},
+		"misspelt, about nothing":            {typ: "io.nodefence.request.fenc.v1", want: []report.Loss{{Unknown: true, Message: asked}}},
+		"misspelt, and the record is unread": {typ: "io.nodefence.request.fenc.v1", subject: "node-7", unread: errors.New("away"), want: []report.Loss{{Unknown: true, Node: "node-7", Message: asked}}},
+		"misspelt, and given up":             {typ: "io.nodefence.request.fenc.v1", given: "503", subject: "node-7", want: []report.Loss{{Node: "node-7", Fence: fence, Message: "HTTP status 503"}}},
 		"somebody else's, and no other":      {typ: "io.nodefender.alarm.raised.v1", subject: "node-7"},
 	} {
 		e := event.New()
@@ -71,10 +71,10 @@ func TestATypeThatNobodyTakes(t *testing.T) {
 		if c.given != "" {
 			e.SetExtension(ErrorCode, c.given)
 		}
-		var got []step.Loss
+		var got []report.Loss
 		d := Teller{
 			Fence: func(context.Context, string) (*api.NodeFence, error) { return fence, c.unread },
-			Lost:  func(_ context.Context, l step.Loss) { l.Event = event.Event{}; got = append(got, l) },
+			Lost:  func(_ context.Context, l report.Loss) { l.Event = event.Event{}; got = append(got, l) },
 		}
 		if c.unread != nil {
 			d.Fence = func(context.Context, string) (*api.NodeFence, error) { return nil, c.unread }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // TestAReportThatAResyncTellsAgain opens the fence that was lost, once, and does
@@ -55,7 +55,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 			}
 			g, written := server(t, answers)
 			told := &counting{}
-			g.Witness = told
+			g.Reporter = told
 			e := events.SourceOf("c").ProblemAgain(events.ProblemReport{
 				Node: "a", NodeUID: "1", Report: "r", Component: "kernel-monitor", Reason: "TaskHung", Count: 3,
 			}, now, now)
@@ -85,4 +85,4 @@ type counting struct {
 	alerts int
 }
 
-func (c *counting) Alerted(context.Context, step.Refusal, string) { c.alerts++ }
+func (c *counting) Alerted(context.Context, report.Refusal, string) { c.alerts++ }

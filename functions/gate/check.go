@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/reach"
+	"github.com/nodefence/nodefence/shared/probe"
 )
 
 // others is how many healthy nodes are connected to beside the one in question.
@@ -111,7 +111,7 @@ func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error
 	if p.Type == api.StorageJob {
 		return r.job(ctx, "job "+p.Job.PodTemplateName, "s", p.Job)
 	}
-	answer, words := reach.Service(ctx, p.TCP.Address)
+	answer, words := probe.Service(ctx, p.TCP.Address)
 	r.say("tcp", answer, words)
 	return nil
 }
@@ -138,7 +138,7 @@ func (r *rounding) connect(ctx context.Context, check string) {
 		r.say(check, api.AnswerError, err.Error())
 		return
 	}
-	answer, words := reach.Machine(ctx, target, beside)
+	answer, words := probe.Machine(ctx, target, beside)
 	r.say(check, answer, words)
 }
 

@@ -93,7 +93,7 @@ func TestANodeThatNoFencePolicySelectsIsOnlyToldOf(t *testing.T) {
 			answers[problemsPath] = rulesOf(c.rules...)
 			g, written := server(t, answers)
 			heard := &counting{}
-			g.Witness = heard
+			g.Reporter = heard
 			_, reply, _, err := g.open(t.Context(), "a", c.event(now))
 			if err != nil {
 				t.Fatal(err)
@@ -236,7 +236,7 @@ func moves() question {
 		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"},` + volume + `},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"},` + volume + `}]}`
 		answers["POST /api/v1/namespaces/shop/pods/web-0/eviction"] = held
 		g, written := server(t, answers)
-		c := &cleanup.Cleaner{Client: g.Client, Log: g.Log, Witness: g.Witness}
+		c := &cleanup.Cleaner{Client: g.Client, Log: g.Log, Reporter: g.Reporter}
 		report := events.SourceOf("c").Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "Hung", Count: 3}, now)
 		if _, err := c.Handle(t.Context(), events.SourceOf("c").Failing(report, "a", now)); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // server answers from a table, and keeps what is written, with its body.
@@ -37,15 +38,15 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 		}
 		kubetest.Answer(w, string(body))
 	}))
-	return &Gate{Client: c, Namespace: "own", Checks: "checks", NeighborsImage: "nodefence", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Witness: deaf{}, Loop: &step.Loop{Now: c.Clock().Now}}, &written
+	return &Gate{Client: c, Namespace: "own", Checks: "checks", NeighborsImage: "nodefence", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Reporter: deaf{}, Loop: &loop.Loop{Now: c.Clock().Now}}, &written
 }
 
 // deaf is a witness that nobody asks here.
-type deaf struct{ step.Witness }
+type deaf struct{ report.Reporter }
 
-func (deaf) Refused(_ context.Context, _ step.Refusal)           {}
-func (deaf) Merged(_ context.Context, _ step.Refusal)            {}
-func (deaf) Alerted(_ context.Context, _ step.Refusal, _ string) {}
+func (deaf) Refused(_ context.Context, _ report.Refusal)           {}
+func (deaf) Merged(_ context.Context, _ report.Refusal)            {}
+func (deaf) Alerted(_ context.Context, _ report.Refusal, _ string) {}
 
 // braked asks what a pause or a window in the policy as it stands now does to n0's fence.
 func braked(t *testing.T, spec []byte) string {
@@ -148,7 +149,7 @@ func attached() question {
 			"/apis/storage.k8s.io/v1/volumeattachments":        `{"items":[{"metadata":{"name":"at-1","uid":"at-1"},"spec":{"nodeName":"n0","attacher":"x","source":{"persistentVolumeName":"pv-1"}}}]}`,
 		})
 		var seen fence.Seen
-		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Witness: g.Witness}).Look(t.Context(), &looks, &seen); err != nil {
+		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Reporter: g.Reporter}).Look(t.Context(), &looks, &seen); err != nil {
 			t.Fatal(err)
 		}
 		w.seen.Left = seen.Left

@@ -17,8 +17,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // Name of the function, and what it owns.
@@ -48,9 +49,9 @@ type Gate struct {
 	// DeviceCall is the longest that one call to a device may take.
 	DeviceCall CallTimeout
 	Log        *slog.Logger
-	// Witness hears of every event that asks for a fence and opens none.
-	Witness step.Witness
-	Loop    *step.Loop
+	// Reporter hears of every event that asks for a fence and opens none.
+	Reporter report.Reporter
+	Loop     *loop.Loop
 
 	unasked unasked
 }
@@ -164,7 +165,7 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 	g.resolved(ctx, n, dec)
 	o, err = g.begin(ctx, f, node, *dec)
 	if err == nil && dec.Trigger.OfMachine() {
-		g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
+		g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
 			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
 	}
 	if errors.Is(err, kube.ErrConflict) {

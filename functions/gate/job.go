@@ -15,7 +15,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/reach"
+	"github.com/nodefence/nodefence/shared/probe"
 )
 
 // kept is how long an ended Job stays, for its log to be read.
@@ -58,7 +58,7 @@ func (r *rounding) neighbor(n *api.NeighborsSettings, addresses []string) *corev
 	spec := &corev1.PodSpec{
 		Containers: []corev1.Container{{
 			Name: "reach", Image: r.NeighborsImage, Args: append([]string{"reach"}, addresses...),
-			Env: []corev1.EnvVar{{Name: reach.HostIP, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}}},
+			Env: []corev1.EnvVar{{Name: probe.HostIP, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}}},
 		}},
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{checksOf: string(r.fence.UID)}}, TopologyKey: corev1.LabelHostname,

@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // TestAFailedMachineOpensAFence of its node, however well that is: the event is a hint,
@@ -53,7 +53,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			answers[policyPath] = `{"items":[` + fmt.Sprintf(policy, "p", 1, c.failed) + `,` + fmt.Sprintf(policy, "q", 2, c.other) + `]}`
 			client, written := apiOf(t, answers)
 			w := &told{}
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: w, Loop: &loop.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Reason: string(api.MachineFailed), Unhealthy: true}, now, now)
 			o, _, _, err := g.open(t.Context(), "a", e)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // missing opens a fence for a node that some policy expects and that has had no Node
@@ -44,7 +44,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	if trigger.OnlyMachine() {
 		why = api.MachineFailed
 	}
-	g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
+	g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + policy.Policy.Name}, string(why))
 	return g.begin(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: policy})
 }

@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // told keeps what was alerted.
 type told struct {
-	step.Witness
+	report.Reporter
 	words []string
 }
 
-func (t *told) Alerted(_ context.Context, r step.Refusal, problem string) {
+func (t *told) Alerted(_ context.Context, r report.Refusal, problem string) {
 	t.words = append(t.words, problem+" "+r.Node+": "+r.Message)
 }
 
@@ -34,7 +34,7 @@ func openedBy(t *testing.T, answers map[string]string, reason api.Reason, now ti
 	t.Helper()
 	client, written := apiOf(t, answers)
 	w := &told{}
-	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Witness: w, Loop: &step.Loop{Now: client.Clock().Now}}
+	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: w, Loop: &loop.Loop{Now: client.Clock().Now}}
 	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Reason: string(reason), Unhealthy: true}, now, now)
 	o, _, _, err := g.open(t.Context(), "a", e)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // TestARecordOpensWithItsDevice: what it is asked for, and what stands in the
@@ -52,7 +52,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 				table(w, r)
 			}))
 			g := &Gate{
-				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now},
+				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now},
 				Bind: func(context.Context, *corev1.Node) (*Bound, error) { return c.bound, c.err },
 			}
 			ctx := kube.Begin(t.Context(), Name)

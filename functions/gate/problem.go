@@ -13,9 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // problem weighs a passing problem that was reported of a node. The event is a
@@ -85,7 +85,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		return is, err
 	}
 	reason, component := word(e, events.ReasonAttr), word(e, events.ComponentAttr)
-	named := problem.Named(problem.For(all, n.Labels), about, reason, component)
+	named := nodeproblem.Named(nodeproblem.For(all, n.Labels), about, reason, component)
 	if len(named) == 0 {
 		g.ignored(e, n.Name, "NotInPolicies")
 	}
@@ -97,7 +97,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 			g.ignored(e, n.Name, "ToldAgain")
 			continue
 		}
-		got, err := problem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
+		got, err := nodeproblem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
 		if err != nil {
 			return is, err
 		}
@@ -114,7 +114,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 			if !selected {
 				words += "; " + unselected(n.Name)
 			}
-			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, reason)
+			g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, reason)
 		}
 	}
 	return is, nil

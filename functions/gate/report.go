@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // enough counts the reports of a source of which a rule wants several. Each is
 // written down as a Kubernetes Event whose name is the CloudEvent's own, so that
 // one that comes twice counts once; what counts is what the API server has, by its
 // times (S18, S30).
-func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want problem.Rule) (*no, error) {
+func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
 	if want.Count <= 1 {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 	if err != nil {
 		return nil, err
 	}
-	since := problem.Lately(f, want.Within, g.Client.Clock().Now())
+	since := nodeproblem.Lately(f, want.Within, g.Client.Clock().Now())
 	times := int32(0)
 	for i := range all {
 		ev := &all[i]

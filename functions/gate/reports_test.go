@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 const (
@@ -100,7 +100,7 @@ func TestReportsOfPods(t *testing.T) {
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
 			answers[problemsPath] = rulesOf(fmt.Sprintf(`{"kubernetesEvent":{"about":"Pod",%s"reason":"FailedMount"},"threshold":{"count":5,"pods":2},"action":"Fence"}`, c.problem))
 			client, written := apiOf(t, answers)
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Problem(events.ProblemReport{
 				Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "FailedMount", Count: 3,
 			}, now)

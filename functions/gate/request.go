@@ -16,8 +16,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/problem"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // no is why an event that asks for a fence gets none.
@@ -38,13 +38,13 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, err
 	}
-	var rules []problem.Rule
+	var rules []nodeproblem.Rule
 	if n != nil {
 		all, err := g.Client.NodeProblemPolicies(ctx)
 		if err != nil {
 			return nil, err
 		}
-		rules = problem.For(all, n.Labels)
+		rules = nodeproblem.For(all, n.Labels)
 	}
 	if done, err := g.tell(ctx, e, n, rules, f); done || err != nil {
 		return nil, err
@@ -75,13 +75,13 @@ func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.N
 	made, err := g.Client.SaveStatus(ctx, f)
 	g.Loop.Keep(made)
 	if err == nil {
-		g.Witness.Merged(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
+		g.Reporter.Merged(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
 	}
 	return err
 }
 
 // judge is the list of what a request must pass, in order.
-func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []problem.Rule, f *api.NodeFence) (*api.AskedBy, *no, error) {
+func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []nodeproblem.Rule, f *api.NodeFence) (*api.AskedBy, *no, error) {
 	body, err := events.ReadRequest(e)
 	if err != nil {
 		return nil, &no{api.TokenRefused, err.Error()}, nil
@@ -149,9 +149,9 @@ func selected(policies []api.FencePolicy, n *corev1.Node) bool {
 
 // believed names the rule on whose word a fence begins that an event without a token asks
 // for.
-func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
+func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
 	refused = &no{api.SourceNotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
-	for _, want := range problem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
+	for _, want := range nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
 		if refused, err = g.enough(ctx, e, n, f, want); refused == nil {
 			return want.String(), nil, err
 		}
@@ -161,8 +161,8 @@ func (g *Gate) believed(ctx context.Context, e event.Event, n *corev1.Node, rule
 
 // tell tells of what an event without a token reports, where a rule says action Alert; done
 // if no other rule asks for a fence by it.
-func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []problem.Rule, f *api.NodeFence) (done bool, err error) {
-	alerts := problem.Believing(rules, api.ProblemAlert, e.Source(), e.Type())
+func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (done bool, err error) {
+	alerts := nodeproblem.Believing(rules, api.ProblemAlert, e.Source(), e.Type())
 	body, err := events.ReadRequest(e)
 	if err != nil || len(alerts) == 0 || body.Token != "" || tooOld(e, g.Client.Clock().Now()) != "" {
 		return false, nil // judge says what is wrong with it
@@ -176,10 +176,10 @@ func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []
 			g.ignored(e, n.Name, few.message)
 		default:
 			words := fmt.Sprintf("reported by event %s of %s; %s takes %d within %s", e.ID(), e.Source(), want, want.Count, want.Within)
-			g.Witness.Alerted(ctx, step.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)
+			g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)
 		}
 	}
-	return len(problem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil
+	return len(nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil
 }
 
 // authority fills in on whose word the fence begins: the token's user, held to
@@ -248,9 +248,9 @@ func tooLong(token, audience string) (made time.Time, why string) {
 const longestReason, longestWords = 256, 1000
 
 func (g *Gate) refuse(ctx context.Context, e event.Event, node string, n *corev1.Node, why *no) {
-	r := step.Refusal{Function: Name, Cause: e, Node: node, Reason: why.why, Message: why.message}
+	r := report.Refusal{Function: Name, Cause: e, Node: node, Reason: why.why, Message: why.message}
 	if n != nil {
 		r.NodeUID = n.UID
 	}
-	g.Witness.Refused(ctx, r)
+	g.Reporter.Refused(ctx, r)
 }

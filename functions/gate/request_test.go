@@ -15,8 +15,8 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // TestARequestIsAnsweredOnce: a fence answers to whatever was asked while it was open,
@@ -27,7 +27,7 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	now := g.Client.Clock().Now()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
 	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
-	rules := []problem.Rule{{Policy: "q", Name: "west", Source: "/racks/west", Type: events.RequestFence, Count: 1, Action: api.ProblemFence}}
+	rules := []nodeproblem.Rule{{Policy: "q", Name: "west", Source: "/racks/west", Type: events.RequestFence, Count: 1, Action: api.ProblemFence}}
 	since := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	fence := func(phase api.Phase, ago time.Duration) *api.NodeFence {
 		return &api.NodeFence{Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "1"}, FenceNumber: 1, Phase: phase, PhaseSince: since(ago)}}
@@ -162,7 +162,7 @@ func TestARequestThatNoFencePolicyAnswers(t *testing.T) {
 	answers[problemsPath] = rulesOf(`{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`)
 	g, written := server(t, answers)
 	heard := &refusals{}
-	g.Witness = heard
+	g.Reporter = heard
 	if o, _, _, err := g.open(t.Context(), "a", mineNow(now)); o != nil || err != nil || len(*written) > 0 {
 		t.Fatal(o, err, *written)
 	}
@@ -178,6 +178,6 @@ type refusals struct {
 	said []string
 }
 
-func (r *refusals) Refused(_ context.Context, x step.Refusal) {
+func (r *refusals) Refused(_ context.Context, x report.Refusal) {
 	r.said = append(r.said, fmt.Sprintf("node %s of UID %s: %s: %s", x.Node, x.NodeUID, x.Reason, x.Message))
 }

@@ -11,7 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // TestANodeThatIsStarting: until its time is over none of its conditions counts,
@@ -59,7 +59,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 				answers["/api/v1/namespaces/ns/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_uid":%q}}]}`, c.uid)
 			}
 			client, written := apiOf(t, answers)
-			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
+			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 			o, _, _, err := g.open(t.Context(), "a", c.e)
 			if err != nil {
 				t.Fatal(err)

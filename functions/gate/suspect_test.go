@@ -16,7 +16,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
-	"github.com/nodefence/nodefence/shared/step"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // apiOf answers from a table, with the time that it has, and keeps what is written.
@@ -130,7 +130,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 				change(answers)
 			}
 			client, written := apiOf(t, answers)
-			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{Now: client.Clock().Now}}
+			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 			o, _, _, err := g.open(t.Context(), "a", c.e)
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 	drawn := answers[ledgerPath]
 	answers[ledgerPath] = strings.Replace(drawn, `"nodeName":"a"`, `"nodeName":"b"`, 1)
 	client, written := apiOf(t, answers)
-	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &step.Loop{
+	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{
 		Now: client.Clock().Now, Me: func() string { return "me" }, Store: client,
 	}}
 	for _, want := range [][]string{nil, {"POST 0 "}} {

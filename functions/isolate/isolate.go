@@ -7,13 +7,13 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
-	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // Name of the function.
@@ -26,14 +26,14 @@ var Phases = []api.Phase{api.Isolating, api.Restoring}
 type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
-	Open func(ctx context.Context, b *api.Binding, c talk.Call) (device.Driver, error)
+	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
 	// Whose is the node that was enrolled as this machine, as talk has it.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
-	Loop *step.Loop
+	Loop *loop.Loop
 	// Checks reads the devices of healthy nodes.
-	Checks *check.Checker
+	Checks *readiness.Checker
 }
 
 // Handle takes one event.
@@ -43,7 +43,7 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	if err != nil {
 		return nil, err
 	}
-	if check.Asks(e) {
+	if readiness.Asks(e) {
 		return i.Checks.Handle(ctx, node, e)
 	}
 	return i.Loop.Run(ctx, node, e)
@@ -89,8 +89,8 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
 	switch {
 	case a.Device():
-		t := talk.Talk{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
-		call, err := t.Say(ctx, f, fence.Claimed(f), a)
+		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
+		call, err := t.Make(ctx, f, fence.Claimed(f), a)
 		i.Client.Forget(ctx) // time has passed
 		seen.Call = call
 		return err

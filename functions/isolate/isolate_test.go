@@ -10,10 +10,10 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
-	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // TestTheClaimSaysWhichDevice: the call goes to the one that was written down before
@@ -36,7 +36,7 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rack := mem.NewRack(now)
-			open := func(_ context.Context, b *api.Binding, _ talk.Call) (device.Driver, error) {
+			open := func(_ context.Context, b *api.Binding, _ call.Claim) (device.Driver, error) {
 				return rack.Kind().Open(b.Params)
 			}
 			bound := func(name string, role api.Role) api.Binding {

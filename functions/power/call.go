@@ -1,6 +1,6 @@
 package power
 
-import "github.com/nodefence/nodefence/shared/talk"
+import "github.com/nodefence/nodefence/shared/device/call"
 
 // Call is for what a device is opened: one call under one claim.
-type Call = talk.Call
+type Call = call.Claim

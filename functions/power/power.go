@@ -7,13 +7,13 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/check"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
-	"github.com/nodefence/nodefence/shared/talk"
 )
 
 // Name of the function.
@@ -31,9 +31,9 @@ type Power struct {
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
-	Loop *step.Loop
+	Loop *loop.Loop
 	// Checks reads the devices of healthy nodes.
-	Checks *check.Checker
+	Checks *readiness.Checker
 }
 
 // Handle takes one event.
@@ -43,7 +43,7 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	if err != nil {
 		return nil, err
 	}
-	if check.Asks(e) {
+	if readiness.Asks(e) {
 		return p.Checks.Handle(ctx, node, e)
 	}
 	return p.Loop.Run(ctx, node, e)
@@ -94,8 +94,8 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	t := talk.Talk{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
-	call, err := t.Say(ctx, f, fence.Claimed(f), a)
+	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
+	call, err := t.Make(ctx, f, fence.Claimed(f), a)
 	p.Client.Forget(ctx) // time has passed, and the machine may be another one
 	seen.Call = call
 	return err

@@ -11,8 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // Name of the function.
@@ -25,7 +25,7 @@ var Phases = []api.Phase{api.Recovering, api.Fenced, api.Failed}
 type Recoverer struct {
 	Client *kube.Client
 	Log    *slog.Logger
-	Loop   *step.Loop
+	Loop   *loop.Loop
 }
 
 // Handle takes one event.

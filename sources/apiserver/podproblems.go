@@ -11,7 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 const (
@@ -79,7 +79,7 @@ func slimPolicy(obj any) (any, error) {
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.NodeProblemPolicy)
-		s.policy(ctx, scheme, p.Name, problem.RulesOf(p))
+		s.policy(ctx, scheme, p.Name, nodeproblem.RulesOf(p))
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},
@@ -104,7 +104,7 @@ func slimProblemPolicy(obj any) (any, error) {
 // policy begins a watch for each reason that is new, and ends those that no policy
 // names any more. There is one for each reason, because all Events about the Pods
 // of a cluster are too many.
-func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, rules []problem.Rule) {
+func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, rules []nodeproblem.Rule) {
 	s.mu.Lock()
 	s.named[name] = rules
 	wanted := map[string]bool{}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // unmounted is what the kubelet of node a says of pod web-0.
@@ -133,8 +133,8 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 
 func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 	s := asleep(t, sec(0), "a")
-	s.named, s.reports = map[string][]problem.Rule{}, map[string]context.CancelFunc{}
-	s.policy(t.Context(), nil, "p", []problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "kernel-monitor"}})
+	s.named, s.reports = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}
+	s.policy(t.Context(), nil, "p", []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "kernel-monitor"}})
 	h := s.problemHandler()
 	h.OnAdd(hung(3), true)
 	h.OnUpdate(hung(3), hung(5))
@@ -151,7 +151,7 @@ func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 	var log bytes.Buffer
 	s := asleep(t, sec(0), "a", "b")
 	s.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	s.named = map[string][]problem.Rule{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
+	s.named = map[string][]nodeproblem.Rule{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
 	s.nodes["a"] = nodeView{uid: "node-a", created: sec(-300)}
 	s.nodes["b"] = nodeView{uid: "node-b", created: sec(1)}
 	of := func(node string) func(*corev1.Event) {

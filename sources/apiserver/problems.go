@@ -13,7 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // problemValidity is how old a report may be and still be sent: what passed
@@ -73,8 +73,8 @@ func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHan
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { heard(obj.(*corev1.Event), 1) },
 		UpdateFunc: func(old, obj any) {
-			if was, is := old.(*corev1.Event), obj.(*corev1.Event); problem.Times(was) != problem.Times(is) || was.UID != is.UID {
-				heard(is, max(1, problem.Times(is)-problem.Times(was)))
+			if was, is := old.(*corev1.Event), obj.(*corev1.Event); nodeproblem.Times(was) != nodeproblem.Times(is) || was.UID != is.UID {
+				heard(is, max(1, nodeproblem.Times(is)-nodeproblem.Times(was)))
 			}
 		},
 	}
@@ -84,7 +84,7 @@ func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHan
 func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, told := s.now(), problem.ToldAt(ev)
+	now, told := s.now(), nodeproblem.ToldAt(ev)
 	v, ok := s.nodes[r.Node]
 	if !ok || now.Sub(told) > problemValidity {
 		return
@@ -116,7 +116,7 @@ const earlierNode = "EarlierNode"
 // it reports until then counts for nothing. Called with the lock held.
 func (s *Source) outdated(ev *corev1.Event, r events.ProblemReport, v nodeView) {
 	uid := ev.InvolvedObject.UID
-	if s.elders[r.Node] == uid || !problem.ToldAt(ev).After(v.created) {
+	if s.elders[r.Node] == uid || !nodeproblem.ToldAt(ev).After(v.created) {
 		return
 	}
 	s.elders[r.Node] = uid
@@ -134,7 +134,7 @@ func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
 func wordsOf(ev *corev1.Event) (events.ProblemReport, bool) {
 	r := events.ProblemReport{
 		Node: ev.InvolvedObject.Name, Report: string(ev.UID), Component: ev.Source.Component, Reason: ev.Reason,
-		Message: ev.Message, Count: problem.Times(ev), First: ev.FirstTimestamp.Time, Last: ev.LastTimestamp.Time,
+		Message: ev.Message, Count: nodeproblem.Times(ev), First: ev.FirstTimestamp.Time, Last: ev.LastTimestamp.Time,
 	}
 	if r.Component == "" { // of events.k8s.io, which has other fields for the same
 		r.Component = ev.ReportingController
@@ -177,7 +177,7 @@ func slimReport(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	told := metav1.NewTime(problem.ToldAt(ev))
+	told := metav1.NewTime(nodeproblem.ToldAt(ev))
 	slim := &corev1.Event{
 		InvolvedObject: ev.InvolvedObject, Source: corev1.EventSource{Component: ev.Source.Component},
 		ReportingController: ev.ReportingController, Reason: ev.Reason, Message: ev.Message, Type: ev.Type,

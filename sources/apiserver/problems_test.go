@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // hung is what node-problem-detector says of a hung task on node a.
@@ -124,8 +124,8 @@ func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
 	slim := obj.(*corev1.Event)
 	was, _ := reportOf(full)
 	is, _ := reportOf(slim)
-	if d := cmp.Diff(was, is); d != "" || !problem.ToldAt(slim).Equal(sec(9)) {
-		t.Errorf("another report than before: %s, told at %s", d, problem.ToldAt(slim))
+	if d := cmp.Diff(was, is); d != "" || !nodeproblem.ToldAt(slim).Equal(sec(9)) {
+		t.Errorf("another report than before: %s, told at %s", d, nodeproblem.ToldAt(slim))
 	}
 	want := []metav1.ManagedFieldsEntry{{Time: &again}}
 	if d := cmp.Diff(want, slim.ManagedFields); d != "" || slim.Labels != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // TestAProblemThatFencesIsToldAgain at each resync while it is news and its node has no
@@ -22,10 +22,10 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	again := func(count, at int) []string {
 		return []string{fmt.Sprintf("report.%d.r%d", count, sec(float64(at)).Truncate(30*time.Second).UnixMicro())}
 	}
-	fencing := []problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
+	fencing := []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
 	open := func(s *Source) { s.fence(fenceOf("")) }
 	for name, c := range map[string]struct {
-		problems []problem.Rule
+		problems []nodeproblem.Rule
 		then     func(s *Source)
 		at       int
 		want     []string
@@ -33,10 +33,10 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		"at the resync":                 {fencing, nil, 30, again(1, 30)},
 		"at a later one":                {fencing, nil, 590, again(1, 590)},
 		"not once it is history":        {fencing, nil, 660, nil},
-		"not what is only told":         {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
-		"not what moves Pods":           {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
-		"not what another one reports":  {[]problem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
-		"not of another kind":           {[]problem.Rule{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
+		"not what is only told":         {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
+		"not what moves Pods":           {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
+		"not what another one reports":  {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
+		"not of another kind":           {[]nodeproblem.Rule{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
 		"not what no policy names":      {nil, nil, 30, nil},
 		"as it was said last":           {fencing, func(s *Source) { s.problemHandler().OnUpdate(hung(1), hung(4)) }, 30, again(4, 30)},
 		"not while a fence is open":     {fencing, open, 30, nil},
@@ -50,7 +50,7 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	} {
 		s := asleep(t, sec(0), "a")
 		s.due = newDueList(s.o.Resync)
-		s.named, s.reports = map[string][]problem.Rule{}, map[string]context.CancelFunc{}
+		s.named, s.reports = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}
 		s.problemHandler().OnAdd(hung(1), true) // before the policy is seen
 		s.named["p"] = c.problems
 		if c.then != nil {

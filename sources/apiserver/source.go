@@ -8,16 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // Options are the choices of New.
@@ -63,7 +62,7 @@ type Source struct {
 	watched map[string]*standing
 	// named are the rules of each NodeProblemPolicy; reports has, by reason, what
 	// ends the watch on reports of it about Pods.
-	named   map[string][]problem.Rule
+	named   map[string][]nodeproblem.Rule
 	reports map[string]context.CancelFunc
 	recall  recall
 	// elders are the UIDs of earlier Node objects that reports still name, by node.
@@ -151,7 +150,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
-	s.named, s.reports, s.recall = map[string][]problem.Rule{}, map[string]context.CancelFunc{}, recall{}
+	s.named, s.reports, s.recall = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}, recall{}
 	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*api.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false

@@ -24,8 +24,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/test/rig"
 )
@@ -154,7 +154,7 @@ func (r *runner) start(c *cut) {
 	parts := functions.Parts{
 		Settings: rig.Settings(), Client: client, Source: events.SourceOf("sweep"), Log: quiet(), Drivers: drivers,
 	}
-	parts.Witness = step.NewPublic(quiet(), client, prometheus.NewRegistry())
+	parts.Reporter = report.New(quiet(), client, prometheus.NewRegistry())
 	r.cut, r.all = c, functions.Handlers(parts)
 }
 

@@ -23,8 +23,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // caller is a process's way to the outside: the API server and the devices.
@@ -107,12 +108,12 @@ func shipped(p process, name string) run.Handler {
 }
 
 func (p process) gate(c *kube.Client) *gate.Gate {
-	return &gate.Gate{Client: c, Bind: bind, Log: slog.New(slog.DiscardHandler), Witness: silent{}}
+	return &gate.Gate{Client: c, Bind: bind, Log: slog.New(slog.DiscardHandler), Reporter: silent{}}
 }
 
-func (p process) loop(c *kube.Client, name string, owns []api.Phase, w step.World) *step.Loop {
-	return &step.Loop{
-		Function: name, Owns: owns, Store: c, World: w, Witness: silent{}, Source: source,
+func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Function) *loop.Loop {
+	return &loop.Loop{
+		Function: name, Owns: owns, Store: c, Does: w, Reporter: silent{}, Source: source,
 		Now: c.Clock().Now, Me: func() string { return p.me }, Conflict: kube.ErrConflict,
 	}
 }
@@ -122,12 +123,12 @@ var source = events.SourceOf("model")
 // silent hears of decisions and posts no Kubernetes Event, which no decision reads.
 type silent struct{}
 
-func (silent) Decided(context.Context, step.Decision)               {}
-func (silent) Refused(context.Context, step.Refusal)                {}
-func (silent) Merged(context.Context, step.Refusal)                 {}
-func (silent) Alerted(context.Context, step.Refusal, string)        {}
-func (silent) Checked(context.Context, step.Check)                  {}
-func (silent) Lost(context.Context, step.Loss)                      {}
+func (silent) Decided(context.Context, report.Decision)             {}
+func (silent) Refused(context.Context, report.Refusal)              {}
+func (silent) Merged(context.Context, report.Refusal)               {}
+func (silent) Alerted(context.Context, report.Refusal, string)      {}
+func (silent) Checked(context.Context, report.Check)                {}
+func (silent) Lost(context.Context, report.Loss)                    {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 
 // bind gives each node the device of its own name.

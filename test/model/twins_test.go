@@ -13,8 +13,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
-	"github.com/nodefence/nodefence/shared/step"
 )
 
 // twin is the real gate with another way to reserve a slot.
@@ -228,7 +228,7 @@ func seesNoClaim(p process, name string) run.Handler {
 }
 
 type claimless struct {
-	step.Store
+	loop.Store
 	me string
 }
 

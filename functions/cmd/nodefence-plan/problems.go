@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/problem"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // Problem is a rule of a NodeProblemPolicy about the node.
@@ -34,10 +34,10 @@ func (r *Report) reported(all []api.NodeProblemPolicy, n *corev1.Node, under str
 			r.Problems = append(r.Problems, Problem{Policy: p.Name, Wrong: fmt.Sprintf("spec.selector: %s; it selects no node until that is corrected", err)})
 			continue
 		}
-		if !problem.Selects(p, n.Labels) {
+		if !nodeproblem.Selects(p, n.Labels) {
 			continue
 		}
-		for _, rule := range problem.Written(p) {
+		for _, rule := range nodeproblem.Written(p) {
 			x := Problem{Policy: p.Name, Rule: rule.Name, Action: rule.Action, Wrong: rule.Wrong}
 			if x.Wrong == "" {
 				x.Reports, x.Then = counts(rule), follows(rule, under)
@@ -57,7 +57,7 @@ func (w *world) readProblems(ctx context.Context) (err error) {
 }
 
 // counts says what a rule counts.
-func counts(r problem.Rule) string {
+func counts(r nodeproblem.Rule) string {
 	within := " within " + r.Within.String()
 	if r.About == "" {
 		words := fmt.Sprintf("event %s from %s", r.Type, r.Source)
@@ -83,7 +83,7 @@ func counts(r problem.Rule) string {
 }
 
 // follows says what comes of a rule under that FencePolicy.
-func follows(r problem.Rule, under string) string {
+func follows(r nodeproblem.Rule, under string) string {
 	told := "it is told, as an Event on the Node"
 	switch {
 	case r.Action != api.ProblemFence && r.Action != api.ProblemEvict:

@@ -22,7 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
-	"github.com/nodefence/nodefence/shared/reach"
+	"github.com/nodefence/nodefence/shared/probe"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/lambda"
 	"github.com/nodefence/nodefence/shared/run/sink"
@@ -101,7 +101,7 @@ type inJob struct {
 func main() {
 	agent.Supervise()
 	if len(os.Args) > 1 && os.Args[1] == "reach" {
-		code, words := reach.Command(context.Background(), os.Args[2:], os.Getenv(reach.HostIP))
+		code, words := probe.Command(context.Background(), os.Args[2:], os.Getenv(probe.HostIP))
 		fmt.Println(words)
 		os.Exit(code)
 	}

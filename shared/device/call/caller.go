@@ -1,0 +1,194 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Caller speaks with the devices of nodes.
+type Caller struct {
+	// Open reads the credentials and opens the driver of a binding.
+	Open func(ctx context.Context, b *api.Binding, c Claim) (device.Driver, error)
+	// Whose is the node that was enrolled as this machine, and the machine as it was
+	// enrolled; empty if none was. It may be nil.
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
+	// Self is the node that this runs on (S13); empty if unknown.
+	Self string
+	Now  func() time.Time
+}
+
+// Make makes one call to the device that is bound.
+func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action) (*fence.CallResult, error) {
+	now := t.Now()
+	c := &fence.CallResult{Call: api.Call(a), At: now}
+	err := t.speak(ctx, f, bound, a, c, f.Status.Claim.NotAfter.Sub(now))
+	if errors.Is(err, device.ErrDenied) {
+		c.Denied = true
+		err = fmt.Errorf("%s: %w", Remedy(bound), err)
+	}
+	if err != nil {
+		c.Err = Words(err)
+	}
+	return c, err
+}
+
+// speak makes the call within what is left of the claim. A claim that ran out
+// while this process was stopped is not used any more (S8).
+func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action, c *fence.CallResult, left time.Duration) error {
+	if left <= 0 {
+		return errors.New("the time for this call ran out before it was made")
+	}
+	if bound == nil {
+		return errors.New("no device is bound to this node")
+	}
+	if a == fence.Off && t.Self == f.Spec.NodeName && t.Self != "" {
+		return errors.New("this is the machine that nodefence runs on") // S13
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	ctx = device.Timely(ctx, func() error { return t.inTime(f) })
+	var ends ends
+	d, err := t.Open(ctx, bound, Claim{
+		Node: f.Spec.NodeName, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
+		Made: func(job string) { c.Jobs = append(c.Jobs, job) }, Ended: ends.one,
+	})
+	if errors.Is(err, device.ErrNotForHost) {
+		c.Why = api.SecretNotForThisHost
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.inTime(f); err != nil {
+		return err // a process that was suspended meanwhile (S8)
+	}
+	switch a {
+	case fence.Off, fence.On:
+		err := control(ctx, d, a)
+		if err == nil {
+			c.Late = ends.late(bound, c.Jobs)
+		}
+		c.Refused = errors.Is(err, device.ErrDenied) || errors.Is(err, device.ErrUnsupported)
+		return err
+	}
+	r, err := d.State(ctx)
+	if err != nil {
+		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
+		return err
+	}
+	if err := t.identify(ctx, bound, r.Identity, c); err != nil {
+		return err
+	}
+	c.Power, c.MissingSupply = string(r.Power), r.MissingSupply
+	return nil
+}
+
+// identify holds what the device says of its machine against what was enrolled (S11). A
+// machine that is known is written as it was enrolled, in whatever order of its bytes the
+// device has it.
+func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c *fence.CallResult) error {
+	c.Identity = told
+	switch want := bound.Identity; {
+	case want == "":
+		return nil
+	case told == "" && bound.Tells:
+		return fmt.Errorf("%w: it told before that it is machine %s, and tells no machine now; see what answers at its address, or %s", device.ErrUnknown, want, Mend(bound))
+	case told == "":
+		return nil
+	case device.SameIdentity(want, told):
+		c.Identity = want
+		return nil
+	}
+	c.Wrong = true
+	if t.Whose != nil {
+		// Without an answer the machine is refused all the same.
+		if node, enrolled, err := t.Whose(ctx, told); err == nil && node != "" {
+			c.Whose, c.Identity = node, enrolled
+			return fmt.Errorf("%w: it is the device of node %s: it answers for %s, enrolled is %s; %s", device.ErrUnknown, node, enrolled, bound.Identity, Mend(bound))
+		}
+	}
+	return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, told, bound.Identity, Mend(bound))
+}
+
+// inTime is an error once the claim's time is over, by a clock that counts the time for
+// which this machine was suspended.
+func (t Caller) inTime(f *api.NodeFence) error {
+	if t.Now().Before(f.Status.Claim.NotAfter.Time) {
+		return nil
+	}
+	return errors.New("the time for this call ran out before it was made")
+}
+
+func control(ctx context.Context, d device.Driver, a fence.Action) error {
+	if a == fence.Off {
+		return d.Off(ctx)
+	}
+	return d.On(ctx)
+}
+
+// ends are the Jobs of a call that were seen to end.
+type ends struct {
+	n       int
+	longest time.Duration
+}
+
+func (e *ends) one(late time.Duration) { e.n, e.longest = e.n+1, max(e.longest, late) }
+
+// late is how late the call may still take effect, if that was seen of all that
+// carried it out. Of a set, other devices carry out some of it.
+func (e *ends) late(b *api.Binding, jobs []string) *time.Duration {
+	if e.n == 0 || e.n != len(jobs) || len(b.Members) > 0 {
+		return nil
+	}
+	return &e.longest
+}
+
+// Mend says where the address stands that is another machine's.
+func Mend(b *api.Binding) string {
+	if len(b.Sources) == 0 {
+		return "mend the address of its device"
+	}
+	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in " + b.Sources[0].Kind + " " + b.Sources[0].Name + " or in those that it names"
+}
+
+// Remedy says first what to mend where a device refuses our account, and where it stands;
+// of a set, for each of its devices.
+func Remedy(b *api.Binding) string {
+	all := []string{secretOf(b.SecretRefs)}
+	for _, m := range b.Members {
+		all = append(all, secretOf(m.SecretRefs))
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.Sort(all)
+	remedy := "mend its user, its password or what it may do"
+	if len(all) > 0 {
+		remedy += ": " + strings.Join(slices.Compact(all), " or ")
+	}
+	return remedy
+}
+
+// secretOf is where the password stands, or else the first parameter that is in a Secret.
+func secretOf(refs []api.SecretRef) string {
+	for _, name := range []string{"password", "username"} {
+		if ref, ok := api.RefOf(refs, name); ok && ref.Kind == api.KindSecret {
+			return ref.String()
+		}
+	}
+	for _, ref := range refs {
+		if ref.Kind == api.KindSecret {
+			return ref.String()
+		}
+	}
+	return ""
+}
+
+// Words keeps an error short enough for a record.
+func Words(err error) string { return clip.To(300, err.Error()) }

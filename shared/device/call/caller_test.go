@@ -1,0 +1,76 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// TestNothingIsSaidAfterTheClaimsTime, also when this process stood still while it
+// opened the device: somebody else may have gone on since (S8).
+func TestNothingIsSaidAfterTheClaimsTime(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for stood, want := range map[time.Duration]int{0: 1, 9 * time.Second: 1, 10 * time.Second: 0, time.Hour: 0} {
+		now := start
+		rack := mem.NewRack(func() time.Time { return now })
+		talk := Caller{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Claim) (device.Driver, error) {
+			now = now.Add(stood)
+			return rack.Kind().Open(map[string]string{"name": "m"})
+		}}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(10 * time.Second))}}}
+		_, err := talk.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off)
+		if got := len(rack.Commands("m")); got != want || (err == nil) != (want == 1) {
+			t.Errorf("after %s: %d commands, %v", stood, got, err)
+		}
+	}
+}
+
+// TestASecretForAnotherHost has its own reason in a fence's record.
+func TestASecretForAnotherHost(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	talk := Caller{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Claim) (device.Driver, error) {
+		return nil, fmt.Errorf("%w: Secret s", device.ErrNotForHost)
+	}}
+	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: metav1.NewMicroTime(now.Add(time.Second))}}}
+	got, _ := talk.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Action(api.CallRead))
+	want := &fence.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.SecretNotForThisHost}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// late is a device whose conversation takes longer than this machine is awake.
+type late struct {
+	device.Driver
+	pass func()
+}
+
+func (l late) Off(ctx context.Context) error {
+	l.pass()
+	return device.InTime(ctx)
+}
+
+// TestTheClaimEndsInMidConversation: the machine was suspended after the call had begun,
+// and the driver's own look right before what switches tells (S8).
+func TestTheClaimEndsInMidConversation(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for slept, want := range map[time.Duration]bool{0: true, 9 * time.Second: true, 10 * time.Second: false} {
+		now := start
+		k := Caller{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Claim) (device.Driver, error) {
+			return late{pass: func() { now = now.Add(slept) }}, nil
+		}}
+		f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(10 * time.Second))}}}
+		if _, err := k.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off); (err == nil) != want {
+			t.Errorf("asleep for %s: %v", slept, err)
+		}
+	}
+}

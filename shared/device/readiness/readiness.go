@@ -1,0 +1,265 @@
+package readiness
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/report"
+)
+
+// longest is how long a check may keep a device to itself: as long as a fence's own
+// call, so that a device which is too slow for a fence shows.
+const longest = 20 * time.Second
+
+// clocksDiffer is more than two ideas of the API server's time do: a call is over
+// by so much before its claim is.
+const clocksDiffer = 2 * time.Second
+
+// Checker is one function's part in it.
+type Checker struct {
+	Client *kube.Client
+	// Open reads the credentials and opens the driver of a binding, for one call.
+	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
+	// Devices are those of a node: of its levels, in order, and then of its isolation;
+	// what is wrong in its configuration is an Unfit.
+	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
+	// Whose is the node that was enrolled as this machine; empty if none was.
+	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
+	// DeniedRest is how long a device is left alone that has refused the account, so that
+	// no check locks it.
+	DeniedRest time.Duration
+	// Function is the one that this is part of, and Me names one invocation of it.
+	Function string
+	Me       func() string
+	Source   events.Source
+	Reporter report.Reporter
+	// Cuts: it speaks with what cuts off storage and network, where the other one, which
+	// speaks with what switches machines, has handed it the node's turn.
+	Cuts bool
+}
+
+// Unfit is why a node has no device: what is wrong in its configuration, with the
+// object and the key to mend.
+type Unfit struct {
+	Reason api.Reason
+	Err    error
+}
+
+func (u *Unfit) Error() string { return u.Err.Error() }
+
+// Unwrap gives the configuration's own error.
+func (u *Unfit) Unwrap() error { return u.Err }
+
+// Asks: the event is of a node's turn to be checked.
+func Asks(e event.Event) bool {
+	return e.Type() == events.NodeCheck || e.Type() == events.NodeCheckIsolation
+}
+
+// Handle reads one device of a healthy node, or replies with the event by which the
+// turn goes on to who speaks with that device. The event is a hint: the read is made
+// only in a turn that stands in the ledger, under a claim on the FenceTarget, and only
+// if no fence of the node is open once the claim stands (S7; see gate's reading).
+func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*event.Event, error) {
+	k.Client.Forget(ctx)
+	led, err := k.Client.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := k.Client.Clock().Now()
+	turn, ok := led.Status.Turn(node)
+	if !ok || now.Add(longest).After(turn.Time) { // in less time, a slow device would look like none
+		k.Reporter.Ignored(ctx, k.Function, e, "NoTurn")
+		return nil, nil
+	}
+	n, err := k.Client.Node(ctx, node)
+	if err != nil || n == nil {
+		return nil, err
+	}
+	t, err := k.Client.Target(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil && t.Status.Claim != nil && now.Before(t.Status.Claim.NotAfter.Time) {
+		return nil, nil // somebody else is at it
+	}
+	c := checking{Checker: k, node: n, target: targetOf(t, n), began: turn.Add(-api.CheckTurn - clocksDiffer), until: turn.Time, cause: e}
+	c.before = c.target.DeepCopy()
+	c.target.Status.Claim = nil
+	reply, err := c.run(ctx)
+	if errors.Is(err, kube.ErrConflict) {
+		return nil, nil // somebody else was quicker
+	}
+	return reply, err
+}
+
+// checking is one check.
+type checking struct {
+	*Checker
+	node   *corev1.Node
+	before *api.FenceTarget
+	target *api.FenceTarget
+	// began is from when what was seen is of this turn, until when it lasts.
+	began, until time.Time
+	cause        event.Event
+	// holder of the claim that this check has saved; empty before.
+	holder string
+}
+
+// targetOf is the FenceTarget as it stands; what was seen of another Node object
+// of the name counts for nothing.
+func targetOf(t *api.FenceTarget, n *corev1.Node) *api.FenceTarget {
+	if t == nil {
+		t = &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+	}
+	t = t.DeepCopy()
+	if t.Status.NodeUID != n.UID {
+		t.Status = api.FenceTargetStatus{NodeUID: n.UID}
+	}
+	return t
+}
+
+// run binds the node's devices, and reads the one whose turn it is.
+func (c *checking) run(ctx context.Context) (*event.Event, error) {
+	bound, err := c.Devices(ctx, c.node)
+	var unfit *Unfit
+	if err != nil && !errors.As(err, &unfit) {
+		return nil, err
+	}
+	st := &c.target.Status
+	if c.Cuts {
+		return nil, c.handed(ctx, bound)
+	}
+	if wish := c.target.AskedNow(); wish != "" && (st.CheckNow == nil || st.CheckNow.Value != wish) {
+		st.CheckNow = &api.CheckNow{Value: wish, At: c.now()}
+	}
+	if unfit != nil {
+		st.Devices = nil
+		return nil, c.conclude(ctx, unfit)
+	}
+	st.Devices = devicesOf(bound, st.Devices)
+	i, ok := oldest(st, c.now().Add(-c.DeniedRest))
+	if !ok {
+		return nil, c.conclude(ctx, nil)
+	}
+	switch last := asked(st.Devices[i]); {
+	case last != nil && !last.Time.Before(c.began):
+		return nil, c.conclude(ctx, nil) // it had its turn
+	case bound[i].Role.Cuts():
+		return c.hand(ctx, i)
+	}
+	return nil, c.read(ctx, i, &bound[i])
+}
+
+// hand gives the turn to who speaks with that device. It is saved before the event is
+// sent, so that one which nobody answers does not keep the others from their turns.
+func (c *checking) hand(ctx context.Context, i int) (*event.Event, error) {
+	now := c.now()
+	c.target.Status.Devices[i].LastAsked = &now
+	summarise(c.target, nil, now)
+	if err := c.save(ctx); err != nil {
+		return nil, err
+	}
+	e := c.Source.CheckIsolation(c.node.Name, string(c.node.UID), c.until, now.Time, c.cause)
+	return &e, nil
+}
+
+// handed reads the device for which the turn was handed over, if it is still bound.
+func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
+	st := &c.target.Status
+	st.Devices = devicesOf(bound, st.Devices)
+	for i, d := range st.Devices {
+		if d.LastAsked != nil && d.Role.Cuts() {
+			return c.read(ctx, i, &bound[i])
+		}
+	}
+	c.Reporter.Ignored(ctx, c.Function, c.cause, "NoTurn")
+	return nil
+}
+
+// read claims the node's devices, reads the one, and tells.
+func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
+	now := c.now()
+	summarise(c.target, nil, now) // which stands where a fence comes between
+	c.target.Status.Claim = &api.TargetClaim{Holder: c.Me(), At: now, NotAfter: metav1.NewMicroTime(now.Add(longest))}
+	if err := c.save(ctx); err != nil {
+		return err
+	}
+	c.holder = c.target.Status.Claim.Holder
+	read, err := c.readOne(ctx, i, b)
+	c.target.Status.Claim = nil
+	if !read || err != nil {
+		return errors.Join(err, c.save(ctx))
+	}
+	return c.conclude(ctx, nil)
+}
+
+// readOne reads a device under the claim that has just been saved, unless a fence
+// is open: that comes first, and speaks with the device itself.
+func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read bool, err error) {
+	f, err := c.Client.Fence(ctx, c.node.Name)
+	if err != nil {
+		return false, err
+	}
+	now := c.Client.Clock().Now()
+	left := c.target.Status.Claim.NotAfter.Sub(now) - clocksDiffer
+	if left <= 0 || f != nil && (f.Open() || f.Status.Claim != nil && now.Before(f.Status.Claim.NotAfter.Time)) {
+		return false, nil
+	}
+	r, err := c.readDevice(ctx, b, left, call.Claim{
+		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: call.RecordOf("FenceTarget", c.target.ObjectMeta),
+	})
+	if err != nil && notLearnt(err) {
+		return false, err
+	}
+	d := &c.target.Status.Devices[i]
+	at := c.now()
+	*d = verdict(*d, b, r, err, kube.NodeSeen(c.node, "").Ready())
+	d.LastChecked, d.LastAsked = &at, nil // not compared: they are of two processes' clocks (S30)
+	if d.Reason == api.WrongMachine && c.Whose != nil {
+		other, enrolled, err := c.Whose(ctx, r.Identity)
+		if err != nil {
+			return false, err
+		}
+		if other != "" {
+			d.Message = strings.ReplaceAll(d.Message, r.Identity, enrolled)
+			d.Identity = enrolled
+			d.Message = "it is the device of node " + other + ": " + d.Message
+		}
+	}
+	return true, nil
+}
+
+// conclude writes what came of it, where that is news or nothing was written in
+// this turn yet, and tells.
+func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
+	now := c.now()
+	st := &c.target.Status
+	summarise(c.target, unfit, now)
+	heeded(st, now)
+	was := c.before.Status.LastChecked
+	same := c.before.ResourceVersion == c.target.ResourceVersion && equality.Semantic.DeepEqual(c.before.Status.Devices, st.Devices) &&
+		equality.Semantic.DeepEqual(c.before.Status.Conditions, st.Conditions) && equality.Semantic.DeepEqual(c.before.Status.CheckNow, st.CheckNow)
+	if same && was != nil && !was.Time.Before(c.began) {
+		return nil
+	}
+	st.LastChecked = &now
+	if err := c.save(ctx); err != nil {
+		return err
+	}
+	c.Reporter.Checked(ctx, report.Check{Function: c.Function, Cause: c.cause, Before: c.before, Target: c.target})
+	return nil
+}
+
+func (c *checking) now() api.Time { return metav1.NewMicroTime(c.Client.Clock().Now().UTC()) }

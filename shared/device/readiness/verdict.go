@@ -1,0 +1,229 @@
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/call"
+)
+
+// manualDriver is the one whose devices are people.
+const manualDriver = "manual"
+
+// errCredentials is that a device could not be opened: its Secret or a parameter.
+var errCredentials = errors.New("it can't be spoken with")
+
+// readDevice is one State call.
+func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call call.Claim) (device.Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	d, err := k.Open(ctx, b, call)
+	if err != nil {
+		return device.Reading{}, fmt.Errorf("%w: %w", errCredentials, err)
+	}
+	r, err := d.State(ctx)
+	if !errors.Is(err, device.ErrDenied) && (err != nil || strange(b, r)) {
+		return r, err // of another machine no rights are asked for
+	}
+	if lacks := lacking(ctx, d); len(lacks) > 0 {
+		return device.Reading{}, fmt.Errorf("%w: its account lacks the right to %s", device.ErrDenied, strings.Join(lacks, ", "))
+	}
+	return r, err
+}
+
+// lacking are all the rights that a device's account is known to lack: whoever mends one
+// after the other learns of the last one by a fence that fails.
+func lacking(ctx context.Context, d device.Driver) []string {
+	rights, can := d.(device.Rights)
+	if !can {
+		return nil
+	}
+	lacks, err := rights.Lacking(ctx)
+	if err != nil {
+		return nil // nobody knows
+	}
+	return lacks
+}
+
+// strange: it answers for another machine than the one enrolled.
+func strange(b *api.Binding, r device.Reading) bool {
+	return b.Identity != "" && r.Identity != "" && !device.SameIdentity(b.Identity, r.Identity)
+}
+
+// notLearnt: the API server did not answer for the credentials. Nothing is known
+// of the device then, and the check is tried again.
+func notLearnt(err error) bool {
+	var status apierrors.APIStatus
+	var request *url.Error
+	return errors.Is(err, errCredentials) && (errors.As(err, &status) || errors.As(err, &request))
+}
+
+// devicesOf are the devices of all levels and of the isolation, with what is known of
+// each from before.
+func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice {
+	all := make([]api.TargetDevice, 0, len(bound))
+	for i := range bound {
+		b := &bound[i]
+		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Role: b.Role, Enrolled: b.Identity, Reason: api.NotCheckedYet}
+		for _, k := range known {
+			// What it said was held against what was enrolled then.
+			if k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Enrolled {
+				d = k
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// oldest is the device that had no turn for longest, without those that have refused the
+// account since; false if all of them have. One that has done so before a person asked for
+// a check is among them: it was mended, or so that person thinks.
+func oldest(st *api.FenceTargetStatus, since time.Time) (first int, ok bool) {
+	all, wish := st.Devices, st.CheckNow
+	for i := range all {
+		wished := wish != nil && wish.DoneAt == nil && all[i].LastChecked.Before(&wish.At)
+		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && t.After(since) && !wished {
+			continue
+		}
+		a, b := asked(all[i]), asked(all[first])
+		if !ok || b != nil && (a == nil || a.Before(b)) {
+			first, ok = i, true
+		}
+	}
+	return first, ok
+}
+
+// asked is when a device had its last turn. One that came to nothing was one too.
+func asked(d api.TargetDevice) *api.Time {
+	if d.LastAsked != nil {
+		return d.LastAsked
+	}
+	return d.LastChecked
+}
+
+// heeded notes that each device had its turn since a person asked for it.
+func heeded(st *api.FenceTargetStatus, now api.Time) {
+	if wish := st.CheckNow; wish != nil && wish.DoneAt == nil && !slices.ContainsFunc(st.Devices, func(d api.TargetDevice) bool {
+		last := asked(d)
+		return last == nil || last.Before(&wish.At)
+	}) {
+		wish.DoneAt = &now
+	}
+}
+
+// verdict is what one read comes to.
+func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
+	d.Identity, d.State, d.Reason, d.Message = r.Identity, api.StateOf(string(r.Power)), api.DeviceAnswers, ""
+	if err != nil {
+		d.Identity, d.State = "", api.PowerUnknown
+		d.Reason, d.Message = whyNot(b, err)
+		return d
+	}
+	mine := device.SameIdentity(b.Identity, r.Identity)
+	if mine {
+		d.Identity = b.Identity // firmware has more than one order of a UUID's bytes
+		d.Tells = true
+	}
+	switch {
+	case b.Identity != "" && r.Identity == "" && d.Tells:
+		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11
+	case b.Identity != "" && r.Identity != "" && !mine:
+		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+call.Mend(b) // S11
+	case r.Power == device.Unknown:
+		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
+	case r.Power == device.Off && ready && b.Role.Cuts():
+		d.Reason, d.Message = api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+call.Mend(b)
+	case r.Power == device.Off && ready:
+		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+call.Mend(b)
+	}
+	return d
+}
+
+// has is what a device that reads on says of its machine.
+func has(b *api.Binding) string {
+	if b.Role.Cuts() {
+		return "has access"
+	}
+	return "is on"
+}
+
+// whyNot says in one word and one sentence what is wrong with a device.
+func whyNot(b *api.Binding, err error) (api.Reason, string) {
+	var network net.Error
+	switch {
+	case errors.Is(err, device.ErrNotForHost):
+		return api.SecretNotForThisHost, call.Words(err)
+	case errors.Is(err, errCredentials):
+		return api.BindingInvalid, call.Words(err)
+	case b.Driver == manualDriver:
+		return api.ManualOnly, call.Words(err)
+	case errors.Is(err, device.ErrUnreachable):
+		return api.DeviceUnreachable, call.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + call.Mend(b)
+	case errors.Is(err, device.ErrDenied):
+		return api.DeviceDenied, call.Words(fmt.Errorf("%s: %w", call.Remedy(b), err))
+	case errors.Is(err, device.ErrInvalid):
+		return api.DeviceFailed, call.Words(err) + "; see what answers at its address in its place, or " + call.Mend(b)
+	case errors.Is(err, device.ErrUnknown):
+		return api.MachineUnknown, call.Words(err) + "; " + call.Mend(b)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
+		return api.DeviceUnreachable, call.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + call.Mend(b)
+	}
+	return api.DeviceFailed, call.Words(err)
+}
+
+// summarise says of the whole node what was seen of its devices: the first that is
+// not in order has the word, also where another level could take its place.
+func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
+	st := &t.Status
+	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
+	if unfit != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), call.Words(unfit)
+		meta.SetStatusCondition(&st.Conditions, c)
+		return
+	}
+	c.Status, c.Reason = metav1.ConditionTrue, string(api.DeviceAnswers)
+	c.Message = "each of its devices answers, and for this machine as far as it can tell"
+	for i, d := range st.Devices {
+		status := metav1.ConditionFalse
+		switch d.Reason {
+		case api.DeviceAnswers:
+			continue
+		case api.NotCheckedYet:
+			status, d.Message = metav1.ConditionUnknown, "it was not read yet"
+		}
+		if c.Status == metav1.ConditionFalse || c.Status == status {
+			continue
+		}
+		c.Status, c.Reason = status, string(d.Reason)
+		c.Message = fmt.Sprintf("%s, %s %s: %s", place(st.Devices, i), d.Driver, d.Address, d.Message)
+	}
+	meta.SetStatusCondition(&st.Conditions, c)
+}
+
+// place says which of the node's devices one is: of the levels, which stand first, or
+// of the isolation.
+func place(all []api.TargetDevice, i int) string {
+	levels := 0
+	for _, d := range all {
+		if !d.Role.Cuts() {
+			levels++
+		}
+	}
+	if i < levels {
+		return fmt.Sprintf("level %d of %d", i+1, levels)
+	}
+	return fmt.Sprintf("isolation %d of %d", i+1-levels, len(all)-levels)
+}

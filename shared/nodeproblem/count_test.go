@@ -1,0 +1,163 @@
+package nodeproblem
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// reported answers with the same Events about a Node at each question.
+type reported struct {
+	Reader
+	events []corev1.Event
+}
+
+func (r reported) EventsAbout(context.Context, string) ([]corev1.Event, error) { return r.events, nil }
+
+// restart is what node-problem-detector (1.37.0-alpha.1, its own file log monitor and
+// rules) wrote to an API server: of a log with 2 hung tasks, 3 times the same line about
+// a device, and 14 oopses at different addresses; then after its restart, with no new
+// line; then of a fifteenth oops.
+type restart struct{ First, Restarted, OneMore []corev1.Event }
+
+func readRestart(t *testing.T) (r restart) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/restart.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// after is what the API server holds once these were written.
+func after(all []corev1.Event, more ...corev1.Event) []corev1.Event {
+	all = slices.Clone(all)
+	for _, m := range more {
+		if i := slices.IndexFunc(all, func(ev corev1.Event) bool { return ev.UID == m.UID }); i >= 0 {
+			all[i] = m
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func timesOfEach(t *testing.T, within time.Duration, now time.Time, all []corev1.Event) map[string]int64 {
+	t.Helper()
+	got := map[string]int64{}
+	for _, reason := range []string{"TaskHung", "UnregisterNetDevice", "KernelOops"} {
+		want := Rule{About: api.AboutNode, Reason: reason, Component: "kernel-monitor", Count: 3, Within: within}
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "u"}}
+		r, err := Reported(t.Context(), reported{events: all}, n, want, nil, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[reason] = r.Times
+	}
+	return got
+}
+
+// TestAMonitorsRestartReportsNothingNew: node-problem-detector reads its log again when
+// it starts, and reports what it reported before.
+func TestAMonitorsRestartReportsNothingNew(t *testing.T) {
+	r := readRestart(t)
+	twice := after(r.First, r.Restarted...)
+	more := after(twice, r.OneMore...)
+	begun := r.First[0].CreationTimestamp.Time
+	again := r.Restarted[0].CreationTimestamp.Time
+	for name, c := range map[string]struct {
+		events []corev1.Event
+		since  time.Time
+		now    time.Time
+		want   map[string]int64
+	}{
+		"before it":                                    {r.First, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
+		"after it":                                     {twice, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
+		"after it and one line more":                   {more, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 15}},
+		"after it, by a time that began between":       {twice, again.Add(-time.Second), again, map[string]int64{"TaskHung": 0, "UnregisterNetDevice": 0, "KernelOops": 0}},
+		"one line more, by a time that began between":  {more, again.Add(-time.Second), again, map[string]int64{"TaskHung": 0, "UnregisterNetDevice": 0, "KernelOops": 1}},
+		"after it, of Events from before that is lost": {r.Restarted, again.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
+	} {
+		now := c.now.Add(10 * time.Second)
+		if d := cmp.Diff(c.want, timesOfEach(t, now.Sub(c.since), now, c.events)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestReportsCountByMessage: of Events with the same words the largest counts, different
+// words add, and an Event that stands for several is not counted beside them twice.
+func TestReportsCountByMessage(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	told := func(ago time.Duration, message string, count int32, change ...func(*corev1.Event)) corev1.Event {
+		ev := corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-ago))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a"},
+			Type:           corev1.EventTypeWarning, Reason: "R", Message: message, Count: count, Source: corev1.EventSource{Component: "m"},
+		}
+		for _, c := range change {
+			c(&ev)
+		}
+		return ev
+	}
+	series := func(n int32) func(*corev1.Event) {
+		return func(ev *corev1.Event) {
+			ev.Count, ev.Source, ev.ReportingController = 0, corev1.EventSource{}, "m"
+			if n > 0 {
+				ev.Series = &corev1.EventSeries{Count: n}
+			}
+		}
+	}
+	again := func(ago time.Duration) func(*corev1.Event) {
+		return func(ev *corev1.Event) {
+			at := metav1.NewTime(now.Add(-ago))
+			ev.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &at}}
+		}
+	}
+	of := func(pod string) func(*corev1.Event) {
+		return func(ev *corev1.Event) { ev.InvolvedObject.Kind, ev.InvolvedObject.UID = "Pod", types.UID(pod) }
+	}
+	by := func(component string) func(*corev1.Event) {
+		return func(ev *corev1.Event) { ev.Source.Component = component }
+	}
+	const minute = time.Minute
+	for name, c := range map[string]struct {
+		events []corev1.Event
+		want   int64
+	}{
+		"one Event, its count":                         {[]corev1.Event{told(minute, "x", 4)}, 4},
+		"the same words in two Events":                 {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5)}, 5},
+		"other words":                                  {[]corev1.Event{told(minute, "x", 4), told(0, "y", 5)}, 9},
+		"the same words of two Pods":                   {[]corev1.Event{told(minute, "x", 4, of("1")), told(0, "x", 5, of("2"))}, 9},
+		"the same words of two components":             {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5, by("n"))}, 9},
+		"one that began before the time":               {[]corev1.Event{told(11*minute, "x", 4, again(minute))}, 1},
+		"one that began before, and its repetition":    {[]corev1.Event{told(11*minute, "x", 4, again(minute)), told(0, "x", 4)}, 1},
+		"one that was told before, and its repetition": {[]corev1.Event{told(11*minute, "x", 4), told(0, "x", 5)}, 1},
+		"one that was told too long before for that":   {[]corev1.Event{told(16*minute, "x", 4), told(0, "x", 5)}, 5},
+		"a series": {[]corev1.Event{told(minute, "x", 0, series(7))}, 7},
+		"a series, and a shorter one with other words":      {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(3))}, 7},
+		"a series, and the last of it by itself":            {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(0))}, 7},
+		"combined ones, whose words are of the last":        {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"y", 5), told(0, combined+"z", 6)}, 7},
+		"combined ones, and all of them by themselves":      {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 3},
+		"combined ones, and one more than they by itself":   {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"z", 1), told(0, "y", 1), told(0, "z", 1)}, 3},
+		"combined ones before the time, then by themselves": {[]corev1.Event{told(12*minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 0},
+	} {
+		r, _ := count(c.events, Rule{Reason: "R"}, window{since: now.Add(-10 * minute), known: now.Add(-15 * minute)}, func(*corev1.Event) bool { return true })
+		if r.Times != c.want {
+			t.Errorf("%s: %d, want %d", name, r.Times, c.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package nodeproblem
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Rule is a rule of a NodeProblemPolicy, with all that it may leave out filled in.
+type Rule struct {
+	// Policy and Name say which rule it is.
+	Policy, Name string
+	// About, Reason, Component and Namespaces are of a kubernetesEvent; About is empty
+	// in a rule about CloudEvents.
+	About             api.ProblemAbout
+	Reason, Component string
+	Namespaces        []string
+	// Source and Type are of a cloudEvent.
+	Source, Type string
+	Count, Pods  int32
+	Within       time.Duration
+	Action       api.ProblemAction
+	Evict        Eviction
+	// Wrong says why it is no rule, as the API server would have refused it; empty if it is one.
+	Wrong string
+}
+
+// Eviction is which Pods are moved, and how.
+type Eviction struct {
+	What    api.EvictWhat
+	MaxPods int32
+	// DeleteAfter is zero where a disruption budget has the last word.
+	DeleteAfter time.Duration
+}
+
+// String names the rule as records do.
+func (r Rule) String() string { return "rule " + r.Name + " of NodeProblemPolicy " + r.Policy }
+
+// Is tells whether a Kubernetes Event is one of this rule's.
+func (r Rule) Is(about api.ProblemAbout, reason, component string) bool {
+	return r.About != "" && r.About == about && r.Reason == reason && (r.Component == "" || r.Component == component)
+}
+
+// Believes tells whether a CloudEvent without a token is one of this rule's.
+func (r Rule) Believes(source, typ string) bool {
+	return r.About == "" && r.Source == source && r.Type == typ
+}
+
+// RulesOf are the rules of one policy.
+func RulesOf(p *api.NodeProblemPolicy) []Rule {
+	return chosen(Written(p), func(r Rule) bool { return r.Wrong == "" })
+}
+
+// Written are all that stands in a policy, with what is no rule.
+func Written(p *api.NodeProblemPolicy) (all []Rule) {
+	for i := range p.Spec.Rules {
+		all = append(all, ruleOf(p.Name, &p.Spec.Rules[i]))
+	}
+	return all
+}
+
+// ruleOf fills in what the API server would have.
+func ruleOf(policy string, spec *api.ProblemRule) Rule {
+	r := Rule{
+		Policy: policy, Name: spec.Name, Action: or(spec.Action, api.ProblemAlert),
+		Count: atLeastOne(spec.Threshold.Count, 1), Pods: atLeastOne(spec.Threshold.Pods, 1), Within: spec.Threshold.Within.Or(10 * time.Minute).Duration,
+		Evict: Eviction{What: api.EvictPod, MaxPods: 3},
+	}
+	if e := spec.Evict; e != nil {
+		r.Evict = Eviction{What: or(e.What, api.EvictPod), MaxPods: atLeastOne(e.MaxPods, 3), DeleteAfter: e.DeleteAfter.Get()}
+	}
+	switch k, c := spec.KubernetesEvent, spec.CloudEvent; {
+	case (k == nil) == (c == nil):
+		r.Wrong = "set one of kubernetesEvent and cloudEvent"
+	case k != nil:
+		r.About, r.Reason, r.Component, r.Namespaces = or(k.About, api.AboutNode), k.Reason, k.Component, k.NamespaceNames
+	default:
+		r.Source, r.Type = c.Source, or(c.Type, events.RequestFence)
+		if !c.BrokerIsClosed {
+			r.Wrong = "cloudEvent.brokerIsClosed is not true: whoever can post to the broker could write source " + c.Source
+		}
+	}
+	return r
+}
+
+// For are the rules for a node with these labels: those of every policy that selects it.
+func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []Rule) {
+	for i := range policies {
+		if p := &policies[i]; Selects(p, nodeLabels) {
+			all = append(all, RulesOf(p)...)
+		}
+	}
+	return all
+}
+
+// Selects tells whether a policy selects a node with these labels. A selector that can't be
+// read selects none here, because to ask is no brake.
+func Selects(p *api.NodeProblemPolicy, nodeLabels map[string]string) bool {
+	return fence.Chooses(p.Spec.Selector, nodeLabels)
+}
+
+// Named are those of the rules that a Kubernetes Event is one of.
+func Named(rules []Rule, about api.ProblemAbout, reason, component string) []Rule {
+	return chosen(rules, func(r Rule) bool { return r.Is(about, reason, component) })
+}
+
+// Believing are those of the rules that a CloudEvent is one of, with this action.
+func Believing(rules []Rule, action api.ProblemAction, source, typ string) []Rule {
+	return chosen(rules, func(r Rule) bool { return r.Action == action && r.Believes(source, typ) })
+}
+
+func chosen(rules []Rule, is func(Rule) bool) []Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !is(r) })
+}
+
+func or[T ~string](given *T, unless T) T {
+	if given == nil || *given == "" {
+		return unless
+	}
+	return *given
+}
+
+func atLeastOne(given *int32, unless int32) int32 {
+	if given == nil || *given < 1 {
+		return unless
+	}
+	return *given
+}

@@ -1,0 +1,233 @@
+package report
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Speaker posts Kubernetes Events.
+type Speaker interface {
+	Say(ctx context.Context, e kube.Event) error
+}
+
+// Publisher is the Reporter that people read: one log line a decision, metrics, and
+// Events on the NodeFence and, where the node's owner must know, on the Node.
+type Publisher struct {
+	Log     *slog.Logger
+	Speaker Speaker
+	metrics metrics
+}
+
+type metrics struct {
+	decisions, transitions, actions *prometheus.CounterVec
+	phase                           *prometheus.HistogramVec
+	refused, lost, ignored          *prometheus.CounterVec
+	problems                        *aged
+	merged                          prometheus.Counter
+}
+
+// New registers the metrics and returns the witness.
+func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Publisher {
+	p := &Publisher{Log: log, Speaker: speaker, metrics: metrics{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_decisions_total", Help: "Decisions by function, phase and reason.",
+		}, []string{"function", "phase", "reason"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_transitions_total", Help: "Changes of phase by function.",
+		}, []string{"function", "from", "to", "reason"}),
+		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_actions_total", Help: "Actions by function and outcome.",
+		}, []string{"function", "action", "outcome"}),
+		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
+			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+		}, []string{"phase"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
+		}, []string{"reason"}),
+		merged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "nodefence_requests_merged_total", Help: "Events that asked for a fence and joined the one that was open.",
+		}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_dead_letters_total", Help: "Events that the broker gave up, by type; unknown: events of a misspelt type, which went to nobody.",
+		}, []string{"type"}),
+		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
+		}, []string{"function", "type", "reason"}),
+		problems: newAged(prometheus.CounterOpts{
+			Name: "nodefence_node_problems_total", Help: "Problems that rules name and that were reported often enough, by node and reason.",
+		}, []string{"node", "reason"}),
+	}}
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
+		p.metrics.ignored, p.metrics.problems, p.metrics.merged)
+	return p
+}
+
+// Decided tells of one decision.
+func (p *Publisher) Decided(ctx context.Context, d Decision) {
+	p.log(d)
+	p.count(d)
+	p.say(ctx, d)
+}
+
+func (p *Publisher) log(d Decision) {
+	st := d.Fence.Status
+	attrs := []any{
+		"function", d.Function, "fence", string(d.Fence.UID), "fenceNumber", d.Fence.Status.FenceNumber, "node", d.Fence.Spec.NodeName,
+		"phase", string(st.Phase), "event", d.Cause.ID(), "reason", string(st.Reason), "message", st.Message,
+	}
+	if d.Action != fence.None {
+		attrs = append(attrs, "action", string(d.Action))
+	}
+	if d.Before.Phase != st.Phase {
+		attrs = append(attrs, "from", string(d.Before.Phase))
+	}
+	if d.Err != nil {
+		p.Log.Warn("decided", append(attrs, "error", d.Err.Error())...)
+		return
+	}
+	p.Log.Info("decided", attrs...)
+}
+
+func (p *Publisher) count(d Decision) {
+	st := d.Fence.Status
+	p.metrics.decisions.WithLabelValues(d.Function, string(st.Phase), string(st.Reason)).Inc()
+	if d.Action != fence.None {
+		outcome := "ok"
+		if d.Err != nil {
+			outcome = "error"
+		}
+		p.metrics.actions.WithLabelValues(d.Function, string(d.Action), outcome).Inc()
+	}
+	if d.Before.Phase == st.Phase {
+		return
+	}
+	p.metrics.transitions.WithLabelValues(d.Function, string(d.Before.Phase), string(st.Phase), string(st.Reason)).Inc()
+	if d.Before.PhaseSince != nil && st.PhaseSince != nil {
+		p.metrics.phase.WithLabelValues(string(d.Before.Phase)).Observe(st.PhaseSince.Sub(d.Before.PhaseSince.Time).Seconds())
+	}
+}
+
+// say posts what somebody who doesn't read the NodeFence must know. The whole
+// story stands there, so that what is routine is not told twice, and a post that
+// is lost does no harm.
+func (p *Publisher) say(ctx context.Context, d Decision) {
+	before, after := d.Before, d.Fence.Status
+	begun := before.FenceNumber != after.FenceNumber
+	turned := before.Phase != after.Phase || begun
+	if !turned && before.Reason == after.Reason && before.Message == after.Message {
+		return
+	}
+	warn := warnings[after.Reason] || after.Phase == api.Failed
+	news := turned || before.Reason != after.Reason
+	ended := turned && (after.Phase == api.Finished || after.Phase == api.Fenced)
+	e := kube.Event{Warning: warn, Reason: string(after.Reason), Message: after.Message, Reporter: d.Function}
+	if warn || news && after.Phase == api.Pending && after.Reason != api.Opened {
+		e.Kind, e.APIVersion, e.Name, e.UID = "NodeFence", api.GroupVersion.String(), d.Fence.Name, d.Fence.UID
+		p.post(ctx, e)
+	}
+	if warn || begun || ended || news && milestones[after.Reason] {
+		e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.NodeName, d.Fence.Status.Decision.NodeUID
+		p.post(ctx, e)
+	}
+}
+
+// milestones are what the node's owner must know beside warnings, the beginning
+// and the end: that its power was cut, and that its work has gone.
+var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
+
+func (p *Publisher) post(ctx context.Context, e kube.Event) {
+	if err := p.Speaker.Say(ctx, e); err != nil {
+		p.Log.Debug("event not posted", "node", e.Name, "reason", e.Reason, "error", err.Error())
+	}
+}
+
+// warnings are the reasons that somebody should look at.
+var warnings = map[api.Reason]bool{
+	api.DeviceFailed: true, api.PowerOffNotSeen: true, api.PowerOnNotSeen: true, api.WrongMachine: true, api.SecretNotForThisHost: true, api.SignOfLife: true,
+	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.TooManyUnhealthy: true,
+	api.MostLeasesStale: true, api.PolicyConflict: true, api.CallLost: true, api.FlowRestarted: true,
+	api.WaitingForDevice: true, api.IsolationFailed: true, api.RestoreFailed: true, api.LeftCutOff: true, api.StateWentBack: true,
+	api.PolicyNotUnderstood: true,
+}
+
+// Refused tells of one refusal: log, metric, and an Event on the Node.
+func (p *Publisher) Refused(ctx context.Context, r Refusal) {
+	p.Log.Warn("refused", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
+		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.refused.WithLabelValues(string(r.Reason)).Inc()
+	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, true)
+}
+
+// Merged tells of one request that the open fence of its node answers: log, metric, and
+// an Event on the Node.
+func (p *Publisher) Merged(ctx context.Context, r Refusal) {
+	p.Log.Info("merged", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
+		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.merged.Inc()
+	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, false)
+}
+
+// Alerted tells of one problem: log, metric, and an Event on the Node. The
+// problem is one that a policy names and the node goes when it is old, so that the
+// metric has an end.
+func (p *Publisher) Alerted(ctx context.Context, r Refusal, problem string) {
+	p.Log.Warn("node problem", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "reason", string(r.Reason), "message", r.Message)
+	p.metrics.problems.inc(r.Node, problem)
+	p.sayOfNode(ctx, r, r.Message, true)
+}
+
+func (p *Publisher) sayOfNode(ctx context.Context, r Refusal, message string, warning bool) {
+	if r.NodeUID == "" {
+		return
+	}
+	p.post(ctx, kube.Event{
+		Kind: "Node", APIVersion: "v1", Name: r.Node, UID: r.NodeUID, Warning: warning, Reason: string(r.Reason),
+		Message: message, Reporter: r.Function,
+	})
+}
+
+// Lost tells of one dead letter: log, metric, and an Event on its NodeFence.
+func (p *Publisher) Lost(ctx context.Context, l Loss) {
+	fence := ""
+	if l.Fence != nil {
+		fence = string(l.Fence.UID)
+	}
+	what, label, so := "dead letter", known(l.Event.Type()), " was given up by the broker: "+l.Message+"; the fence is looked at again at the next resync"
+	if l.Unknown {
+		what, label, so = "unknown type", "unknown", " went to nobody: "+l.Message
+	}
+	p.Log.Error(what, "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "source", l.Event.Source(), "type", l.Event.Type(),
+		"to", l.Dest, "reason", string(api.EventLost), "message", l.Message)
+	p.metrics.lost.WithLabelValues(label).Inc()
+	if l.Fence == nil {
+		return
+	}
+	p.post(ctx, kube.Event{
+		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: l.Fence.Name, UID: l.Fence.UID, Warning: true,
+		Reason: string(api.EventLost), Reporter: l.Function,
+		Message: "event " + l.Event.ID() + " of " + l.Event.Source() + so,
+	})
+}
+
+// Ignored tells of one event that was not looked at: log and metric.
+func (p *Publisher) Ignored(_ context.Context, function string, e event.Event, why string) {
+	p.Log.Warn("ignored", "function", function, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)
+	p.metrics.ignored.WithLabelValues(function, known(e.Type()), why).Inc()
+}
+
+// known keeps strangers' types from making a metric without end.
+func known(eventType string) string {
+	if events.Known(eventType) || eventType == events.RequestFence {
+		return eventType
+	}
+	return "other"
+}
