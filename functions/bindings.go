@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
@@ -65,9 +64,9 @@ func (b bindings) inJobs(name string, r job.Runner) (device.Kind, error) {
 }
 
 // Bind says which device switches a node, from its ConfigMaps and its
-// enrolment. What is wrong in them is a gate.Refused; anything else is a failure
+// enrolment. What is wrong in them is a config.Refused; anything else is a failure
 // to read them.
-func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error) {
+func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return nil, err
@@ -76,13 +75,13 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*gate.Bound, error)
 	if err != nil {
 		return nil, err
 	}
-	bound := &gate.Bound{Devices: plan.Devices(), Over: cluster.Over}
+	bound := &config.Bound{Devices: plan.Devices(), Over: cluster.Over}
 	return bound, b.tell(ctx, n, bound)
 }
 
 // tell marks the devices that have told the machine's identity before, so that a fence
 // takes no answer without one (S11).
-func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *gate.Bound) error {
+func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *config.Bound) error {
 	t, err := b.Client.Target(ctx, n.Name)
 	if err != nil || t == nil || n.UID != "" && t.Status.NodeUID != n.UID {
 		return err
@@ -114,7 +113,7 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 		}
 	}
 	if n.UID == "" && node.Enrolment.Name == "" {
-		return plan, cluster, &gate.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
+		return plan, cluster, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
 	node.Type = n.Labels["type"]
 	plan, err = config.Resolve(maps, node, b.settings())
@@ -128,7 +127,7 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 		err = fmt.Errorf("%w; looked in namespace %s", err, b.Namespace)
 	}
 	if err != nil {
-		return plan, cluster, &gate.Refused{Err: err}
+		return plan, cluster, &config.Refused{Err: err}
 	}
 	for _, d := range plan.Devices() {
 		if err == nil {
@@ -178,7 +177,7 @@ func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, m
 			return err
 		}
 		if other != nil && slices.ContainsFunc(others, func(e enrolled) bool { return e.Name == o.Name && e.uid == other.UID }) {
-			return &gate.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
+			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
 		}
 	}
 	return nil

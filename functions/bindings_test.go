@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nodefence/nodefence/functions/gate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ipmi"
@@ -44,7 +44,7 @@ const (
 )
 
 // binding is the device of what a node is bound to.
-func binding(b *gate.Bound, err error) (*api.Binding, error) {
+func binding(b *config.Bound, err error) (*api.Binding, error) {
 	if b == nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func TestBindInACluster(t *testing.T) {
 		t.Errorf("the limit is not over the policy: %+v", p)
 	}
 	_, err = stored(t, limit("percentage=most"), nil).Bind(t.Context(), &a)
-	var refused *gate.Refused
+	var refused *config.Refused
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "ConfigMap fence-policy-fence-limit, key config.properties, line 1: ") {
 		t.Error(err)
 	}
@@ -112,7 +112,7 @@ func TestBindANodeThatIsMissing(t *testing.T) {
 		"another node was, and is missing too": {[]corev1.ConfigMap{as("worker", enrol("a", "1", id)), as("worker", enrol("b", "2", id))}, nil, ""},
 	} {
 		bound, err := stored(t, c.maps, c.all).Bind(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-		var refused *gate.Refused
+		var refused *config.Refused
 		if c.want == "" && (err != nil || bound.Devices[0].Address != "ec2:eu-west-1/"+instance) ||
 			c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %+v %v, want %q", name, bound, err, c.want)
@@ -199,7 +199,7 @@ func TestBindOnAWS(t *testing.T) {
 			if d := cmp.Diff(tc.err, text); d != "" {
 				t.Error(d)
 			}
-			var refused *gate.Refused
+			var refused *config.Refused
 			if (err != nil) != errors.As(err, &refused) {
 				t.Errorf("not a refusal: %v", err)
 			}

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
@@ -30,7 +29,7 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 		return nil, err
 	}
 	plan, _, err := b.plan(ctx, stored, n)
-	var refused *gate.Refused
+	var refused *config.Refused
 	switch {
 	case errors.Is(err, config.ErrNoBinding):
 		return nil, &readiness.Unfit{Reason: api.NoBinding, Err: err}

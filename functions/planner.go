@@ -26,7 +26,7 @@ func (p Parts) Planner(ctx context.Context) (*Planner, error) {
 }
 
 // Plan is what the gate would bind a node to. What is wrong in the ConfigMaps is
-// a gate.Refused.
+// a config.Refused.
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
 	return p.plan(ctx, p.stored, n)
 }

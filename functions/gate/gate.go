@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -32,7 +33,7 @@ var Phases = []api.Phase{api.Pending}
 type Gate struct {
 	Client *kube.Client
 	// Bind resolves which device switches a node.
-	Bind func(ctx context.Context, node *corev1.Node) (*Bound, error)
+	Bind func(ctx context.Context, node *corev1.Node) (*config.Bound, error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
 	// Namespace is nodefence's own, where machines are enrolled.

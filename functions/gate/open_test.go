@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -24,9 +25,9 @@ import (
 func TestARecordOpensWithItsDevice(t *testing.T) {
 	now := time.Now()
 	suspect := events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)
-	bound := &Bound{Devices: api.Named(api.Binding{Driver: "mem"}), Over: func(p *api.ResolvedPolicy) { p.Policy.Name += ", and the ConfigMaps" }}
+	bound := &config.Bound{Devices: api.Named(api.Binding{Driver: "mem"}), Over: func(p *api.ResolvedPolicy) { p.Policy.Name += ", and the ConfigMaps" }}
 	for name, c := range map[string]struct {
-		bound  *Bound
+		bound  *config.Bound
 		err    error
 		policy string
 		want   *api.Decision
@@ -53,7 +54,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 			}))
 			g := &Gate{
 				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now},
-				Bind: func(context.Context, *corev1.Node) (*Bound, error) { return c.bound, c.err },
+				Bind: func(context.Context, *corev1.Node) (*config.Bound, error) { return c.bound, c.err },
 			}
 			ctx := kube.Begin(t.Context(), Name)
 			client.Forget(ctx)

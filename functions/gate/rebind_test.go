@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
 )
 
 // TestDevicesAreResolvedAnew each time that a slot is asked for, a retry included: what was
@@ -17,7 +18,7 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 	old := api.Binding{Name: "power-1", Role: api.RolePower, Driver: "ipmi", Address: "192.0.2.2:623", Params: map[string]string{"username": "a"}}
 	mended, again := old, old
 	mended.Address, again.Params = "192.0.2.1:623", map[string]string{"username": "b"}
-	wrong := &Refused{errors.New("ConfigMap x: no address")}
+	wrong := &config.Refused{Err: errors.New("ConfigMap x: no address")}
 	one := func(b api.Binding) []api.Binding { return []api.Binding{b} }
 	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	stored := func(f *api.NodeFence) {
@@ -44,8 +45,8 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 			if c.change != nil {
 				c.change(f)
 			}
-			g := &Gate{Bind: func(context.Context, *corev1.Node) (*Bound, error) {
-				return &Bound{Devices: c.bound, Over: func(*api.ResolvedPolicy) {}}, c.err
+			g := &Gate{Bind: func(context.Context, *corev1.Node) (*config.Bound, error) {
+				return &config.Bound{Devices: c.bound, Over: func(*api.ResolvedPolicy) {}}, c.err
 			}}
 			if err := g.rebind(t.Context(), &corev1.Node{}, f); err != nil {
 				t.Fatal(err)

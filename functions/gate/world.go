@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
@@ -110,7 +110,7 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 		return nil
 	}
 	b, err := g.Bind(ctx, n)
-	var refused *Refused
+	var refused *config.Refused
 	stay, bound := fence.DevicesStay(f), len(f.Status.Decision.Devices) > 0
 	switch {
 	case errors.As(err, &refused) && stay && bound:
@@ -121,7 +121,7 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 		return nil
 	case err != nil:
 		return err
-	case stay && bound && !b.same(&f.Status.Decision):
+	case stay && bound && !same(b.Devices, f.Status.Decision.Devices):
 		return nil
 	}
 	f.Status.Decision.DevicesError = ""
@@ -150,29 +150,12 @@ func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) 
 	}
 }
 
-// Bound is what the ConfigMaps come to for one node.
-type Bound struct {
-	// Devices are named, in order.
-	Devices []api.Binding
-	// Over lays what ConfigMaps say of the whole cluster over the policy.
-	Over func(*api.ResolvedPolicy)
-}
-
 // same tells whether these are the devices that a decision has, however they are spoken with.
-func (b *Bound) same(dec *api.Decision) bool {
-	return slices.EqualFunc(b.Devices, dec.Devices, func(x, y api.Binding) bool {
+func same(now, had []api.Binding) bool {
+	return slices.EqualFunc(now, had, func(x, y api.Binding) bool {
 		return x.Name == y.Name && x.Driver == y.Driver && x.Address == y.Address
 	})
 }
-
-// Refused is a configuration that names no one machine for certain (S11). Any
-// other error of Bind is a failure to read it, and is tried again.
-type Refused struct{ Err error }
-
-func (r *Refused) Error() string { return r.Err.Error() }
-
-// Unwrap gives the configuration's own error.
-func (r *Refused) Unwrap() error { return r.Err }
 
 // reserve is the one atomic step: read the ledger, then everything else, decide,
 // and write the ledger only if nobody wrote it meanwhile (S14). The time is from before

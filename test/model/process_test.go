@@ -21,6 +21,7 @@ import (
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -132,8 +133,8 @@ func (silent) Lost(context.Context, report.Loss)                    {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 
 // bind gives each node the device of its own name.
-func bind(_ context.Context, n *corev1.Node) (*gate.Bound, error) {
-	return &gate.Bound{
+func bind(_ context.Context, n *corev1.Node) (*config.Bound, error) {
+	return &config.Bound{
 		Devices: api.Named(api.Binding{Driver: "model", Address: n.Name, Identity: n.Name}), Over: func(*api.ResolvedPolicy) {},
 	}, nil
 }

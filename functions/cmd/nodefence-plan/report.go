@@ -146,7 +146,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	// The policies of other nodes are not to change with this one's.
 	r.Policy = policy.DeepCopy()
 	plan, cluster, err := w.planner.Plan(ctx, n)
-	var no *gate.Refused
+	var no *config.Refused
 	switch {
 	case errors.As(err, &no):
 		r.Refused = no.Error()
