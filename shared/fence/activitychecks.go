@@ -87,7 +87,7 @@ func (d *decision) doubtful() bool {
 	case a.Degraded:
 		return p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration
 	}
-	return !dead(p, a) || d.since(a.FailedAt) > p.RecheckInterval.Duration
+	return !dead(p, a) || !d.within(a.FailedAt, p.RecheckInterval.Duration)
 }
 
 // dead: so many rounds have failed as the policy says.
@@ -268,7 +268,7 @@ func (d *decision) storageDown() (act Action, holds bool) {
 		d.st.StorageCheck = &api.CheckRound{}
 	}
 	r := d.st.StorageCheck
-	if r.StartedAt != nil || d.since(r.EndedAt) > p.ValidDuration.Duration {
+	if r.StartedAt != nil || !d.within(r.EndedAt, p.ValidDuration.Duration) {
 		return d.ask(r, "asking whether the storage is reachable"), true
 	}
 	for _, c := range r.Results {

@@ -106,7 +106,8 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 // another gate. So its reservation is dropped only once no gate can go on with it: now is
 // from before the fences were read, and ReservationKept is longer than a yes is valid by
 // more than two clocks lie apart. A gate that saves its step later still finds its fence
-// sent back for its old yes (S17).
+// sent back for its old yes (S17). One of the future, as the clock was set back, is kept
+// too: how old it is is known to nobody, and the fence's next yes takes its place.
 func rebuild(l *api.FenceLedger, c Cluster, now time.Time) {
 	old := l.Status.Reservations
 	l.Status.Reservations = nil
@@ -157,7 +158,7 @@ func pictureUsable(p api.LeasePicture, now time.Time) *Verdict {
 	switch {
 	case p.ObservedAt == nil || p.Since == nil:
 		return &Verdict{api.LeasePictureOld, "nobody has watched the Leases yet", askPicture}
-	case now.Sub(p.ObservedAt.Time) > Resync || p.ObservedAt.Sub(now) > clockSlack:
+	case !isWithin(p.ObservedAt.Time, now, Resync):
 		return &Verdict{api.LeasePictureOld, "the picture of the Leases is older than " + Resync.String(), askPicture}
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
 		return &Verdict{api.LeasePictureOld, "the Leases have been watched for less than one renewal", askPicture}

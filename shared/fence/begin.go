@@ -88,7 +88,7 @@ func (d *decision) unbound() Action {
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() Action {
-	if r := d.seen.Reserved; r != nil && d.within(d.stamp(*r), DecisionValidity) {
+	if r := d.seen.Reserved; r != nil && isWithin(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt = d.stamp(*r)
 		d.readAnew()
 		waived := ""

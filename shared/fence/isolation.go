@@ -105,7 +105,7 @@ func (d *decision) cutDone(i int) bool {
 		return r.SeenCutAt != nil
 	}
 	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
-		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.since(&r.LastRead.At) <= ProofValidity
+		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.within(&r.LastRead.At, ProofValidity)
 }
 
 // judgeCut takes what the device has just said; true if that ends this decision.
@@ -171,7 +171,7 @@ func (d *decision) stillThere(i int) bool {
 // sayCut chooses the next word with a device that is to be cut.
 func (d *decision) sayCut(i int) Action {
 	r := d.record(i)
-	if r.FirstCut != nil && d.since(&r.FirstCut.At) > ProofValidity {
+	if r.FirstCut != nil && !d.within(&r.FirstCut.At, ProofValidity) {
 		r.FirstCut = nil
 	}
 	if d.spoken() {

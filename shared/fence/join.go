@@ -85,7 +85,7 @@ func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 
 // requestOld: what was asked for and held for too long is not carried out late
 // (S17). Where a person approves, the time for that is the limit. The last request
-// counts: each has passed all that the first one has.
+// counts: each has passed all that the first one has. One of the future is of unknown age.
 func requestOld(dec *api.Decision, now time.Time) bool {
 	limit := api.RequestValidity
 	if dec.Asker() == nil {
@@ -100,7 +100,7 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 			at = r.JoinedAt.Time
 		}
 	}
-	return now.Sub(at) > limit
+	return !isWithin(at, now, limit)
 }
 
 // asker is who asked, why, and by which event.

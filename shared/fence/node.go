@@ -27,7 +27,7 @@ func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
 		return None, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String(), false
 	}
-	if p := d.st.Proof; p.Type.Ages() && d.since(&p.At) > ProofValidity {
+	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff = nil, nil
 		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), "", true
 	}

@@ -173,9 +173,9 @@ func (d *decision) signOfLife() string {
 		return "boot ID changed"
 	case p.Type == api.ProofStorageCut:
 		return "" // the machine may live: it does not write
-	case d.leaseMovedSince(p.At):
+	case d.leaseMovedSince(p.At), ahead(p.At.Time, d.now) && d.leaseFresh(): // a Lease that moves now has a time before such a proof
 		return "the node's Lease moved"
-	case r.MarkedAt != nil && n.Ready() && d.since(r.MarkedAt) > Settle:
+	case r.MarkedAt != nil && n.Ready() && !d.within(r.MarkedAt, Settle):
 		return "the node reports Ready again"
 	}
 	return ""

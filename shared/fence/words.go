@@ -111,9 +111,16 @@ func (d *decision) since(t *api.Time) time.Duration {
 // within: not older than that, and not of a time that is still to come either. Where
 // the API server's clock was set back, what was seen before is of unknown age (S3, S30).
 func (d *decision) within(t *api.Time, age time.Duration) bool {
-	is := d.since(t)
-	return is <= age && is >= -clockSlack
+	return t != nil && isWithin(t.Time, d.now, age)
 }
+
+func isWithin(t, now time.Time, age time.Duration) bool {
+	is := now.Sub(t)
+	return is <= age && !ahead(t, now)
+}
+
+// ahead: the time is of a clock that was set back since.
+func ahead(t, now time.Time) bool { return t.Sub(now) > clockSlack }
 
 // describe derives the words that people and other systems read.
 func (d *decision) describe() {

@@ -1,0 +1,147 @@
+package fence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The API server's clock was set back. What was stamped before is of the future now, and
+// of unknown age: nothing is released, deleted, cut or begun on it (S3, S17, S30).
+
+// backLooks are fences that rest on one stamp each, and how the next step on it shows.
+var backLooks = map[string]struct {
+	change func(f *api.NodeFence, s *Seen, stamp *api.Time)
+	// near is the step on a stamp that another process's clock may have given, and far that
+	// on one that no clock of now has given.
+	near, far string
+}{
+	"the proof before a deletion of pods": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
+		s.Left = &Left{Delete: []Pod{{Name: "p"}}}
+	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, "},
+	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		released(f)
+		f.Status.Proof.At = *stamp
+	}, "Releasing NodeDeletionSent, DeleteNode", "Fencing ProofExpired, "},
+	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		released(f)
+		f.Status.Release.MarkedAt, s.Node.Conditions[0].Status = stamp, "True"
+	}, "Releasing NodeDeletionSent, DeleteNode", "Recovering SignOfLife, "},
+	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofConfirmed, At: *stamp, BootIDBefore: "a"}
+		s.Left, s.Lease.Renewed, s.Lease.StillSince = &Left{Delete: []Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
+	}, "Releasing ReleaseStarted, Release", "Pending FlowRestarted, "},
+	"two reads of a cut": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		first := stampOf(stamp.Add(-Settle))
+		cutBefore(f, first, *stamp)
+	}, "Releasing SeenCutOff, ", "Isolating , Read"},
+	"a read of on before the Off": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: *stamp}
+	}, "Fencing PowerOffSent, Off", "Fencing , Read"},
+	"the gate's yes": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) { f.Status.DecidedAt = stamp },
+		"Fencing , Read", "Pending DecisionExpired, "},
+	"a reserved slot": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
+	}, "Isolating Admitted, ", "Pending , Reserve"},
+	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
+		f.Status.Decision.Settings.ActivityChecks = deviceSpec().Decision.Settings.ActivityChecks
+		begun := stampOf(backNow)
+		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
+			Results: []api.CheckResult{{Check: DeviceCheck(1)}}}}
+	}, "Fencing CheckingActivity, ", "Pending , Reserve"},
+	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, activitySpec().Decision.Settings.ActivityChecks
+		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
+	}, "Isolating Admitted, ", "Pending CheckingActivity, "},
+	"a check that found the storage reachable": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, storageSpec().Decision.Settings.StorageCheck
+		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
+	}, "Isolating Admitted, ", "Pending CheckingActivity, Check"},
+	"a request about a healthy node": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
+		f.Status.Decision.AskedBy[0].JoinedAt, s.Node.Conditions[0].Status = *stamp, "True"
+	}, "Isolating Admitted, ", "Recovering RequestExpired, "},
+	"this fence's cut": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Power.CutAt, f.Status.Power.Cuts = api.Pending, stamp, 3
+	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
+	"an earlier fence's cuts": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		f.Status.Phase, f.Status.Past = api.Pending, []api.PastFence{{Cuts: 3, ClosedAt: *stamp}}
+	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
+	"an Off that was sent": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+		at := stampOf(backNow)
+		f.Status.Power = api.PowerRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true, CutAt: stamp, Cuts: 1}
+	}, "Fencing , Read", "Fencing , Read"},
+}
+
+var backNow = walkStart.Add(time.Hour)
+
+func TestClockSetBack(t *testing.T) { // S3, S17, S30
+	for name, c := range backLooks {
+		for ahead, want := range map[time.Duration]string{0: c.near, clockSlack: c.near, clockSlack + time.Millisecond: c.far, 10 * time.Minute: c.far} {
+			stamp := stampOf(backNow.Add(ahead))
+			f, s := under(backNow, func(f *api.NodeFence, s *Seen) { c.change(f, s, &stamp) })
+			st, act := Decide(f, s, backNow)
+			if got := fmt.Sprintf("%s %s, %s", st.Phase, st.Reason, act); got != want {
+				t.Errorf("%s, %s ahead: %s (%s), want %s", name, ahead, got, st.Message, want)
+			}
+		}
+	}
+}
+
+// released is a fence whose release is done, and whose Node object is to go.
+func released(f *api.NodeFence) {
+	done := stampOf(backNow)
+	f.Status.Phase, f.Status.Decision.Settings = api.Releasing, goneSpec().Decision.Settings
+	f.Status.Reason, f.Status.Power.SwitchedByUs = api.Released, true
+	f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", At: done}
+	f.Status.Release = api.ReleaseRecord{StartedAt: &done, DoneAt: &done}
+}
+
+// cutBefore is a fence whose storage device was read twice as cut off.
+func cutBefore(f *api.NodeFence, first, last api.Time) {
+	f.Status.Phase, f.Status.Decision.Devices = api.Isolating, cutSpec().Decision.Devices
+	r := api.RecordOf(&f.Status.Decision.Isolation()[0])
+	r.FirstCut, r.LastRead = &api.Read{State: api.PoweredOff, At: first}, &api.Read{State: api.PoweredOff, At: last}
+	f.Status.Isolation = []api.IsolationRecord{r}
+}
+
+// TestAFirstReadOfTheFutureIsReadAnew: of two reads the first is as old as a proof may be.
+func TestAFirstReadOfTheFutureIsReadAnew(t *testing.T) { // S1, S3
+	for ahead, kept := range map[time.Duration]bool{clockSlack: true, 10 * time.Minute: false} {
+		f, s := under(backNow, func(f *api.NodeFence, _ *Seen) {
+			cutBefore(f, stampOf(backNow.Add(ahead)), stampOf(backNow))
+		})
+		if st, act := Decide(f, s, backNow); act != Read || (st.Isolation[0].FirstCut != nil) != kept {
+			t.Errorf("%s ahead: %s, the first read is kept: %v", ahead, act, st.Isolation[0].FirstCut != nil)
+		}
+	}
+}
+
+// TestTheLedgerCountsWhatIsOfTheFuture: a slot under which another gate may go on is kept,
+// and what rates count counts on (S14).
+func TestTheLedgerCountsWhatIsOfTheFuture(t *testing.T) {
+	at := stampOf(walkStart.Add(10 * time.Minute))
+	taken := api.Reservation{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: at, CountedBy: []api.CountedBy{{Policy: "p"}}}
+	for want, change := range map[api.Reason]func(*api.NodeFence, *Cluster, *api.FenceLedger){
+		api.TooManyConcurrent: func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
+			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
+			l.Status.Reservations = append(l.Status.Reservations, taken)
+		},
+		api.TooManyInATime: func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+			f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 1}
+			f.Status.Decision.Limits[0].MaxRate.Period.Duration = time.Minute
+			l.Status.Admitted = append(l.Status.Admitted, taken)
+		},
+		"": func(*api.NodeFence, *Cluster, *api.FenceLedger) {},
+	} {
+		f, c, l := admitWorld(walkStart)
+		change(f, &c, l)
+		if v := Admit(f, c, l, walkStart); reasonOf(v) != want {
+			t.Errorf("want %q: %+v", want, v)
+		}
+	}
+}
