@@ -47,6 +47,7 @@ func (r *round) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	if err != nil {
 		return fmt.Errorf("count under a storm: %w", err)
 	}
-	fence.CalmDown(policies, fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences}, ledger, r.Now())
+	c := fence.NewPicture(fence.Observed{Nodes: kube.ClusterNodes(nodes), Fences: fences, Policies: policies})
+	fence.CalmDown(policies, c, ledger, r.Now())
 	return nil
 }

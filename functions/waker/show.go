@@ -38,68 +38,90 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	if err != nil {
 		return fmt.Errorf("look at the nodes: %w", err)
 	}
-	policies, err := r.Objects.Policies(ctx)
+	o, partly, err := r.observe(ctx, nodes, fences)
 	if err != nil {
-		return fmt.Errorf("look at the policies: %w", err)
-	}
-	budgets, err := r.Objects.Budgets(ctx)
-	if err != nil {
-		return fmt.Errorf("look at the budgets: %w", err)
+		return err
 	}
 	ledger, err := r.Objects.Ledger(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the ledger: %w", err)
 	}
+	if len(o.Policies) > 0 {
+		r.tellUnready(nodes, fences, now)
+	}
+	recorded := o.Policies
+	o = o.Renewed(now)
+	c := fence.NewPicture(o)
+	failed := []error{partly}
+	for i := range recorded {
+		p := recorded[i].DeepCopy()
+		if !o.Knows(p) {
+			continue // what was missing stays on record
+		}
+		failed = append(failed, r.showPolicy(ctx, p, o.Policies, c, ledger, now))
+		r.tellMissing(p, fences, now)
+		r.tellFailed(p, fences, now)
+	}
+	for i := range o.Budgets {
+		failed = append(failed, r.showBudget(ctx, &o.Budgets[i], c, ledger, now))
+	}
+	return errors.Join(failed...)
+}
+
+// observe reads what a status tells of. Without the Machines, and without etcd's members, it
+// goes on with the rest, and says so.
+func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.NodeFence) (o fence.Observed, partly, err error) {
+	o.Nodes, o.Fences = kube.ClusterNodes(nodes), fences
+	if o.Policies, err = r.Objects.Policies(ctx); err != nil {
+		return o, nil, fmt.Errorf("look at the policies: %w", err)
+	}
+	if o.Budgets, err = r.Objects.Budgets(ctx); err != nil {
+		return o, nil, fmt.Errorf("look at the budgets: %w", err)
+	}
 	var failed []error
-	unseen := false // the Machines
-	c := fence.Cluster{Nodes: kube.ClusterNodes(nodes), Fences: fences, Budgets: budgets}
-	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Machines != nil }) {
-		if c.Machines, err = r.Objects.Machines(ctx); err != nil {
-			unseen, failed = true, append(failed, fmt.Errorf("look at the Machines: %w", err))
+	if slices.ContainsFunc(o.Policies, func(p api.FencePolicy) bool { return p.Spec.Machines != nil }) {
+		if o.Machines, err = r.Objects.Machines(ctx); err != nil {
+			o.MachinesUnread, failed = true, append(failed, fmt.Errorf("look at the Machines: %w", err))
 		}
 	}
-	if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
+	if slices.ContainsFunc(o.Policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
 		members, from, err := r.Objects.ObservedEtcd(ctx, nodes)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
 		}
-		c.EtcdSeen, c.EtcdSeenBy, c.EtcdUnread = slices.Sorted(maps.Keys(members)), from, err != nil
+		o.Etcd = fence.EtcdObserved{Shown: slices.Sorted(maps.Keys(members)), ShownBy: from, Unread: err != nil}
 	}
-	if len(policies) > 0 {
-		r.tellUnready(nodes, fences, now)
+	return o, errors.Join(failed...), nil
+}
+
+// showPolicy brings one policy's status up to date. It keeps the lists that this program
+// does not understand in full.
+func (r *round) showPolicy(ctx context.Context, p *api.FencePolicy, all []api.FencePolicy, c fence.Cluster, ledger *api.FenceLedger, now time.Time) error {
+	st := fence.PolicyStatus(p, all, c, ledger, now)
+	st.ObservedAt = p.Status.ObservedAt
+	if p.NotUnderstood.In("status.missing") { // nor is it written
+		st.Missing = p.Status.Missing
+	}
+	if p.NotUnderstood.In("status.failedMachines") {
+		st.FailedMachines = p.Status.FailedMachines
+	}
+	if equality.Semantic.DeepEqual(st, p.Status) {
+		return nil
 	}
 	at := metav1.NewMicroTime(now.UTC())
-	for i := range policies {
-		p := policies[i].DeepCopy()
-		if unseen && p.Spec.Machines != nil {
-			continue // what was missing stays on record
-		}
-		st := fence.PolicyStatus(p, policies, c, ledger, now)
-		st.ObservedAt = p.Status.ObservedAt
-		if p.NotUnderstood.In("status.missing") { // nor is it written
-			st.Missing = p.Status.Missing
-		}
-		if p.NotUnderstood.In("status.failedMachines") {
-			st.FailedMachines = p.Status.FailedMachines
-		}
-		if !equality.Semantic.DeepEqual(st, p.Status) {
-			p.Status, p.Status.ObservedAt = st, &at
-			failed = append(failed, unlessLost(r.Objects.SavePolicyStatus(ctx, p)))
-		}
-		r.tellMissing(p, fences, now)
-		r.tellFailed(p, fences, now)
+	p.Status, p.Status.ObservedAt = st, &at
+	return unlessLost(r.Objects.SavePolicyStatus(ctx, p))
+}
+
+func (r *round) showBudget(ctx context.Context, b *api.FenceBudget, c fence.Cluster, ledger *api.FenceLedger, now time.Time) error {
+	st := fence.BudgetStatus(b, c, ledger, now)
+	st.ObservedAt = b.Status.ObservedAt
+	if equality.Semantic.DeepEqual(st, b.Status) {
+		return nil
 	}
-	for i := range budgets {
-		b := &budgets[i]
-		st := fence.BudgetStatus(b, c, ledger, now)
-		st.ObservedAt = b.Status.ObservedAt
-		if equality.Semantic.DeepEqual(st, b.Status) {
-			continue
-		}
-		b.Status, b.Status.ObservedAt = st, &at
-		failed = append(failed, unlessLost(r.Objects.SaveBudgetStatus(ctx, b)))
-	}
-	return errors.Join(failed...)
+	at := metav1.NewMicroTime(now.UTC())
+	b.Status, b.Status.ObservedAt = st, &at
+	return unlessLost(r.Objects.SaveBudgetStatus(ctx, b))
 }
 
 func unlessLost(err error) error {

@@ -6,52 +6,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// Cluster is the picture on which one reservation is decided.
-type Cluster struct {
-	Nodes   []ClusterNode
-	Fences  []api.NodeFence
-	Budgets []api.FenceBudget
-	// Machines are the Machine objects, where policies expect nodes of them.
-	Machines []Machine
-	// Uncounted are policies that more nodes are missing under than are kept, so that
-	// nobody knows how many.
-	Uncounted []string
-	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
-	Etcd map[string]bool
-	// EtcdFrom says, of those that are not healthy, by what they are known as members.
-	EtcdFrom map[string]string
-	// EtcdLists are the nodes that other policies than the fence's own list under
-	// spec.controlPlane.etcdNodeNames, by policy: each may be an etcd of its own.
-	EtcdLists map[string][]string
-	// EtcdSeen are the nodes of etcd's members as its static pods show them, for the status
-	// of a policy that lists some; EtcdUnread that the pods could not be read.
-	EtcdSeen []string
-	// EtcdSeenBy is by what those of them are known of which no healthy pod is there.
-	EtcdSeenBy map[string]string
-	EtcdUnread bool
-	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
-	// what every reservation allows for.
-	Apart time.Duration
-}
-
-// ClusterNode is what counting needs of a node.
-type ClusterNode struct {
-	Name   string
-	UID    types.UID
-	Labels map[string]string
-	// Unhealthy: Ready is not True.
-	Unhealthy    bool
-	ControlPlane bool
-	// Excluded and Deleting are as in Node.
-	Excluded, Deleting string
-	// Under are the policies that count this node though it has no Node object.
-	Under []string
-}
 
 // How soon a held fence asks again.
 const (
@@ -84,8 +41,8 @@ func refused(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time, lim
 		return v
 	}
 	for _, lim := range f.Status.Decision.Limits {
-		if slices.Contains(c.Uncounted, lim.Policy) {
-			return &Verdict{api.TooManyUnhealthy, fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, lim.Policy), askStorm}
+		if words := c.uncounted(lim.Policy); words != "" {
+			return &Verdict{api.TooManyUnhealthy, words, askStorm}
 		}
 	}
 	if v := calm(f, c, l, now); v != nil {

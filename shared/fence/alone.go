@@ -70,10 +70,8 @@ func (c Cluster) aloneHeld(p *api.FencePolicy, m *Machine, f api.FailedMachine) 
 	if err := MayDelete(m); err != nil {
 		return err.Error()
 	}
-	for _, n := range c.Nodes {
-		if n.Name == f.Record() {
-			return "it names no node, and a Node has its name"
-		}
+	if c.hasNode(f.Record()) {
+		return "it names no node, and a Node has its name"
 	}
 	return ""
 }

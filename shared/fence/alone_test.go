@@ -91,7 +91,7 @@ func TestMachinesWithoutANodeAreCounted(t *testing.T) {
 		for i := range n {
 			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{MachineRef: api.MachineRef{Namespace: "m", Name: fmt.Sprintf("x%d", i)}})
 		}
-		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
+		v := Admit(f, withMissing(c, []api.FencePolicy{p}), l, walkStart)
 		if v == nil && want != "" || v != nil && v.Reason != want {
 			t.Errorf("%d: %+v", n, v)
 		}

@@ -29,7 +29,7 @@ func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.
 	}
 	s, domains, free, shut := all[1], map[string]bool{}, 0, 0
 	for _, n := range c.Nodes {
-		if Selects(lim.Selector, n.Labels) {
+		if isCounted(all[0], "", n) {
 			domains[c.domain(s, n.Name)] = true
 		}
 	}
@@ -59,6 +59,9 @@ func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Cluster, l *api.
 // shutIn is why no fence may begin in a scope: a storm, or the cool-down after it. The next
 // failure is what is asked about: it counts too.
 func shutIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) (api.Reason, string) {
+	if words := c.uncounted(sc.Policy); words != "" {
+		return api.TooManyUnhealthy, words
+	}
 	unhealthy, total := count(sc, domain, c, l)
 	may, numbers := mayBegin(sc, max(1, unhealthy), total)
 	if !may {
@@ -101,7 +104,7 @@ func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatu
 	}
 	others := map[string]int{}
 	for _, n := range c.Nodes {
-		if !Selects(lim.Selector, n.Labels) {
+		if n.Under != nil || !Selects(lim.Selector, n.Labels) {
 			continue
 		}
 		for i := range all {
@@ -121,7 +124,7 @@ func conflicting(p *api.FencePolicy, all []api.FencePolicy, c Cluster) (api.Reas
 	nodes, other := []string{}, ""
 	for _, n := range c.Nodes {
 		r, ok := ResolvePolicy(all, n.Name, n.Labels)
-		if !ok || r.Settings.Conflict == "" || r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
+		if !ok || n.Under != nil || r.Settings.Conflict == "" || r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 			continue
 		}
 		nodes = append(nodes, n.Name)

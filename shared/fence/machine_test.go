@@ -143,7 +143,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 			p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{NodeName: fmt.Sprintf("n%d", 9-i), Held: "it has the annotation " + paused})
 		}
 		was := c.Nodes[9].Unhealthy
-		v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart)
+		v := Admit(f, withMissing(c, []api.FencePolicy{p}), l, walkStart)
 		if v == nil && want != "" || v != nil && v.Reason != want {
 			t.Errorf("%d: %+v", n, v)
 		}
@@ -157,7 +157,7 @@ func TestFailedMachinesAreCounted(t *testing.T) {
 	for i := range maxHeld {
 		p.Status.FailedMachines = append(p.Status.FailedMachines, api.FailedMachine{NodeName: fmt.Sprintf("m%d", i)})
 	}
-	if v := Admit(f, WithMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.TooManyUnhealthy || !strings.Contains(v.Message, "too many to count") {
+	if v := Admit(f, withMissing(c, []api.FencePolicy{p}), l, walkStart); v == nil || v.Reason != api.TooManyUnhealthy || !strings.Contains(v.Message, "too many to count") {
 		t.Errorf("more than are kept: %+v", v)
 	}
 }

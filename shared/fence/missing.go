@@ -41,7 +41,7 @@ func missingNow(p *api.FencePolicy, c Cluster, now time.Time) (all []api.Missing
 	}
 	there := map[string]bool{}
 	for _, n := range c.Nodes {
-		there[n.Name] = true
+		there[n.Name] = there[n.Name] || n.Under == nil
 	}
 	since := func(node string) api.Time {
 		for _, was := range p.Status.Missing {
@@ -203,47 +203,6 @@ func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*api.La
 		r.Settings.Excluded, r.Limits = morePoliciesThanFit(n), r.Limits[:min(len(r.Limits), maxPolicies)]
 	}
 	return r, true
-}
-
-// WithMissing adds the nodes that are missing to those that are counted: they are
-// unhealthy nodes of the policies under which they are expected or fenced (S14). All
-// of the policies' count at once, however short they have been missing: whoever
-// deleted one Node object may be deleting them all (S15).
-func WithMissing(c Cluster, policies []api.FencePolicy) Cluster {
-	under := map[string][]string{}
-	for i := range c.Fences {
-		if f := &c.Fences[i]; f.Open() && f.Status.Decision.Trigger.Missing() {
-			for _, l := range f.Status.Decision.Limits {
-				under[f.Spec.NodeName] = append(under[f.Spec.NodeName], l.Policy)
-			}
-		}
-	}
-	for _, p := range policies {
-		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].NodeName != "" {
-			c.Uncounted = append(c.Uncounted, p.Name)
-		}
-		for _, m := range p.Status.Missing {
-			under[m.NodeName] = append(under[m.NodeName], p.Name)
-		}
-		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].NodeName != "" {
-			c.Uncounted = append(c.Uncounted, p.Name)
-		}
-		for _, m := range p.Status.FailedMachines {
-			if m.NodeName == "" && p.Spec.Machines.Deletes() {
-				under[m.Record()] = append(under[m.Record()], p.Name)
-			}
-		}
-		c = c.withFailed(p.Status.FailedMachines)
-	}
-	delete(under, "")
-	for _, n := range c.Nodes {
-		delete(under, n.Name)
-	}
-	c.Nodes = slices.Clip(c.Nodes)
-	for node, names := range under {
-		c.Nodes = append(c.Nodes, ClusterNode{Name: node, Unhealthy: true, Under: names})
-	}
-	return c
 }
 
 // node is one of those that are counted; without labels if it is none.

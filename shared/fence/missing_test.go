@@ -164,7 +164,7 @@ func TestMissingNodesAreCounted(t *testing.T) {
 		for _, m := range c.missing {
 			p.Status.Missing = append(p.Status.Missing, api.MissingNode{NodeName: m})
 		}
-		v := Admit(f, WithMissing(cl, []api.FencePolicy{p}), l, walkStart)
+		v := Admit(f, withMissing(cl, []api.FencePolicy{p}), l, walkStart)
 		if got := reasonOf(v); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -311,7 +311,7 @@ func TestMissingNodesThatNobodyCounts(t *testing.T) {
 			t.Fatalf("%d missing: %+v", len(p.Status.Missing), p.Status.Missing[maxHeld-3:])
 		}
 		f, cl, l := admitWorld(walkStart)
-		v := Admit(f, WithMissing(cl, []api.FencePolicy{p}), l, walkStart)
+		v := Admit(f, withMissing(cl, []api.FencePolicy{p}), l, walkStart)
 		if got := v != nil && v.Reason == api.TooManyUnhealthy && strings.Contains(v.Message, "too many to count"); got != held {
 			t.Errorf("%d are missing: %+v", nodes, v)
 		}

@@ -60,7 +60,7 @@ func Unlisted(observed, listed []string) []string {
 // member that is not relied on (S13).
 func etcdListWords(p *api.FencePolicy, c Cluster) string {
 	listed := p.Spec.ControlPlane.EtcdNodeNames
-	unlisted, gone := Unlisted(c.EtcdSeen, listed), slices.DeleteFunc(slices.Clone(listed), c.has)
+	unlisted, gone := Unlisted(c.EtcdSeen, listed), slices.DeleteFunc(slices.Clone(listed), c.hasNode)
 	if len(listed) == 0 || len(unlisted)+len(gone) == 0 {
 		return ""
 	}

@@ -31,14 +31,13 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 	st := *p.Status.DeepCopy()
 	lim := limitsOf(p)
 	st.FailedMachines, st.FailedMachinesCount = listed(failedNow(p, c, now))
-	c = c.withFailed(st.FailedMachines)
 	bad := ailing(c, l)
 	st.ObservedGeneration, st.SelectedNodes, st.UnhealthyNodes, st.OpenFences = p.Generation, 0, 0, 0
 	st.Held, st.HeldCount = nil, 0
 	st.LastDecisions = lastDecisions(p, c)
 	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
 	for _, n := range c.Nodes {
-		if !Selects(lim.Selector, n.Labels) {
+		if !isCounted(scopes(lim)[0], "", n) {
 			continue
 		}
 		st.SelectedNodes++
@@ -48,7 +47,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Cluster, l *api.F
 		if f := c.fence(n.Name); f != nil && f.Open() {
 			st.OpenFences++
 		}
-		if h := held(p, n, all, c); h != nil {
+		if h := held(p, n, all, c); h != nil && n.Under == nil {
 			if st.HeldCount++; len(st.Held) < maxHeld {
 				h.Message = clipped(h.Message)
 				st.Held = append(st.Held, *h)

@@ -17,7 +17,6 @@ func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now tim
 	if closedTo(l, now) != nil {
 		return
 	}
-	c = WithMissing(c, policies)
 	var left []api.Storm
 	for _, s := range l.Status.Storms {
 		if !calmed(&s, limitsUnder(s.Policy, policies, c), c, l, now) {

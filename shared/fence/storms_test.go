@@ -100,7 +100,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			if c.change != nil {
 				c.change(ps, &cl, l)
 			}
-			CalmDown(ps, cl, l, now)
+			CalmDown(ps, withMissing(cl, ps), l, now)
 			if d := cmp.Diff(c.want, l.Status.Storms); d != "" {
 				t.Error(d)
 			}

@@ -46,7 +46,7 @@ func TestBudgetsRememberTheirNodes(t *testing.T) {
 		nodeGone(c)
 		p := expecting()
 		p.Status.Missing = []api.MissingNode{{NodeName: "n1"}}
-		*c = WithMissing(*c, []api.FencePolicy{p})
+		*c = withMissing(*c, []api.FencePolicy{p})
 	}
 	lost := func(l *api.FenceLedger) { l.Status.UnderWay = nil }
 	noSlot := func(l *api.FenceLedger) { l.Status.Reservations = nil }

@@ -34,12 +34,12 @@ func (c *Client) ReadLists(ctx context.Context) (l Lists, err error) {
 }
 
 // Picture is what fence.Admit decides on for this fence: with the nodes that are missing,
-// and with etcd's members where a quorum is asked for.
+// and with etcd's members where a quorum is asked for. With an error it is one on which no
+// fence begins that asks for a quorum (S13).
 func (l Lists) Picture(ctx context.Context, client *Client, f *api.NodeFence) (fence.Cluster, error) {
-	c := fence.WithMissing(fence.Cluster{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets}, l.Policies)
+	o := fence.Observed{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets, Policies: l.Policies, Apart: client.Clock().Apart()}
 	var err error
-	c.Apart = client.Clock().Apart()
-	c.Etcd, c.EtcdFrom, err = client.Etcd(ctx, f, l.Nodes, l.Policies)
-	c.EtcdLists = etcdLists(f, l.Policies)
-	return c, err
+	o.Etcd.Members, o.Etcd.From, err = client.Etcd(ctx, f, l.Nodes, l.Policies)
+	o.Etcd.Lists, o.Etcd.Unread = etcdLists(f, l.Policies), err != nil
+	return fence.NewPicture(o), err
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/waker"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
+)
+
+// unread is the gate's answer where it could not read all: it tries again.
+const unread = "could not be read"
+
+// TestOnePicture: the gate, nodefence-plan, the policy's status and the second waker count
+// one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
+// is on record whose cool-down is over: the second waker ends it where the gate would begin
+// under the policy's limits.
+func TestOnePicture(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*observed)
+		// gate and plan speak of the node a.
+		gate, plan api.Reason
+		// policy speaks of the limits of policy p alone: of no budget and of no etcd.
+		policy api.Reason
+		// storm is left by the second waker.
+		storm bool
+		// budget is how many more disruptions are allowed by the budget, which takes 5.
+		budget int32
+	}{
+		"all are healthy": {change: func(w *observed) { w.ready("a", corev1.ConditionTrue) }, budget: 5},
+		"one has failed":  {change: func(*observed) {}, budget: 4},
+		"more are missing than may be": {func(w *observed) { w.expects(0, 3) },
+			api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+		"as many are missing as may be": {change: func(w *observed) { w.expects(0, 2) }, budget: 2},
+		"more are missing under another policy, and this one selects nodes without labels too": {func(w *observed) { w.expects(w.another(), 3) },
+			api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+		"more are missing under another policy, and this one does not select them": {change: func(w *observed) {
+			w.policies[0].Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "p"}}
+			w.expects(w.another(), 3)
+		}, budget: 1},
+		"more are missing than a status lists": {func(w *observed) {
+			w.policies[0].Spec.Limits.MaxUnhealthy = new(intstr.FromString("100%"))
+			w.expects(0, 64)
+		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 0},
+		"etcd keeps its quorum": {change: func(w *observed) { w.etcdOn("a", "n1", "n2") }, budget: 4},
+		"etcd loses its quorum": {change: func(w *observed) {
+			w.etcdOn("a", "n1", "n2")
+			w.ready("n1", corev1.ConditionFalse)
+		}, gate: api.EtcdQuorum, plan: api.EtcdQuorum, budget: 3},
+		"etcd is unread": {change: func(w *observed) {
+			w.etcdOn("a", "n1", "n2")
+			w.pods = forbidden
+		}, gate: unread, plan: api.EtcdQuorum, budget: 4},
+		"a storm": {func(w *observed) {
+			for _, n := range []string{"n1", "n2", "n3"} {
+				w.ready(n, corev1.ConditionUnknown)
+			}
+		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+		"a storm that cools down": {func(w *observed) { w.ledger.Status.Storms[0].CoolDownUntil = ago(-time.Hour) },
+			api.StormCoolDown, api.StormCoolDown, api.StormCoolDown, true, 4},
+		"a budget that is full": {change: func(w *observed) {
+			w.policies[0].Spec.Limits.MaxConcurrent = new(int32(9))
+			w.policies[0].Spec.Limits.MaxUnhealthy = new(intstr.FromString("100%"))
+			for i := range 5 {
+				w.runs(fmt.Sprint("n", i+1))
+			}
+		}, gate: api.BudgetExhausted, plan: api.BudgetExhausted},
+		"failed Machines without a Node": {func(w *observed) {
+			w.machines(0, 3)
+			w.policies[0].Spec.Machines.WithoutNode = new(api.DeleteMachine)
+		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+		"failed Machines without a Node, which are only told": {change: func(w *observed) { w.machines(0, 3) }, budget: 4},
+		"the Machines are unread, and what was missing stays on record": {func(w *observed) {
+			q := w.another()
+			w.machines(q, 0)
+			w.machineList = forbidden
+			for i := range 3 {
+				w.policies[q].Status.Missing = append(w.policies[q].Status.Missing, api.MissingNode{NodeName: fmt.Sprint("m", i), Machine: &api.MachineRef{Name: "m"}, Since: *ago(time.Minute)})
+			}
+		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := seen()
+			c.change(w)
+			before := w.ledger.DeepCopy()
+			client := kubetest.Client(t, w)
+			w.wake(t, client)
+			storm := len(w.ledger.Status.Storms) > 0
+			w.ledger = *before.DeepCopy()
+			p, b := &w.policies[0].Status, &w.budgets[0].Status
+			allowed := meta.FindStatusCondition(p.Conditions, "FencingAllowed")
+			policy := api.Reason(allowed.Reason)
+			if allowed.Status == metav1.ConditionTrue {
+				policy = ""
+			}
+			plan := w.planned(t)
+			if got := w.admitted(t, client); got != c.gate || plan != c.plan || policy != c.policy || storm != c.storm || b.DisruptionsAllowed != c.budget {
+				t.Errorf("the gate says %q, want %q; the plan says %q, want %q; the policy says %q, want %q (%s); a storm is left: %v, want %v; the budget allows %d, want %d",
+					got, c.gate, plan, c.plan, policy, c.policy, allowed.Message, storm, c.storm, b.DisruptionsAllowed, c.budget)
+			}
+			if (p.FencesAllowed > 0) != (policy == "") {
+				t.Errorf("%d fences are allowed: %s", p.FencesAllowed, allowed.Message)
+			}
+		})
+	}
+}
+
+// wake is a tick of the second waker.
+func (w *observed) wake(t *testing.T, client *kube.Client) {
+	t.Helper()
+	k := &waker.Waker{Fences: client, Objects: client, Source: events.SourceOf("c"), Sender: unheard{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	if err := k.Wake(t.Context()); err != nil && w.machineList != forbidden && w.pods != forbidden {
+		t.Fatal(err)
+	}
+}
+
+// planned is why nodefence-plan says that a fence of a would not begin.
+func (w *observed) planned(t *testing.T) api.Reason {
+	t.Helper()
+	_, out, problems := w.cluster().plan(t, "-o", "json", "a")
+	var r Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, problems)
+	}
+	if r.Refused == "" && r.Now == "would begin" {
+		return ""
+	}
+	why, _, _ := strings.Cut(strings.TrimPrefix(r.Refused+r.Now, "would be held: "), ":")
+	return api.Reason(why)
+}
+
+// admitted is why the gate reserves no slot for a fence of a.
+func (w *observed) admitted(t *testing.T, client *kube.Client) api.Reason {
+	t.Helper()
+	a := &w.nodes[0]
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: a.Name, UID: "f"}, Spec: api.NodeFenceSpec{NodeName: a.Name}}
+	f.Status.FenceNumber, f.Status.Phase = 1, api.Pending
+	f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(w.policies, a.Name, a.Labels)
+	s := fence.Seen{Node: kube.NodeSeen(a, "gate")}
+	g := gate.Gate{Client: client}
+	if err := g.Act(t.Context(), f, fence.Reserve, &s); err != nil && w.pods == forbidden {
+		return unread
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if s.Verdict == nil {
+		return ""
+	}
+	return s.Verdict.Reason
+}

@@ -1,0 +1,180 @@
+package fence
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Observed is what was read of a cluster.
+type Observed struct {
+	Nodes   []ClusterNode
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Policies have in their status what is missing, and which Machines failed.
+	Policies []api.FencePolicy
+	Machines []Machine
+	// MachinesUnread: they were to be read and could not be.
+	MachinesUnread bool
+	Etcd           EtcdObserved
+	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
+	// what every reservation allows for.
+	Apart time.Duration
+}
+
+// EtcdObserved is what was read of etcd.
+type EtcdObserved struct {
+	// Members are how those stand that decide about one fence, and From by what those are
+	// known that are not healthy.
+	Members map[string]bool
+	From    map[string]string
+	// Lists are what other policies than the fence's own list.
+	Lists map[string][]string
+	// Shown are the members that static pods show, and ShownBy by what those of them are
+	// known of which no healthy pod is there: for the status of policies.
+	Shown   []string
+	ShownBy map[string]string
+	// Unread: the pods were to be read and could not be.
+	Unread bool
+}
+
+// Cluster is the picture on which one reservation is decided. NewPicture alone makes one,
+// so that the gate, nodefence-plan, the statuses and the second waker count one cluster in
+// one way.
+type Cluster struct {
+	Nodes   []ClusterNode
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Machines are the Machine objects, where policies expect nodes of them and the second
+	// waker asks: everybody else goes by what it has written of them.
+	Machines []Machine
+	// Uncounted are policies that more nodes are missing under than are kept, so that
+	// nobody knows how many.
+	Uncounted []string
+	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
+	Etcd map[string]bool
+	// EtcdFrom says, of those that are not healthy, by what they are known as members.
+	EtcdFrom map[string]string
+	// EtcdLists are the nodes that other policies than the fence's own list under
+	// spec.controlPlane.etcdNodeNames, by policy: each may be an etcd of its own.
+	EtcdLists map[string][]string
+	// EtcdSeen are the nodes of etcd's members as its static pods show them, for the status
+	// of a policy that lists some; EtcdUnread that the pods were to be read and could not be.
+	EtcdSeen []string
+	// EtcdSeenBy is by what those of them are known of which no healthy pod is there.
+	EtcdSeenBy map[string]string
+	EtcdUnread bool
+	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
+	// what every reservation allows for.
+	Apart time.Duration
+}
+
+// ClusterNode is what counting needs of a node.
+type ClusterNode struct {
+	Name   string
+	UID    types.UID
+	Labels map[string]string
+	// Unhealthy: Ready is not True.
+	Unhealthy    bool
+	ControlPlane bool
+	// Excluded and Deleting are as in Node.
+	Excluded, Deleting string
+	// Under are the policies that count this node though it has no Node object.
+	Under []string
+}
+
+// NewPicture is what was read as every decision counts it: with the nodes that are missing
+// (S14, S15).
+func NewPicture(o Observed) Cluster {
+	return withMissing(Cluster{
+		Nodes: o.Nodes, Fences: o.Fences, Budgets: o.Budgets, Machines: o.Machines,
+		Etcd: o.Etcd.Members, EtcdFrom: o.Etcd.From, EtcdLists: o.Etcd.Lists,
+		EtcdSeen: o.Etcd.Shown, EtcdSeenBy: o.Etcd.ShownBy, EtcdUnread: o.Etcd.Unread,
+		Apart: o.Apart,
+	}, o.Policies)
+}
+
+// Renewed has in each policy's status what is missing and failed by what was read. It is for
+// the second waker, which writes that status: everybody else counts what is written there.
+func (o Observed) Renewed(now time.Time) Observed {
+	there := Cluster{Nodes: o.Nodes, Fences: o.Fences, Machines: o.Machines}
+	o.Policies = slices.Clone(o.Policies)
+	for i := range o.Policies {
+		was := &o.Policies[i]
+		if !o.Knows(was) {
+			continue // what was missing stays on record
+		}
+		p := was.DeepCopy()
+		if !p.NotUnderstood.In("status.missing") {
+			p.Status.Missing, p.Status.MissingCount = listed(missingNow(was, there, now))
+		}
+		if !p.NotUnderstood.In("status.failedMachines") {
+			p.Status.FailedMachines, p.Status.FailedMachinesCount = listed(failedNow(was, there, now))
+		}
+		o.Policies[i] = *p
+	}
+	return o
+}
+
+// Knows tells whether all was read that says what is missing under a policy.
+func (o Observed) Knows(p *api.FencePolicy) bool { return !o.MachinesUnread || p.Spec.Machines == nil }
+
+// withMissing adds the nodes that are missing to those that are counted: they are
+// unhealthy nodes of the policies under which they are expected or fenced (S14). All
+// of the policies' count at once, however short they have been missing: whoever
+// deleted one Node object may be deleting them all (S15).
+func withMissing(c Cluster, policies []api.FencePolicy) Cluster {
+	under := map[string][]string{}
+	for i := range c.Fences {
+		if f := &c.Fences[i]; f.Open() && f.Status.Decision.Trigger.Missing() {
+			for _, l := range f.Status.Decision.Limits {
+				under[f.Spec.NodeName] = append(under[f.Spec.NodeName], l.Policy)
+			}
+		}
+	}
+	for _, p := range policies {
+		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].NodeName != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		for _, m := range p.Status.Missing {
+			under[m.NodeName] = append(under[m.NodeName], p.Name)
+		}
+		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].NodeName != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		for _, m := range p.Status.FailedMachines {
+			if m.NodeName == "" && p.Spec.Machines.Deletes() {
+				under[m.Record()] = append(under[m.Record()], p.Name)
+			}
+		}
+		c = c.withFailed(p.Status.FailedMachines)
+	}
+	delete(under, "")
+	for _, n := range c.Nodes {
+		delete(under, n.Name)
+	}
+	c.Nodes = slices.Clip(c.Nodes)
+	for _, node := range slices.Sorted(maps.Keys(under)) {
+		c.Nodes = append(c.Nodes, ClusterNode{Name: node, Unhealthy: true, Under: under[node]})
+	}
+	return c
+}
+
+// uncounted says why nobody knows how many nodes are missing under a policy; empty if
+// somebody does.
+func (c Cluster) uncounted(policy string) string {
+	if !slices.Contains(c.Uncounted, policy) {
+		return ""
+	}
+	return fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, policy)
+}
+
+// hasNode tells whether there is a Node object of the name.
+func (c Cluster) hasNode(name string) bool {
+	return slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == name && n.Under == nil })
+}
