@@ -67,10 +67,18 @@ func shutIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Tim
 	if !may {
 		return api.TooManyUnhealthy, numbers
 	}
-	if s := storm(l, sc, domain); s != nil && s.CoolDownUntil != nil && s.CoolDownUntil.After(now) && !waived(l, s) {
-		return api.StormCoolDown, "after a storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339)
+	s := storm(l, sc, domain)
+	if s == nil || waived(l, s) {
+		return "", numbers
 	}
-	return "", numbers
+	over := *s // whose cool-down begins with the next who counts, if it has not
+	if cooling(&over, sc.StormCoolDown.Duration, now) <= 0 {
+		return "", numbers
+	}
+	if s.CoolDownUntil == nil {
+		return api.StormCoolDown, "a storm has ended, and its cool-down is about to begin"
+	}
+	return api.StormCoolDown, "after a storm, until " + s.CoolDownUntil.UTC().Format(time.RFC3339)
 }
 
 // maxEffective bounds those sentences.

@@ -70,6 +70,8 @@ func TestOnePicture(t *testing.T) {
 				w.ready(n, corev1.ConditionUnknown)
 			}
 		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
+		"a storm that nobody has ended": {func(w *observed) { w.ledger.Status.Storms[0].CoolDownUntil = nil },
+			api.StormCoolDown, api.StormCoolDown, api.StormCoolDown, true, 4},
 		"a storm that cools down": {func(w *observed) { w.ledger.Status.Storms[0].CoolDownUntil = ago(-time.Hour) },
 			api.StormCoolDown, api.StormCoolDown, api.StormCoolDown, true, 4},
 		"a budget that is full": {change: func(w *observed) {
