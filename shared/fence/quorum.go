@@ -35,6 +35,9 @@ func quorum(f *api.NodeFence, c Cluster, l *api.FenceLedger, _ time.Time) *Verdi
 			return &Verdict{api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm}
 		}
 	}
+	if c.EtcdUnread {
+		return &Verdict{api.EtcdQuorum, "etcd's pods in kube-system could not be read: nobody knows who is a member", askStorm}
+	}
 	lists := c.listsOf(f.Spec.NodeName)
 	if len(c.Etcd) == 0 && len(lists) == 0 {
 		return &Verdict{api.EtcdQuorum, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm}

@@ -65,6 +65,11 @@ func TestOnePicture(t *testing.T) {
 			w.etcdOn("a", "n1", "n2")
 			w.pods = forbidden
 		}, gate: unread, plan: api.EtcdQuorum, budget: 4},
+		"etcd is unread, and another policy lists the node": {change: func(w *observed) {
+			w.etcdOn("a", "n1", "n2")
+			w.pods = forbidden
+			w.policies[w.another()].Spec.ControlPlane.EtcdNodeNames = []string{"a", "n1", "n2"}
+		}, gate: unread, plan: api.EtcdQuorum, budget: 4},
 		"a storm": {func(w *observed) {
 			for _, n := range []string{"n1", "n2", "n3"} {
 				w.ready(n, corev1.ConditionUnknown)
