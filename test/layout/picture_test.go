@@ -1,0 +1,76 @@
+package layout
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOnePlaceMakesThePicture: whoever made a fence.Cluster by hand would leave out what the
+// gate counts, such as the nodes that are missing, and say that a fence may begin where
+// none may.
+func TestOnePlaceMakesThePicture(t *testing.T) {
+	root := filepath.Join("..", "..")
+	files := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		of, _ := filepath.Rel(root, path)
+		if of == filepath.Join("shared", "fence", "picture.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, at := range pictures(f, filepath.Dir(of) == filepath.Join("shared", "fence")) {
+			t.Errorf("%s makes a fence.Cluster: fence.NewPicture alone does", files.Position(at))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pictures are where a file makes a fence.Cluster, or adds what is missing to one.
+func pictures(f *ast.File, own bool) (all []token.Pos) {
+	name := ""
+	for _, i := range f.Imports {
+		if strings.Trim(i.Path.Value, `"`) == module+"/shared/fence" {
+			if name = "fence"; i.Name != nil {
+				name = i.Name.Name
+			}
+		}
+	}
+	isCluster := func(e ast.Expr) bool {
+		if id, is := e.(*ast.Ident); is {
+			return own && id.Name == "Cluster"
+		}
+		s, is := e.(*ast.SelectorExpr)
+		if !is || s.Sel.Name != "Cluster" {
+			return false
+		}
+		x, is := s.X.(*ast.Ident)
+		return is && name != "" && x.Name == name
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.CompositeLit:
+			if isCluster(x.Type) {
+				all = append(all, x.Pos())
+			}
+		case *ast.CallExpr:
+			if id, is := x.Fun.(*ast.Ident); is && own && id.Name == "withMissing" {
+				all = append(all, x.Pos())
+			}
+		}
+		return true
+	})
+	return all
+}
