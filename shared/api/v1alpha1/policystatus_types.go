@@ -20,7 +20,8 @@ type FencePolicyStatus struct {
 	// +listType=atomic
 	// +optional
 	Effective []string `json:"effective,omitempty"`
-	// selectedNodes are those that the selector chooses.
+	// selectedNodes are those that the limits count: what the selector chooses, and what is
+	// missing under the policy.
 	// +optional
 	SelectedNodes int32 `json:"selectedNodes"`
 	// healthyNodes are those of them that the limits count as healthy.
