@@ -10,11 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/agentjobs"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/device/set"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -190,8 +191,8 @@ func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 }
 
 // OpenFor is Open for a call that power or isolate makes.
-func (b bindings) OpenFor(ctx context.Context, bound *api.Binding, c power.Call) (device.Driver, error) {
-	return b.open(ctx, bound, &jobs{client: b.Client, namespace: b.JobsNamespace, call: c})
+func (b bindings) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim) (device.Driver, error) {
+	return b.open(ctx, bound, &agentjobs.Runner{Client: b.Client, Namespace: b.JobsNamespace, Claim: c})
 }
 
 func (b bindings) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {

@@ -1,4 +1,4 @@
-package functions
+package agentjobs
 
 import (
 	"encoding/json"
@@ -31,14 +31,14 @@ const (
 // The pod has a deadline too, so that its kubelet keeps it with nobody's help;
 // and a second of grace, because a pod without any is gone from the API server
 // before its kubelet has ended it, and its end would never be seen.
-func (j *jobs) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
+func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
 	none, one, ttl, no := int32(0), int32(1), int32(600), false
 	whole, deadline, grace := seconds(left), seconds(c.Limit), int64(1)
 	meta := metav1.ObjectMeta{
 		Labels: map[string]string{"app.kubernetes.io/part-of": "nodefence", callsOf: j.of()},
 		Annotations: map[string]string{
-			"nodefence.io/node": j.call.Node, callIs: c.Action,
-			actsUntil: j.client.Clock().Now().Add(left + job.Late).Format(time.RFC3339),
+			"nodefence.io/node": j.Claim.Node, callIs: c.Action,
+			actsUntil: j.Client.Clock().Now().Add(left + job.Late).Format(time.RFC3339),
 		},
 	}
 	made := &batchv1.Job{
@@ -47,12 +47,12 @@ func (j *jobs) job(name string, c job.Call, left time.Duration, stuck []string) 
 			BackoffLimit: &none, Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &whole, TTLSecondsAfterFinished: &ttl,
 			Template: corev1.PodTemplateSpec{ObjectMeta: meta, Spec: corev1.PodSpec{
 				RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
-				AutomountServiceAccountToken: &no, EnableServiceLinks: &no, Affinity: elsewhere(append(stuck, j.call.Node)),
+				AutomountServiceAccountToken: &no, EnableServiceLinks: &no, Affinity: elsewhere(append(stuck, j.Claim.Node)),
 			}},
 		},
 	}
-	made.Name, made.Namespace = name, j.namespace
-	made.OwnerReferences = []metav1.OwnerReference{j.call.Record}
+	made.Name, made.Namespace = name, j.Namespace
+	made.OwnerReferences = []metav1.OwnerReference{j.Claim.Record}
 	confine(&made.Spec.Template.Spec, name, c.Image)
 	return made
 }
@@ -104,14 +104,14 @@ func confine(spec *corev1.PodSpec, secret, image string) {
 
 // secret is the call, for one pod of one node. It goes with its Job, should
 // nobody delete it before.
-func (j *jobs) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
+func (j *Runner) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode the call: %w", err)
 	}
 	yes, no := true, false
 	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.Given): text}}
-	s.Name, s.Namespace, s.Labels = name, j.namespace, map[string]string{"app.kubernetes.io/part-of": "nodefence"}
+	s.Name, s.Namespace, s.Labels = name, j.Namespace, map[string]string{"app.kubernetes.io/part-of": "nodefence"}
 	for _, o := range p.OwnerReferences {
 		if o.Kind == "Job" && o.Name == name {
 			o.Controller, o.BlockOwnerDeletion = &no, &no

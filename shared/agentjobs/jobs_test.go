@@ -1,4 +1,4 @@
-package functions
+package agentjobs
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
@@ -104,10 +104,10 @@ func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 	return p
 }
 
-func theJobs(t *testing.T, y *yard) *jobs {
+func theJobs(t *testing.T, y *yard) *Runner {
 	t.Helper()
 	y.jobs, y.secrets = map[string]*batchv1.Job{}, map[string]*corev1.Secret{}
-	return &jobs{client: kubetest.Client(t, y), namespace: "jobs", call: power.Call{
+	return &Runner{Client: kubetest.Client(t, y), Namespace: "jobs", Claim: call.Claim{
 		Node: "node-7", Holder: "0123456789abcdef", Record: metav1.OwnerReference{Kind: "NodeFence", Name: "node-7", UID: "fence"},
 	}}
 }
@@ -198,7 +198,7 @@ func TestACallInAPod(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
 			var late []time.Duration
-			j.call.Ended = func(d time.Duration) { late = append(late, d) }
+			j.Claim.Ended = func(d time.Duration) { late = append(late, d) }
 			got, err := j.Run(ctx, job.Call{Action: "off", Delay: time.Minute})
 			if seen := slices.Equal(late, []time.Duration{time.Minute}); seen != (err == nil) || len(late) > 1 {
 				t.Errorf("it is told to have ended %v, and gives %v", late, err)
@@ -284,7 +284,7 @@ func TestTheJob(t *testing.T) {
 	}
 	j := theJobs(t, y)
 	var names []string
-	j.call.Made = func(name string) { names = append(names, name) }
+	j.Claim.Made = func(name string) { names = append(names, name) }
 	var took time.Duration
 	for range 2 {
 		began := time.Now()

@@ -1,4 +1,4 @@
-package functions
+package agentjobs
 
 import (
 	"context"
@@ -11,20 +11,22 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// jobs runs the agents of one device call in Jobs.
+// Runner runs the agents of one device call in Jobs.
 //
 // A pod is handed its call last: when its node has accepted it. Before that it can
 // do nothing, however late somebody brings it to life; from there its own node
 // bounds it, whatever becomes of the API server, the controllers, or of us.
-type jobs struct {
-	client    *kube.Client
-	namespace string
-	call      power.Call
+type Runner struct {
+	Client *kube.Client
+	// Namespace is where the Jobs are made.
+	Namespace string
+	// Claim is that of the call.
+	Claim call.Claim
 	// n numbers the Jobs of the call.
 	n int
 }
@@ -38,7 +40,7 @@ const (
 
 // Run makes one call. It returns when the pod's container was seen to end, or
 // with what is to be known of one that was not.
-func (j *jobs) Run(ctx context.Context, c job.Call) (job.End, error) {
+func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	left := job.Longest
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
@@ -47,52 +49,52 @@ func (j *jobs) Run(ctx context.Context, c job.Call) (job.End, error) {
 	work, cancel := context.WithTimeout(ctx, left-keep)
 	defer cancel()
 	c.Limit = left - keep
-	stuck, err := j.alone(work)
+	stuck, err := j.awaitEarlier(work)
 	if err != nil {
 		return job.End{}, err
 	}
 	j.n++
-	name := fmt.Sprintf("%s-%s-%d", j.of(), j.call.Holder, j.n)
-	err = j.client.CreateJob(work, j.job(name, c, left, stuck))
+	name := fmt.Sprintf("%s-%s-%d", j.of(), j.Claim.Holder, j.n)
+	err = j.Client.CreateJob(work, j.job(name, c, left, stuck))
 	if err != nil && !errors.Is(err, kube.ErrConflict) { // by this very call, if it is there
 		return job.End{}, fmt.Errorf("make Job %s: %w", name, err)
 	}
-	if j.call.Made != nil {
-		j.call.Made(name)
+	if j.Claim.Made != nil {
+		j.Claim.Made(name)
 	}
 	end, handed, err := j.carry(work, name, c)
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), keep)
 	defer cancel()
 	if handed {
 		// Left, it goes with its Job.
-		_ = j.client.DeleteSecret(rest, j.namespace, name)
+		_ = j.Client.DeleteSecret(rest, j.Namespace, name)
 	}
 	if err != nil {
 		end, err = j.stop(rest, name, handed, err)
 	}
-	if err == nil && j.call.Ended != nil {
-		j.call.Ended(c.Delay)
+	if err == nil && j.Claim.Ended != nil {
+		j.Claim.Ended(c.Delay)
 	}
 	return end, err // the Job stays a while, for its log to be read
 }
 
 // of names the calls of one node: many names are longer than a label.
-func (j *jobs) of() string {
-	sum := sha256.Sum256([]byte(j.call.Node))
+func (j *Runner) of() string {
+	sum := sha256.Sum256([]byte(j.Claim.Node))
 	return "call-" + hex.EncodeToString(sum[:8])
 }
 
-// alone waits for what may still act of the calls before this one, which happens
+// awaitEarlier waits for what may still act of the calls before this one, which happens
 // where a call came back without its pod having been seen to end (S7). A read
 // changes nothing, and is not waited for. It gives the nodes that keep a pod from
 // ending: there is no use in asking them again.
-func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
+func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 	var acts *corev1.Pod
 	late := func() error {
 		return fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
 	}
 	for {
-		pods, err := j.client.PodsLabelled(ctx, j.namespace, callsOf, j.of())
+		pods, err := j.Client.PodsLabelled(ctx, j.Namespace, callsOf, j.of())
 		switch {
 		case err != nil && ctx.Err() != nil && acts != nil: // the time ended in this look
 			return nil, late()
@@ -110,7 +112,7 @@ func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
 				acts = p
 			}
 			if p.DeletionTimestamp == nil {
-				if err := j.client.DeletePod(ctx, p); err != nil {
+				if err := j.Client.DeletePod(ctx, p); err != nil {
 					return nil, fmt.Errorf("end pod %s: %w", p.Name, err)
 				}
 			}
@@ -127,14 +129,14 @@ func (j *jobs) alone(ctx context.Context) (stuck []string, err error) {
 
 // mayAct tells whether a pod that was not seen to end may still switch something.
 // One that does not say until when may.
-func (j *jobs) mayAct(p *corev1.Pod) bool {
+func (j *Runner) mayAct(p *corev1.Pod) bool {
 	until, err := time.Parse(time.RFC3339, p.Annotations[actsUntil])
-	return p.Annotations[callIs] != "status" && (err != nil || j.client.Clock().Now().Before(until))
+	return p.Annotations[callIs] != "status" && (err != nil || j.Client.Clock().Now().Before(until))
 }
 
 // carry brings a Job's pod to its end: wait for its node to accept it, hand it
 // the call, and wait for what comes of it. Handed tells that it may have the call.
-func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
+func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
 	late := func(p *corev1.Pod) error { return fmt.Errorf("no time is left: %s", where(p)) }
 	var last *corev1.Pod
 	for looked := false; ; looked = true {
@@ -151,7 +153,7 @@ func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End,
 			return end, handed, errors.New("its pod ended before it had the call")
 		case terminated(p) != nil:
 			return *terminated(p), handed, nil
-		case p.Spec.NodeName == j.call.Node:
+		case p.Spec.NodeName == j.Claim.Node:
 			return end, handed, errors.New("its pod is on the very node that is to be fenced") // S13
 		case p.Status.Phase == corev1.PodFailed && !handed:
 			return end, handed, fmt.Errorf("node %s did not run its pod: %s %s", p.Spec.NodeName, p.Status.Reason, p.Status.Message)
@@ -164,7 +166,7 @@ func (j *jobs) carry(ctx context.Context, name string, c job.Call) (end job.End,
 				return end, handed, err
 			}
 			handed = true // even if there is no answer
-			if err := j.client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
+			if err := j.Client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
 				return end, handed, fmt.Errorf("hand it to the pod: %w", err)
 			}
 			last = p
@@ -195,8 +197,8 @@ func where(p *corev1.Pod) string {
 }
 
 // pod is a Job's own; nil if there is none (yet, or any more).
-func (j *jobs) pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	pods, err := j.client.PodsLabelled(ctx, j.namespace, "batch.kubernetes.io/job-name", name)
+func (j *Runner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
+	pods, err := j.Client.PodsLabelled(ctx, j.Namespace, "batch.kubernetes.io/job-name", name)
 	if err != nil || len(pods) == 0 {
 		return nil, err
 	}
@@ -220,10 +222,10 @@ func terminated(p *corev1.Pod) *job.End {
 // stop ends a call whose time is over. A pod that was not handed its call never
 // does anything, and goes with its Job. Of any other the end is looked for, and
 // what is not seen is said (S10).
-func (j *jobs) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
+func (j *Runner) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
 	if !handed {
-		if made, err := j.client.Job(ctx, j.namespace, name); err == nil && made != nil {
-			_ = j.client.DeleteJob(ctx, j.namespace, name, made.UID) // left, it ends by its own deadline
+		if made, err := j.Client.Job(ctx, j.Namespace, name); err == nil && made != nil {
+			_ = j.Client.DeleteJob(ctx, j.Namespace, name, made.UID) // left, it ends by its own deadline
 		}
 		return job.End{}, fmt.Errorf("job %s: %w", name, why)
 	}
@@ -241,7 +243,7 @@ func (j *jobs) stop(ctx context.Context, name string, handed bool, why error) (j
 		case terminated(p) != nil:
 			return *terminated(p), nil
 		case !asked && p.DeletionTimestamp == nil:
-			asked = j.client.DeletePod(ctx, p) == nil
+			asked = j.Client.DeletePod(ctx, p) == nil
 		}
 		if err := sleep(ctx); err != nil {
 			return job.End{}, notSeen(name, why, p)
