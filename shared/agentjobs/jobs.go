@@ -127,13 +127,6 @@ func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 	}
 }
 
-// mayAct tells whether a pod that was not seen to end may still switch something.
-// One that does not say until when may.
-func (j *Runner) mayAct(p *corev1.Pod) bool {
-	until, err := time.Parse(time.RFC3339, p.Annotations[actsUntil])
-	return p.Annotations[callIs] != "status" && (err != nil || j.Client.Clock().Now().Before(until))
-}
-
 // carry brings a Job's pod to its end: wait for its node to accept it, hand it
 // the call, and wait for what comes of it. Handed tells that it may have the call.
 func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
@@ -158,16 +151,8 @@ func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.En
 		case p.Status.Phase == corev1.PodFailed && !handed:
 			return end, handed, fmt.Errorf("node %s did not run its pod: %s %s", p.Spec.NodeName, p.Status.Reason, p.Status.Message)
 		case p.Status.StartTime != nil && !handed && p.DeletionTimestamp == nil:
-			if end, ok := ctx.Deadline(); ok {
-				c.Left = time.Until(end)
-			}
-			secret, err := j.secret(name, p, c)
-			if err != nil {
+			if handed, err = j.hand(ctx, name, p, c); err != nil {
 				return end, handed, err
-			}
-			handed = true // even if there is no answer
-			if err := j.Client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
-				return end, handed, fmt.Errorf("hand it to the pod: %w", err)
 			}
 			last = p
 			continue
@@ -179,44 +164,19 @@ func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.En
 	}
 }
 
-// where is how far a pod came.
-func where(p *corev1.Pod) string {
-	if p == nil {
-		return "its pod was not made; the events of the Job may say why"
+// hand gives a pod its call. The pod may have it even if there is no answer.
+func (j *Runner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Call) (handed bool, err error) {
+	if end, ok := ctx.Deadline(); ok {
+		c.Left = time.Until(end)
 	}
-	if p.Spec.NodeName == "" {
-		return "no node was found for its pod"
+	secret, err := j.secret(name, p, c)
+	if err != nil {
+		return false, err
 	}
-	words := "its pod is on node " + p.Spec.NodeName
-	for _, s := range p.Status.ContainerStatuses {
-		if s.State.Waiting != nil {
-			words += ", and its container waits: " + s.State.Waiting.Reason + " " + s.State.Waiting.Message
-		}
+	if err := j.Client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {
+		return true, fmt.Errorf("hand it to the pod: %w", err)
 	}
-	return words
-}
-
-// pod is a Job's own; nil if there is none (yet, or any more).
-func (j *Runner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	pods, err := j.Client.PodsLabelled(ctx, j.Namespace, "batch.kubernetes.io/job-name", name)
-	if err != nil || len(pods) == 0 {
-		return nil, err
-	}
-	if len(pods) > 1 {
-		return nil, fmt.Errorf("job %s has %d pods, and should have one", name, len(pods))
-	}
-	return &pods[0], nil
-}
-
-// terminated is the end of a pod's container, as its kubelet saw it; nil if it
-// did not. A pod's phase is no such thing: controllers set it too.
-func terminated(p *corev1.Pod) *job.End {
-	for _, s := range p.Status.ContainerStatuses {
-		if t := s.State.Terminated; t != nil && s.Name == container {
-			return &job.End{Code: int(t.ExitCode), Said: t.Message}
-		}
-	}
-	return nil
+	return true, nil
 }
 
 // stop ends a call whose time is over. A pod that was not handed its call never
@@ -254,15 +214,4 @@ func (j *Runner) stop(ctx context.Context, name string, handed bool, why error) 
 
 func notSeen(name string, why error, p *corev1.Pod) error {
 	return fmt.Errorf("job %s: %w; its pod on node %s was not seen to end, and may act until %s", name, why, p.Spec.NodeName, p.Annotations[actsUntil])
-}
-
-func sleep(ctx context.Context) error {
-	t := time.NewTimer(look)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
