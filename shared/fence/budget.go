@@ -122,7 +122,7 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	say := func(typ string, ok bool, why api.Reason, msg string) {
 		tell(&st.Conditions, b.Generation, now, typ, ok, why, msg)
 	}
-	_, err := metav1.LabelSelectorAsSelector(b.Spec.Selector.Kubernetes())
+	err := misread(b.Spec.Selector)
 	switch strange := budgetWords(b); {
 	case strange != "":
 		st.DisruptionsAllowed = 0

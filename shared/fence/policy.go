@@ -3,6 +3,7 @@ package fence
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -33,10 +34,26 @@ func Chooses(s *api.LabelSelector, with map[string]string) bool {
 
 // unreadable says why a selector of a policy can't be read; empty if it can.
 func unreadable(policy, field string, s *api.LabelSelector) string {
-	if _, err := metav1.LabelSelectorAsSelector(s.Kubernetes()); err != nil {
+	if err := misread(s); err != nil {
 		return fmt.Sprintf("policy %s, %s: %s", policy, field, err)
 	}
 	return ""
+}
+
+// misread is what is wrong with a selector. Of several labels that are none it is always
+// the same one, so that a status that says so stands still.
+func misread(s *api.LabelSelector) error {
+	_, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
+	if err == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		one := &metav1.LabelSelector{MatchLabels: map[string]string{key: s.MatchLabels[key]}}
+		if _, err := metav1.LabelSelectorAsSelector(one); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // unclear says why nobody can tell which nodes a policy means, or which of them it
