@@ -362,13 +362,12 @@ func TestARoundsVerdict(t *testing.T) {
 		"activity beside what went wrong is enough":  {&still, []api.Answer{api.AnswerError, api.AnswerActivity}, api.AnswerActivity},
 		"activity without a Lease to be seen is one": {nil, []api.Answer{api.AnswerActivity}, api.AnswerActivity},
 	} {
-		d := &decision{now: walkStart.Add(2 * time.Second), seen: Seen{Lease: Lease{Exists: c.lease != nil, Renewal: walkRenewal}}}
-		d.st.Lease.StillSince = c.lease
+		d := CoreOf(nil, api.NodeFenceStatus{Lease: api.LeaseRecord{StillSince: c.lease}}, Seen{Lease: Lease{Exists: c.lease != nil, Renewal: walkRenewal}}, walkStart.Add(2*time.Second))
 		r := &api.CheckRound{Since: &since}
 		for _, a := range c.said {
 			r.Results = append(r.Results, api.CheckResult{Check: "x", Answer: a})
 		}
-		if got, what := d.verdict(r); got != c.answer {
+		if got, what := d.Verdict(r); got != c.answer {
 			t.Errorf("%s: %s (%s)", name, got, what)
 		}
 	}

@@ -192,7 +192,7 @@ func mistake(s *Seen, power string) {
 // unsettled takes the second read at any time, and writes down when both were.
 func unsettled(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
 	first := f.Status.Power.FirstOff
-	if d := (&decision{dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); first == nil || d.callElsewhere() {
+	if first == nil || CoreOf(&f.Status.Decision, f.Status, s, now).Elsewhere() {
 		return Decide(f, s, now)
 	}
 	g := *f
@@ -222,7 +222,7 @@ func noLead(f *api.NodeFence) {
 func before(change func(*api.NodeFence, *Seen, time.Time)) decider {
 	changed := always(change)
 	return func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		if d := (&decision{dec: &f.Status.Decision, st: f.Status, seen: s, now: now}); d.callElsewhere() {
+		if CoreOf(&f.Status.Decision, f.Status, s, now).Elsewhere() {
 			return Decide(f, s, now)
 		}
 		return changed(f, s, now)

@@ -49,18 +49,19 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.WaitingForTime}}
 			c.change(f)
-			d := &decision{dec: &f.Status.Decision, st: f.Status, now: now}
-			d.describe()
+			d := CoreOf(&f.Status.Decision, f.Status, Seen{}, now)
+			d.Describe()
+			conditions := d.Status().Conditions
 			got := ""
 			for _, typ := range api.FenceConditions {
-				is := meta.FindStatusCondition(d.st.Conditions, typ)
+				is := meta.FindStatusCondition(conditions, typ)
 				if is == nil || is.ObservedGeneration != 12 || is.Reason == "" {
 					t.Fatalf("%s: %+v", typ, is)
 				}
 				got += string(is.Status[0])
 			}
-			if got != c.want || len(d.st.Conditions) != len(api.FenceConditions) {
-				t.Errorf("%s, want %s: %+v", got, c.want, d.st.Conditions)
+			if got != c.want || len(conditions) != len(api.FenceConditions) {
+				t.Errorf("%s, want %s: %+v", got, c.want, conditions)
 			}
 		})
 	}

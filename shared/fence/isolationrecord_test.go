@@ -22,7 +22,7 @@ func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 				f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: device, SwitchedByUs: true, EffectUntil: &late})
 			}
 			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-			if seen.Me = "another"; !(&decision{dec: &f.Status.Decision, st: f.Status, seen: seen, now: late.Add(-time.Second)}).callElsewhere() {
+			if seen.Me = "another"; !CoreOf(&f.Status.Decision, f.Status, seen, late.Add(-time.Second)).Elsewhere() {
 				t.Error("its call is taken over while it may take effect")
 			}
 			seen.Me, seen.Call = "me", &CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
@@ -30,7 +30,7 @@ func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 			if st.Claim != nil && st.Claim.Device == device || st.Power.LastError+st.Isolation[0].LastError != "" || len(st.Power.Denied) > 0 {
 				t.Errorf("it counts: %+v %+v", st.Claim, st.Isolation)
 			}
-			if until := (&decision{st: st}).effectUntil(device); until == nil || !until.Equal(&late) {
+			if until := CoreOf(nil, st, Seen{}, now).EffectUntil(device); until == nil || !until.Equal(&late) {
 				t.Errorf("it may take effect until %v", until)
 			}
 		})
@@ -66,10 +66,10 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 			if st.Phase == api.Restoring && (st.Reason != api.WaitingForReboot || !strings.Contains(st.Message, "storage-1 (san 7)")) {
 				t.Errorf("%s: %s", st.Reason, st.Message)
 			}
-			d := &decision{dec: &st.Decision, st: st}
-			d.isolationRecords()
-			if len(d.st.Isolation) != c.left || d.st.Isolation[0].Device != "network-1" {
-				t.Errorf("%+v", d.st.Isolation)
+			d := CoreOf(&st.Decision, st, Seen{}, now)
+			d.IsolationRecords()
+			if len(d.Status().Isolation) != c.left || d.Status().Isolation[0].Device != "network-1" {
+				t.Errorf("%+v", d.Status().Isolation)
 			}
 		})
 	}

@@ -13,18 +13,16 @@ import (
 // TestJobsAreRecorded: those of every call, the last ones; not those of a call
 // whose claim is gone.
 func TestJobsAreRecorded(t *testing.T) {
-	d := decision{dec: &api.Decision{}, seen: Seen{Me: "me"}, now: walkStart}
+	d := CoreOf(&api.Decision{}, api.NodeFenceStatus{}, Seen{Me: "me"}, walkStart)
 	var want []string
 	for i := range maxJobs + 3 {
 		name := fmt.Sprint("call-", i)
-		d.st.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead}
-		d.seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{name}}
-		d.noteCall()
+		d.Status().Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead}
+		d.NoteCall(&CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{name}})
 		want = append(want, name)
 	}
-	d.seen.Call = &CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{"late"}}
-	d.noteCall()
-	if diff := cmp.Diff(want[3:], d.st.Jobs); diff != "" {
+	d.NoteCall(&CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{"late"}})
+	if diff := cmp.Diff(want[3:], d.Status().Jobs); diff != "" {
 		t.Error(diff)
 	}
 }

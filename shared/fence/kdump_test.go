@@ -47,7 +47,7 @@ func (sh shadow) truly(spec given, seen Seen, now time.Time) bool {
 // against a moving Lease is none of it.
 func (sh *shadow) heardDump(s *state, seen Seen, now time.Time) {
 	if seen.Dump == nil || !s.mayDump() || !sh.truly(s.spec, seen, now) ||
-		(&decision{asks: s.spec.Requests, dec: &s.spec.Decision, st: s.st, seen: seen, now: now}).callElsewhere() {
+		CoreOf(&s.spec.Decision, s.st, seen, now).Elsewhere() {
 		return
 	}
 	if sh.dumpSince.IsZero() {

@@ -50,8 +50,8 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if st.NextLook != nil && st.NextLook.After(now) {
 			now = st.NextLook.Time
 		}
-		if d := (&decision{asks: s.spec.Requests, dec: &s.spec.Decision, st: st, seen: Seen{Me: "me"}, now: now}); d.callElsewhere() {
-			now = d.takeover(st.Claim) // the source sends what is overdue again and again
+		if d := CoreOf(&s.spec.Decision, st, Seen{Me: "me"}, now); d.Elsewhere() {
+			now = d.Takeover() // the source sends what is overdue again and again
 		}
 		if s.isCounted() && st.Reason == api.NodeFencedTooOften {
 			now = now.Add(aDay) // which is what it waits for

@@ -101,12 +101,12 @@ func TestAProofByEveryDeviceFits(t *testing.T) {
 		r.FirstCut, r.LastRead = &off, &off
 		st.Isolation = append(st.Isolation, r)
 	}
-	d := &decision{dec: &st.Decision, st: st, now: walkStart.Add(time.Second)}
-	d.provenByCut()
-	if n := len(d.st.Proof.Reads); n != 8 {
+	d := CoreOf(&st.Decision, st, Seen{}, walkStart.Add(time.Second))
+	d.ProvenByCut()
+	if n := len(d.Status().Proof.Reads); n != 8 {
 		t.Errorf("%d reads prove it", n)
 	}
-	for _, w := range tooBig(t, &d.st) {
+	for _, w := range tooBig(t, d.Status()) {
 		t.Error(w)
 	}
 }
@@ -117,12 +117,12 @@ func TestAVolumeWithALongNameIsNotKept(t *testing.T) {
 	for n, only := range map[int]bool{longestVolume: false, longestVolume + 1: true} {
 		spec := cutSpec()
 		st := spec.in(api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, Proof: &api.Proof{Type: api.ProofStorageCut, BootIDBefore: "a"}})
-		d := &decision{dec: &st.Decision, st: st, now: walkStart, seen: Seen{Left: &Left{Volumes: []string{"a", strings.Repeat("v", n)}}}}
-		d.noteRelease(Release)
-		if r := d.st.Release; r.RebootOnly != only || (len(r.Volumes) == 2) == only {
+		d := CoreOf(&st.Decision, st, Seen{Left: &Left{Volumes: []string{"a", strings.Repeat("v", n)}}}, walkStart)
+		d.NoteRelease(Release)
+		if r := d.Status().Release; r.RebootOnly != only || (len(r.Volumes) == 2) == only {
 			t.Errorf("%d letters: only a reboot shows it: %v, %d volumes are kept", n, r.RebootOnly, len(r.Volumes))
 		}
-		for _, w := range tooBig(t, &d.st) {
+		for _, w := range tooBig(t, d.Status()) {
 			t.Error(w)
 		}
 	}

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"testing"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -22,11 +23,11 @@ func TestLeaveOff(t *testing.T) {
 		"the ConfigMap leaves it off": {api.ActionReboot, []api.Binding{{LeaveOff: true}}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := decision{
-				dec: &api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
-				st:  api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}},
-			}
-			if got := d.owesPowerOn(); got != tc.want {
+			d := CoreOf(
+				&api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
+				api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}}, Seen{}, time.Time{},
+			)
+			if got := d.OwesPowerOn(); got != tc.want {
 				t.Errorf("owes a power-on: %v, want %v", got, tc.want)
 			}
 		})

@@ -29,20 +29,20 @@ func TestARecordStaysSmall(t *testing.T) {
 		f.Status.FenceNumber, f.Status.Phase, f.Status.Outcome = 201, api.Finished, api.Recovered
 	})
 	st := Opening(f, f.Status.Decision, now)
-	d := &decision{dec: &st.Decision, st: st, seen: s, now: now}
+	d := CoreOf(&st.Decision, st, s, now)
 	for i := range 200 {
-		d.tell(api.DeviceFailed, fmt.Sprint(i, errors.New(strings.Repeat("e", 4096))))
+		d.Tell(api.DeviceFailed, fmt.Sprint(i, errors.New(strings.Repeat("e", 4096))))
 	}
-	d.describe()
-	f.Status = d.st
-	for _, w := range tooBig(t, &d.st) {
+	d.Describe()
+	f.Status = *d.Status()
+	for _, w := range tooBig(t, d.Status()) {
 		t.Error(w)
 	}
 	text, err := json.Marshal(f)
 	if err != nil || len(text) > 256<<10 || len(f.Status.History) != maxHistory || len(f.Status.Past) != mostPast {
 		t.Errorf("%d bytes, %d sentences, %d fences before: %v", len(text), len(f.Status.History), len(f.Status.Past), err)
 	}
-	if got := d.recentCuts(); got < 100 {
+	if got := d.RecentCuts(); got < 100 {
 		t.Errorf("%d cuts of a day are remembered: a policy may allow 100", got)
 	}
 }
@@ -51,13 +51,13 @@ func TestARecordStaysSmall(t *testing.T) {
 // which requests were about it (S18).
 func TestTheNewestFenceIsRemembered(t *testing.T) {
 	now := walkStart.Add(time.Hour)
-	d := &decision{now: now}
+	d := CoreOf(nil, api.NodeFenceStatus{}, Seen{}, now)
 	var past []api.PastFence
 	for i := range maxPast + 2 {
 		past = append(past, api.PastFence{FenceNumber: int64(i + 1), ClosedAt: stampOf(now.Add(-time.Hour)), Cuts: 1})
 	}
 	past[len(past)-1].Cuts = 0
-	if got := d.kept(past); got[len(got)-1].FenceNumber != maxPast+2 {
+	if got := d.Kept(past); got[len(got)-1].FenceNumber != maxPast+2 {
 		t.Errorf("the newest that is kept is fence %d of %d", got[len(got)-1].FenceNumber, maxPast+2)
 	}
 }

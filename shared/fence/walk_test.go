@@ -376,7 +376,7 @@ func climbed(s *state) bool {
 
 // saw updates the shadow by what the look really showed.
 func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
-	if !(&decision{asks: spec.Requests, dec: &spec.Decision, st: st, seen: seen, now: now}).callElsewhere() {
+	if !CoreOf(&spec.Decision, st, seen, now).Elsewhere() {
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
