@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the machine that tests may have none
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -72,6 +73,7 @@ func TestAnEtcdListThatIsOutOfDateIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "3", Generation: 2}}
 			p.Spec = api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.ModeEnforce, Action: api.ActionReboot, ControlPlane: api.ControlPlane{EtcdNodeNames: c.listed}}
+			p.Spec.PauseWindows = []api.PauseWindowRule{{Start: "12:00", Duration: *api.DurationOf(time.Hour), TimeZone: new("Europe/Berlin")}} // a zone that is not known is said first
 			reads, writes := 0, 0
 			const group = "/apis/nodefence.io/v1alpha1/"
 			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -50,6 +50,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		r.tellUnready(nodes, fences, now)
 	}
 	recorded := o.Policies
+	o.Zones = kube.Zones(o.Policies)
 	o = o.Renewed(now)
 	c := fence.NewPicture(o)
 	failed := []error{partly}

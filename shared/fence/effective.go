@@ -104,9 +104,9 @@ func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatu
 		say("cool-down until %s", st.CoolDownUntil.UTC().Format(time.RFC3339))
 	}
 	if len(p.Spec.PauseWindows) > 0 {
-		if shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now); shut != nil {
+		if shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now); shut != nil {
 			say("%s", shut.message)
-		} else if next := nextWindow(p.Spec.PauseWindows, now); !next.IsZero() {
+		} else if next := nextWindow(p.Spec.PauseWindows, c.Zones, now); !next.IsZero() {
 			say("next pause window at %s", next.UTC().Format(time.RFC3339))
 		}
 	}

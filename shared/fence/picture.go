@@ -25,6 +25,8 @@ type Observed struct {
 	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
 	// what every reservation allows for.
 	Apart time.Duration
+	// Zones are those that the policies' pause windows name, for the status of policies.
+	Zones Zones
 }
 
 // EtcdObserved is what was read of etcd.
@@ -72,6 +74,8 @@ type Cluster struct {
 	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
 	// what every reservation allows for.
 	Apart time.Duration
+	// Zones are those that the policies' pause windows name, for the status of policies.
+	Zones Zones
 }
 
 // ClusterNode is what counting needs of a node.
@@ -95,7 +99,7 @@ func NewPicture(o Observed) Cluster {
 		Nodes: o.Nodes, Fences: o.Fences, Budgets: o.Budgets, Machines: o.Machines,
 		Etcd: o.Etcd.Members, EtcdFrom: o.Etcd.From, EtcdLists: o.Etcd.Lists,
 		EtcdSeen: o.Etcd.Shown, EtcdSeenBy: o.Etcd.ShownBy, EtcdUnread: o.Etcd.Unread,
-		Apart: o.Apart,
+		Apart: o.Apart, Zones: o.Zones,
 	}, o.Policies)
 }
 

@@ -152,6 +152,8 @@ type Brakes struct {
 	// Windows are the pause windows of the node's policies; they stop what
 	// was not begun, and no further Off.
 	Windows []Windows
+	// Zones are those that the windows name.
+	Zones Zones
 	// Stricter: the policies as they stand allow less than this fence was admitted
 	// under. Unmark: nothing of ours is to stay on the node meanwhile.
 	Stricter, Unmark bool

@@ -74,7 +74,7 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	if !p.NotUnderstood.Any() {
 		strange = everywhere(all)
 	}
-	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, now)
+	shut := closed([]Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		allowed, why, words = false, stop, message

@@ -15,10 +15,14 @@ type Windows struct {
 	Windows []api.PauseWindowRule
 }
 
+// Zones are time zones by their names in the IANA database, as the caller has loaded
+// them. One that is not there is not known.
+type Zones map[string]*time.Location
+
 // inWindow sends a fence that was not begun back to the gate while a window is
 // open, and looks again when it ends.
 func (d *decision) inWindow() bool {
-	c := closed(d.seen.Brakes.Windows, d.now)
+	c := closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
 	if c == nil {
 		return false
 	}
@@ -41,7 +45,7 @@ func (b Brakes) Hold(now time.Time) string {
 	if b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone {
 		return b.Message
 	}
-	if c := closed(b.Windows, now); c != nil {
+	if c := closed(b.Windows, b.Zones, now); c != nil {
 		return c.message
 	}
 	return ""
@@ -63,11 +67,11 @@ const furthest = 14 * 24 * time.Hour
 // closed tells whether a pause window is open at this time of the API server
 // (S30); nil if none is. One that can't be read holds at all times: nobody knows
 // when it was meant to.
-func closed(all []Windows, now time.Time) *closure {
+func closed(all []Windows, zones Zones, now time.Time) *closure {
 	var read []window
 	for _, p := range all {
 		for i, w := range p.Windows {
-			r, err := readWindow(w)
+			r, err := readWindow(w, zones)
 			if err != nil {
 				return &closure{why: api.PauseWindowInvalid, message: fmt.Sprintf("policy %s, pauseWindows[%d]: %s; no fence begins until that is corrected", p.Policy, i, err)}
 			}
@@ -111,16 +115,14 @@ type window struct {
 	zone  *time.Location
 }
 
-func readWindow(w api.PauseWindowRule) (window, error) {
-	r := window{days: w.Days, lasts: w.Duration.Get()}
-	name, err := "UTC", error(nil)
-	if w.TimeZone != nil {
-		name = *w.TimeZone
+func readWindow(w api.PauseWindowRule, zones Zones) (window, error) {
+	r := window{days: w.Days, lasts: w.Duration.Get(), zone: time.UTC}
+	if name := w.TimeZone; name != nil && *name != "" && *name != "UTC" {
+		if r.zone = zones[*name]; r.zone == nil {
+			return r, fmt.Errorf("time zone %q is not known: use a name of the IANA database, such as Europe/Berlin", *name)
+		}
 	}
-	// Local would be whatever the machine is set to on which this runs.
-	if r.zone, err = time.LoadLocation(name); err != nil || r.zone == time.Local {
-		return r, fmt.Errorf("time zone %q is not known: use a name of the IANA database, such as Europe/Berlin", name)
-	}
+	var err error
 	if r.clock, err = time.Parse("15:04", w.Start); err != nil {
 		return r, fmt.Errorf("start %q is no time of day: write HH:MM", w.Start)
 	}
@@ -129,9 +131,9 @@ func readWindow(w api.PauseWindowRule) (window, error) {
 
 // nextWindow is when the next of these windows begins, in the two weeks ahead; zero if
 // none does.
-func nextWindow(all []api.PauseWindowRule, now time.Time) (next time.Time) {
+func nextWindow(all []api.PauseWindowRule, zones Zones, now time.Time) (next time.Time) {
 	for _, w := range all {
-		r, err := readWindow(w)
+		r, err := readWindow(w, zones)
 		if err != nil {
 			continue
 		}

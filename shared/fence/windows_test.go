@@ -15,6 +15,20 @@ func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) 
 	return api.PauseWindowRule{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
 }
 
+// zonesOf are those of a list of names.
+func zonesOf(t *testing.T, names ...string) Zones {
+	t.Helper()
+	all := Zones{}
+	for _, name := range names {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = zone
+	}
+	return all
+}
+
 func moment(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02T15:04Z07:00", text)
@@ -59,7 +73,7 @@ func TestOpenUntil(t *testing.T) {
 				"a minute before": from.Add(-time.Minute), "first": from, "last": until.Add(-time.Nanosecond), "at its end": until,
 			} {
 				got[what] = ""
-				if c := closed([]Windows{{Policy: "p", Windows: []api.PauseWindowRule{c.window}}}, at); c != nil {
+				if c := closed([]Windows{{Policy: "p", Windows: []api.PauseWindowRule{c.window}}}, zonesOf(t, *c.window.TimeZone), at); c != nil {
 					got[what] = c.until.UTC().Format("2006-01-02T15:04Z07:00")
 				}
 			}
@@ -111,7 +125,7 @@ func TestClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var why api.Reason
 			var message string
-			if c := closed(c.all, moment(t, "2026-05-01T22:30Z")); c != nil {
+			if c := closed(c.all, nil, moment(t, "2026-05-01T22:30Z")); c != nil {
 				why, message = c.why, c.message
 			}
 			if d := cmp.Diff([]string{string(c.why), c.message}, []string{string(why), message}); d != "" {

@@ -32,6 +32,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 		}
 	}
 	seen.Brakes = fence.Against(f, policies, seen.Node, led, c.clock.Now())
+	seen.Brakes.Zones = Zones(policies)
 	return nil
 }
 

@@ -1,0 +1,56 @@
+package layout
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTheCoreIsPure: what fence decides depends on what it is given and on nothing else.
+func TestTheCoreIsPure(t *testing.T) { // S30
+	files, err := filepath.Glob("../../shared/fence/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files of shared/fence", err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range impure(f) {
+			t.Errorf("%s uses %s: it is to be handed in", filepath.Base(path), what)
+		}
+	}
+}
+
+// impure is what a file takes from the machine on which it runs.
+func impure(f *ast.File) (all []string) {
+	clock := "" // how the file calls package time
+	for _, i := range f.Imports {
+		switch path := strings.Trim(i.Path.Value, "\""); path {
+		case "context", "os":
+			all = append(all, "package "+path)
+		case "time":
+			if clock = "time"; i.Name != nil {
+				clock = i.Name.Name
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			x, ok := s.X.(*ast.Ident)
+			if ok && x.Name == clock && slices.Contains([]string{"Now", "Since", "Until", "LoadLocation", "Local"}, s.Sel.Name) {
+				all = append(all, "time."+s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return all
+}
