@@ -21,30 +21,22 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// agents are the ClusterLabs agents whose devices a driver of ours talks to, by
-// the agent's name.
-var agents = map[string]string{
-	"fence_ipmilan": "ipmi", "fence_ilo3": "ipmi", "fence_ilo4": "ipmi", "fence_ilo5": "ipmi",
-	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
-	"fence_redfish": "redfish", "redfish": "redfish",
-	"fence_aws": "ec2", "ec2": "ec2",
-	"fence_openstack": "openstack", "openstack": "openstack", "manual": "manual", "machine": "machine",
-	"networkfence": "networkfence", "ec2_network": "ec2-network",
-	"fence_azure_arm": "azure", "azure": "azure", "fence_gce": "gce", "gce": "gce",
-	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
-}
-
-// aliases are the agents' older names of parameters, and a driver's own where
-// agents have another.
-var aliases = map[string]string{
-	"ipaddr": "ip", "login": "username", "user": "username", "passwd": "password", "privlvl": "privilege", "port": "plug",
-	"instance": "plug", "uuid": "plug", "vm": "plug", "machine": "plug", "host": "ip", "server": "ip",
-}
-
 // bindings resolves and opens the devices of nodes.
-type bindings struct{ Parts }
-
-func (p Parts) bindings() bindings { return bindings{p} }
+type bindings struct {
+	Client *kube.Client
+	// Drivers are usually those of DriversIn.
+	Drivers map[string]device.Kind
+	// Namespace holds the fence-config ConfigMaps.
+	Namespace string
+	// SecretsNamespace holds the devices' Secrets.
+	SecretsNamespace string
+	// JobsNamespace holds the Jobs of fence agents.
+	JobsNamespace string
+	// JobImages are what such Jobs may be made of.
+	JobImages []string
+	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
+	AgentsDir string
+}
 
 func (b bindings) settings() config.Settings {
 	s := config.Settings{Kinds: b.Drivers, Agents: agents, Aliases: aliases}
@@ -169,7 +161,7 @@ func nodes(all []enrolled) []config.Node {
 	return out
 }
 
-// alone refuses a machine as which another node was enrolled as well (S11). An
+// checkAlike refuses a machine as which another node was enrolled as well (S11). An
 // enrolment whose Node is gone is a memory, and counts for nothing.
 func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
 	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {

@@ -32,10 +32,10 @@ func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
 	for _, n := range all {
 		has["/api/v1/nodes/"+n.Name] = n
 	}
-	return bindings{Parts{
-		Settings: Settings{Namespace: "ns"}, Client: kubetest.Client(t, kubetest.Table(has, nil)),
+	return bindings{
+		Namespace: "ns", Client: kubetest.Client(t, kubetest.Table(has, nil)),
 		Drivers: map[string]device.Kind{"ipmi": ipmi.Kind(), "ec2": ec2.Kind()},
-	}}
+	}
 }
 
 const (

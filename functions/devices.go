@@ -6,21 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/functions/isolate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/readiness"
 )
-
-// checker is a function's part in reading the devices of healthy nodes.
-func (p Parts) checker(function string) *readiness.Checker {
-	b := p.bindings()
-	return &readiness.Checker{
-		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose, DeniedRest: p.DeniedRest,
-		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
-	}
-}
 
 // Devices are those that the gate would bind a node to now, by the same code.
 func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {

@@ -1,19 +1,14 @@
 package functions
 
 import (
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/shared/config"
-	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
-	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
 // TestDriversPages: the examples of the drivers' pages bind the machines that
@@ -48,7 +43,7 @@ func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
 	for i := range maps {
 		all = append(all, config.ConfigMap{Name: maps[i].Name, Data: maps[i].Data})
 	}
-	plan, err := config.Resolve(all, n, bindings{Parts{Drivers: Drivers}}.settings())
+	plan, err := config.Resolve(all, n, bindings{Drivers: Drivers}.settings())
 	return plan.Binding.Address, err
 }
 
@@ -63,23 +58,6 @@ func TestEveryDriverIsHeldToTheSuite(t *testing.T) {
 		if !held[name] {
 			t.Errorf("driver %s has no counterpart in devicetest", name)
 		}
-	}
-}
-
-// TestTheMetadataServerIsThatOfTheSettings, which a test can't be without.
-func TestTheMetadataServerIsThatOfTheSettings(t *testing.T) {
-	asked := ""
-	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = r.URL.Path
-		kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
-	}))
-	in := DriversIn(kubetest.Client(t, http.NotFoundHandler()), Settings{GCEMetadata: strings.TrimPrefix(srv.Host, "http://")})
-	d, err := in["gce"].Open(map[string]string{"project": "my-project", "zone": "europe-west1-b", "instance": "worker-7"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.State(t.Context()); !errors.Is(err, device.ErrDenied) || asked != "/computeMetadata/v1/instance/service-accounts/default/token" {
-		t.Errorf("asked for %q: %v", asked, err)
 	}
 }
 

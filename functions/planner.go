@@ -17,12 +17,12 @@ type Planner struct {
 }
 
 // Planner reads the ConfigMaps.
-func (p Parts) Planner(ctx context.Context) (*Planner, error) {
-	stored, err := p.Client.ConfigMaps(ctx, p.Namespace)
+func (b bindings) Planner(ctx context.Context) (*Planner, error) {
+	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{bindings: p.bindings(), stored: stored}, nil
+	return &Planner{bindings: b, stored: stored}, nil
 }
 
 // Plan is what the gate would bind a node to. What is wrong in the ConfigMaps is

@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// vault reads the secrets of one device, for the one call that is about to be
+// credentials reads the secrets of one device, for the one call that is about to be
 // made, each Secret once (S29).
 type vault struct {
 	bindings

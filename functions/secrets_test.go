@@ -57,7 +57,7 @@ func TestKeysOfASecret(t *testing.T) {
 				}
 				kubetest.Answer(w, s)
 			}))
-			b := bindings{Parts{Settings: Settings{SecretsNamespace: "devices"}, Client: c, Drivers: map[string]device.Kind{"bmc": kind}}}
+			b := bindings{SecretsNamespace: "devices", Client: c, Drivers: map[string]device.Kind{"bmc": kind}}
 			opened = nil
 			_, err := b.Open(t.Context(), bound(tc.params))
 			text := ""

@@ -1,0 +1,122 @@
+package functions
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/deadletter"
+	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/waker"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/gce"
+	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/report"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Parts are what functions are made of.
+type Parts struct {
+	Settings
+	Client   *kube.Client
+	Source   events.Source
+	Log      *slog.Logger
+	Reporter report.Reporter
+	// Drivers are usually those of DriversIn.
+	Drivers map[string]device.Kind
+	// Sender reaches the broker; without one there is no waker.
+	Sender run.Sender
+	// Call reaches the other functions past the broker, for the waker; the waker sends
+	// through the broker without it.
+	Call  run.Call
+	kept  *loop.RecordCache
+	waker *waker.Waker
+}
+
+// NewParts connects to the API server and names the cluster.
+func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (Parts, error) {
+	client, err := kube.New(cfg)
+	if err != nil {
+		return Parts{}, err
+	}
+	if s.Cluster == "" {
+		if s.Cluster, err = client.ClusterID(ctx); err != nil {
+			return Parts{}, err
+		}
+	}
+	tellClocksApart(client.Clock(), log, reg)
+	return Parts{
+		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
+		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
+	}, nil
+}
+
+// DriversIn are Drivers in one cluster.
+func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
+	return drivers(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
+}
+
+// bindings resolve and open the devices of nodes.
+func (p Parts) bindings() bindings {
+	return bindings{
+		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir,
+	}
+}
+
+// checker is a function's part in reading the devices of healthy nodes.
+func (p Parts) checker(function string) *readiness.Checker {
+	b := p.bindings()
+	return &readiness.Checker{
+		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose, DeniedRest: p.DeniedRest,
+		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
+	}
+}
+
+// Planner is that of these parts.
+func (p Parts) Planner(ctx context.Context) (*Planner, error) { return p.bindings().Planner(ctx) }
+
+func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
+	return &loop.Loop{
+		Function: name, Owns: owns, Store: p.Client, Does: w, Reporter: p.Reporter, Source: p.Source,
+		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict, Records: p.kept,
+	}
+}
+
+// known acknowledges what the function does not own, so that a wrong Trigger
+// leads to a log line and to no action, and what came too late to be carried
+// out: a resync has sent it anew.
+func (p Parts) known(name string, h run.Handler) run.Handler {
+	return func(ctx context.Context, e event.Event) (*event.Event, error) {
+		why := ""
+		switch {
+		case name == deadletter.Name:
+			return h(ctx, e) // whatever its type, and however late
+		case Owner(e.Type()) != name:
+			why = "NotOwned"
+		case events.Expired(e, p.Client.Clock().Now()):
+			why = "Expired"
+		default:
+			return h(ctx, e)
+		}
+		p.Reporter.Ignored(ctx, name, e, why)
+		return nil, nil
+	}
+}
+
+// invocationID tells one invocation from every other, over all replicas.
+func invocationID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails on the systems that Go supports
+	return hex.EncodeToString(b[:])
+}
