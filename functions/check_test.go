@@ -162,7 +162,8 @@ func (c *checked) Alerted(context.Context, report.Refusal, string) {}
 func (c *checked) Lost(context.Context, report.Loss)               {}
 
 func boundTo(name, enrolled string) api.Binding {
-	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: read("fence-config-node-a@7")}
+	from := api.ConfigSource{Kind: api.KindConfigMap, Namespace: "ns", Name: "fence-config-node-a", ResourceVersion: "7"}
+	return api.Binding{Driver: "mem", Address: name, Params: map[string]string{"name": name}, Identity: enrolled, Sources: []api.ConfigSource{from}}
 }
 
 // cutBy is a device that takes something else than the power.

@@ -1,8 +1,8 @@
-// Package functions is the table of contents: every function, every driver, and
-// the only place where they are wired together.
+// Package functions is the table of contents: every function, and the only place where
+// they are wired together, with the drivers that shared/binding lists.
 //
 // What a reader must not get wrong: a function knows no driver and no other
-// function, and nothing registers itself. What is not in a table here does not run.
+// function, and nothing registers itself. What is not in a table does not run.
 //
 // It is a package rather than a program because three programs serve it: the
 // functions' own (cmd/nodefence), the local runner, and what `func` builds.

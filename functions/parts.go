@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/waker"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/gce"
 	"github.com/nodefence/nodefence/shared/device/readiness"
@@ -61,14 +62,14 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}, nil
 }
 
-// DriversIn are Drivers in one cluster.
+// DriversIn are the drivers of this build, in one cluster.
 func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
-	return drivers(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
+	return binding.DriversIn(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
 }
 
 // bindings resolve and open the devices of nodes.
-func (p Parts) bindings() bindings {
-	return bindings{
+func (p Parts) bindings() binding.Resolver {
+	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
 		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir,
 	}
@@ -84,7 +85,9 @@ func (p Parts) checker(function string) *readiness.Checker {
 }
 
 // Planner is that of these parts.
-func (p Parts) Planner(ctx context.Context) (*Planner, error) { return p.bindings().Planner(ctx) }
+func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
+	return p.bindings().Planner(ctx)
+}
 
 func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{

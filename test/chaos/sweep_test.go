@@ -22,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/report"
@@ -148,7 +149,7 @@ func (r *runner) start(c *cut) {
 	client, err = kube.New(cfg)
 	check(r.s.t, err)
 	drivers := map[string]device.Kind{}
-	for name, k := range functions.Drivers {
+	for name, k := range binding.Drivers {
 		drivers[name] = c.kind(k)
 	}
 	parts := functions.Parts{

@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/functions/gate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -79,7 +80,7 @@ type Value struct {
 // world is what was read once for all nodes.
 type world struct {
 	functions.Parts
-	planner *functions.Planner
+	planner *binding.Planner
 	ledger  *api.FenceLedger
 	lists   gate.Lists
 	// problems are the NodeProblemPolicies; unread says why they are not known.

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"os"
@@ -48,7 +48,7 @@ func TestTheRedfishPage(t *testing.T) {
 		"redfish:bmc-7.example:443/00112233-4455-6677-8899-aabbccddeeff",
 	}
 	var got []string
-	for _, maps := range examples(t, "../shared/device/redfish/README.md") {
+	for _, maps := range examples(t, "../device/redfish/README.md") {
 		b := stored(t, maps, nil)
 		b.Drivers = Drivers
 		n := node("worker-7", "1", "")

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"github.com/nodefence/nodefence/shared/device"
@@ -16,11 +16,11 @@ import (
 
 // Drivers are the devices that this build can talk to, by name. Those that act by
 // objects of the cluster can be bound and not opened: DriversIn opens them too.
-var Drivers = drivers(nil, gce.Metadata)
+var Drivers = DriversIn(nil, gce.Metadata)
 
-// drivers are Drivers in one cluster, where metadata is the host of Compute Engine's
+// DriversIn are Drivers in one cluster, in which metadata is the host of Compute Engine's
 // metadata server.
-func drivers(in device.Cluster, metadata string) map[string]device.Kind {
+func DriversIn(in device.Cluster, metadata string) map[string]device.Kind {
 	all := map[string]device.Kind{
 		"azure":        azure.Kind(),
 		"ec2":          ec2.Kind(),

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Devices are those that the gate would bind a node to now, by the same code.
-func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
+func (b Resolver) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (b bindings) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 
 // Whose is the node that was enrolled as this machine, for a person who looks for
 // the other end of a swapped cable.
-func (b bindings) Whose(ctx context.Context, identity string) (node, enrolled string, err error) {
+func (b Resolver) Whose(ctx context.Context, identity string) (node, enrolled string, err error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return "", "", err

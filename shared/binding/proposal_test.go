@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestProposalWithRealAgents(t *testing.T) {
 			t.Skipf("%s is not installed (Debian: fence-agents)", agent)
 		}
 	}
-	text, err := os.ReadFile("../shared/config/testdata/proposal.yaml")
+	text, err := os.ReadFile("../config/testdata/proposal.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 
 // credentials reads the secrets of one device, for the one call that is about to be
 // made, each Secret once (S29).
-type vault struct {
-	bindings
+type credentials struct {
+	Resolver
 	kind device.Kind
 	// read are the Secrets by name.
 	read map[string]*corev1.Secret
@@ -29,10 +29,10 @@ type vault struct {
 var errNoKey = errors.New("no such key")
 
 // params are the parameters with their secrets.
-func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]string, error) {
+func (c *credentials) params(ctx context.Context, bound *api.Binding) (map[string]string, error) {
 	out, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) {
-		value, err := v.value(ctx, ref)
-		if p, ok := v.param(ref.Key); errors.Is(err, errNoKey) && !(ok && p.Required) {
+		value, err := c.value(ctx, ref)
+		if p, ok := c.param(ref.Key); errors.Is(err, errNoKey) && !(ok && p.Required) {
 			return "", config.ErrAbsent
 		}
 		return value, err
@@ -45,25 +45,25 @@ func (v *vault) params(ctx context.Context, bound *api.Binding) (map[string]stri
 		for _, ref := range bound.SecretRefs {
 			keys = append(keys, ref.Parameter)
 		}
-		return nil, fmt.Errorf("the Secret %s/%s has none of the keys %s; %s", v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), strings.Join(keys, ", "), v.add(keys...))
+		return nil, fmt.Errorf("the Secret %s/%s has none of the keys %s; %s", c.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(c.read)), ", "), strings.Join(keys, ", "), c.add(keys...))
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.read)) {
-		if err := v.others(name, bound, out); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(c.read)) {
+		if err := c.others(name, bound, out); err != nil {
 			return nil, err
 		}
 	}
-	if err := v.missing(out); err != nil {
+	if err := c.missing(out); err != nil {
 		return nil, err
 	}
-	return out, v.hosts(bound, out)
+	return out, c.hosts(bound, out)
 }
 
 // missing names what the driver needs and neither a ConfigMap nor the Secret has.
-func (v *vault) missing(out map[string]string) error {
-	for _, p := range v.kind.Params {
-		if _, given := out[p.Name]; p.Required && !p.Machine && p.Default == "" && !given && len(v.read) > 0 {
+func (c *credentials) missing(out map[string]string) error {
+	for _, p := range c.kind.Params {
+		if _, given := out[p.Name]; p.Required && !p.Machine && p.Default == "" && !given && len(c.read) > 0 {
 			return fmt.Errorf("the Secret %s/%s has no key %s, which no ConfigMap gives either; %s",
-				v.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(v.read)), ", "), p.Name, v.add(p.Name))
+				c.SecretsNamespace, strings.Join(slices.Sorted(maps.Keys(c.read)), ", "), p.Name, c.add(p.Name))
 		}
 	}
 	return nil
@@ -71,13 +71,13 @@ func (v *vault) missing(out map[string]string) error {
 
 // add says what to do about a key that is missing. Another key's name is shown only where
 // it is almost that key's, since it may be the secret itself (S29).
-func (v *vault) add(keys ...string) string {
-	for _, name := range slices.Sorted(maps.Keys(v.read)) {
-		for _, is := range slices.Sorted(maps.Keys(v.read[name].Data)) {
-			if _, known := v.param(is); known {
+func (c *credentials) add(keys ...string) string {
+	for _, name := range slices.Sorted(maps.Keys(c.read)) {
+		for _, is := range slices.Sorted(maps.Keys(c.read[name].Data)) {
+			if _, known := c.param(is); known {
 				continue
 			}
-			if n := spelling.Near(v.settings().Canonical(is), keys); n != "" {
+			if n := spelling.Near(c.settings().Canonical(is), keys); n != "" {
 				return fmt.Sprintf("rename its key %s to %s", is, n)
 			}
 		}
@@ -86,23 +86,23 @@ func (v *vault) add(keys ...string) string {
 }
 
 // hosts refuses to send a Secret to a host that it does not name (S11, S29).
-func (v *vault) hosts(bound *api.Binding, params map[string]string) error {
-	if len(v.read) == 0 {
+func (c *credentials) hosts(bound *api.Binding, params map[string]string) error {
+	if len(c.read) == 0 {
 		return nil
 	}
-	if v.kind.Hosts == nil {
+	if c.kind.Hosts == nil {
 		return fmt.Errorf("driver %s does not say where it sends a Secret", bound.Driver)
 	}
-	hosts, err := v.kind.Hosts(params)
+	hosts, err := c.kind.Hosts(params)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.read)) {
-		s := config.Secret{Namespace: v.SecretsNamespace, Name: name}
-		s.Hosts, s.Named = v.read[name].Annotations[config.HostsAnnotation]
+	for _, name := range slices.Sorted(maps.Keys(c.read)) {
+		s := config.Secret{Namespace: c.SecretsNamespace, Name: name}
+		s.Hosts, s.Named = c.read[name].Annotations[config.HostsAnnotation]
 		var keys []string
-		for _, key := range slices.Sorted(maps.Keys(v.read[name].Data)) {
-			if p, ok := v.param(key); ok && p.Secret {
+		for _, key := range slices.Sorted(maps.Keys(c.read[name].Data)) {
+			if p, ok := c.param(key); ok && p.Secret {
 				keys = append(keys, key)
 			}
 		}
@@ -114,50 +114,50 @@ func (v *vault) hosts(bound *api.Binding, params map[string]string) error {
 }
 
 // value reads one value where a SecretRef points.
-func (v *vault) value(ctx context.Context, ref api.SecretRef) (string, error) {
+func (c *credentials) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	if ref.Kind != api.KindSecret {
-		return v.literal(ctx, ref)
+		return c.literal(ctx, ref)
 	}
-	s, ok := v.read[ref.Name]
+	s, ok := c.read[ref.Name]
 	if !ok {
 		var err error
-		s, err = v.Client.Secret(ctx, v.SecretsNamespace, ref.Name)
+		s, err = c.Client.Secret(ctx, c.SecretsNamespace, ref.Name)
 		if err != nil {
 			return "", err
 		}
 		if s == nil {
-			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", v.SecretsNamespace, ref.Name, ref.Key)
+			return "", fmt.Errorf("secret %s/%s does not exist; create it there, with key %s", c.SecretsNamespace, ref.Name, ref.Key)
 		}
-		v.read[ref.Name] = s
+		c.read[ref.Name] = s
 	}
 	var found []string
 	for key := range s.Data {
-		if v.settings().Canonical(key) == v.settings().Canonical(ref.Key) {
+		if c.settings().Canonical(key) == c.settings().Canonical(ref.Key) {
 			found = append(found, key)
 		}
 	}
 	slices.Sort(found)
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("secret %s/%s has %w; %s", v.SecretsNamespace, ref.Name, errNoKey, v.add(ref.Key))
+		return "", fmt.Errorf("secret %s/%s has %w; %s", c.SecretsNamespace, ref.Name, errNoKey, c.add(ref.Key))
 	case 1:
 		return string(s.Data[found[0]]), nil
 	}
-	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", v.SecretsNamespace, ref.Name, strings.Join(found, " and "))
+	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", c.SecretsNamespace, ref.Name, strings.Join(found, " and "))
 }
 
 // others are the parameters that a Secret has besides the secret ones: they
 // complete what the ConfigMaps say, and never say it another way. Keys that are
 // no parameters are somebody else's business.
-func (v *vault) others(name string, bound *api.Binding, out map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(v.read[name].Data)) {
-		p, ok := v.param(key)
+func (c *credentials) others(name string, bound *api.Binding, out map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(c.read[name].Data)) {
+		p, ok := c.param(key)
 		if _, asked := api.RefOf(bound.SecretRefs, p.Name); !ok || asked {
 			continue
 		}
 		at := "Secret " + name + ", key " + key + ": "
 		given, is := bound.Params[p.Name]
-		switch value := string(v.read[name].Data[key]); {
+		switch value := string(c.read[name].Data[key]); {
 		case p.Machine:
 			return errors.New(at + "it says which machine is meant, which a Secret never does; give it in the node's own ConfigMap and delete it here")
 		case is && given != p.Default:
@@ -173,22 +173,22 @@ func (v *vault) others(name string, bound *api.Binding, out map[string]string) e
 }
 
 // param finds the driver's parameter that a key means.
-func (v *vault) param(key string) (device.Param, bool) {
-	for _, p := range v.kind.Params {
-		if v.settings().Canonical(p.Name) == v.settings().Canonical(key) {
+func (c *credentials) param(key string) (device.Param, bool) {
+	for _, p := range c.kind.Params {
+		if c.settings().Canonical(p.Name) == c.settings().Canonical(key) {
 			return p, true
 		}
 	}
 	return device.Param{}, false
 }
 
-func (v *vault) literal(ctx context.Context, ref api.SecretRef) (string, error) {
-	cm, err := v.Client.ConfigMap(ctx, v.Namespace, ref.Name)
+func (c *credentials) literal(ctx context.Context, ref api.SecretRef) (string, error) {
+	cm, err := c.Client.ConfigMap(ctx, c.Namespace, ref.Name)
 	if err != nil {
 		return "", err
 	}
 	if cm == nil {
-		return "", fmt.Errorf("ConfigMap %s/%s does not exist", v.Namespace, ref.Name)
+		return "", fmt.Errorf("ConfigMap %s/%s does not exist", c.Namespace, ref.Name)
 	}
 	return config.Literal(config.ConfigMap{Name: cm.Name, Data: cm.Data}, ref.Key)
 }

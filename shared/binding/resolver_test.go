@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ import (
 )
 
 // stored answers for an API server that has these ConfigMaps and Nodes.
-func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
+func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) Resolver {
 	t.Helper()
 	for i := range maps {
 		maps[i].Namespace = "ns"
@@ -32,7 +32,7 @@ func stored(t *testing.T, maps []corev1.ConfigMap, all []corev1.Node) bindings {
 	for _, n := range all {
 		has["/api/v1/nodes/"+n.Name] = n
 	}
-	return bindings{
+	return Resolver{
 		Namespace: "ns", Client: kubetest.Client(t, kubetest.Table(has, nil)),
 		Drivers: map[string]device.Kind{"ipmi": ipmi.Kind(), "ec2": ec2.Kind()},
 	}
@@ -227,7 +227,7 @@ func TestEveryAgentHasADriver(t *testing.T) {
 
 // TestTheDriversPage: every example of it binds a node of AWS.
 func TestTheDriversPage(t *testing.T) {
-	page, err := os.ReadFile("../shared/device/ec2/README.md")
+	page, err := os.ReadFile("../device/ec2/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

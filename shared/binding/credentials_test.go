@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"net/http"
@@ -57,7 +57,7 @@ func TestKeysOfASecret(t *testing.T) {
 				}
 				kubetest.Answer(w, s)
 			}))
-			b := bindings{SecretsNamespace: "devices", Client: c, Drivers: map[string]device.Kind{"bmc": kind}}
+			b := Resolver{SecretsNamespace: "devices", Client: c, Drivers: map[string]device.Kind{"bmc": kind}}
 			opened = nil
 			_, err := b.Open(t.Context(), bound(tc.params))
 			text := ""

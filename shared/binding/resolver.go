@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/agentjobs"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -21,8 +20,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// bindings resolves and opens the devices of nodes.
-type bindings struct {
+// Resolver resolves and opens the devices of nodes.
+type Resolver struct {
 	Client *kube.Client
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
@@ -38,7 +37,7 @@ type bindings struct {
 	AgentsDir string
 }
 
-func (b bindings) settings() config.Settings {
+func (b Resolver) settings() config.Settings {
 	s := config.Settings{Kinds: b.Drivers, Agents: agents, Aliases: aliases}
 	if b.AgentsDir != "" {
 		s.Find = func(name string) (device.Kind, error) { return agent.Any(name, b.AgentsDir) }
@@ -48,7 +47,7 @@ func (b bindings) settings() config.Settings {
 }
 
 // inJobs is the kind of an agent that runs in pods.
-func (b bindings) inJobs(name string, r job.Runner) (device.Kind, error) {
+func (b Resolver) inJobs(name string, r job.Runner) (device.Kind, error) {
 	inner, err := agent.Declared(name, b.AgentsDir)
 	if err != nil {
 		return device.Kind{}, err
@@ -59,7 +58,7 @@ func (b bindings) inJobs(name string, r job.Runner) (device.Kind, error) {
 // Bind says which device switches a node, from its ConfigMaps and its
 // enrolment. What is wrong in them is a config.Refused; anything else is a failure
 // to read them.
-func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
+func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func (b bindings) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, erro
 
 // tell marks the devices that have told the machine's identity before, so that a fence
 // takes no answer without one (S11).
-func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *config.Bound) error {
+func (b Resolver) tell(ctx context.Context, n *corev1.Node, bound *config.Bound) error {
 	t, err := b.Client.Target(ctx, n.Name)
 	if err != nil || t == nil || n.UID != "" && t.Status.NodeUID != n.UID {
 		return err
@@ -91,7 +90,7 @@ func (b bindings) tell(ctx context.Context, n *corev1.Node, bound *config.Bound)
 }
 
 // plan is all that the ConfigMaps say of a node, and of the cluster.
-func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
+func (b Resolver) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
 	node := config.Node{Name: n.Name}
 	maps := make([]config.ConfigMap, 0, len(stored))
 	var others []enrolled
@@ -124,70 +123,24 @@ func (b bindings) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	}
 	for _, d := range plan.Devices() {
 		if err == nil {
-			err = b.alone(ctx, others, node, d)
+			err = b.checkAlike(ctx, others, node, d)
 		}
 	}
 	return plan, cluster, err
 }
 
-// enrolled is a node as it was while it was healthy.
-type enrolled struct {
-	config.Node
-	uid types.UID
-	// worker: it was no node of the control plane when it was last Ready.
-	worker bool
-}
-
-// enrolment reads what the source has written; false for any other ConfigMap.
-func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
-	name := cm.Data["node_name"]
-	if cm.Labels[kube.EnrolledLabel] == "" || cm.Name != kube.EnrolledName(name) {
-		return enrolled{}, cm.Labels[kube.EnrolledLabel] != ""
-	}
-	return enrolled{
-		Node: config.Node{
-			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
-			Enrolment: api.ConfigSource{Kind: api.KindConfigMap, Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion},
-		},
-		uid: types.UID(cm.Data["node_uid"]), worker: cm.Data["role"] == kube.WorkerRole,
-	}, true
-}
-
-func nodes(all []enrolled) []config.Node {
-	out := make([]config.Node, 0, len(all))
-	for _, e := range all {
-		out = append(out, e.Node)
-	}
-	return out
-}
-
-// checkAlike refuses a machine as which another node was enrolled as well (S11). An
-// enrolment whose Node is gone is a memory, and counts for nothing.
-func (b bindings) alone(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
-	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {
-		other, err := b.Client.Node(ctx, o.Name)
-		if err != nil {
-			return err
-		}
-		if other != nil && slices.ContainsFunc(others, func(e enrolled) bool { return e.Name == o.Name && e.uid == other.UID }) {
-			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
-		}
-	}
-	return nil
-}
-
 // Open reads the credentials of a binding, now, and opens its driver. They are
 // kept nowhere (S29).
-func (b bindings) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
+func (b Resolver) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
 	return b.open(ctx, bound, nil)
 }
 
 // OpenFor is Open for a call that power or isolate makes.
-func (b bindings) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim) (device.Driver, error) {
+func (b Resolver) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim) (device.Driver, error) {
 	return b.open(ctx, bound, &agentjobs.Runner{Client: b.Client, Namespace: b.JobsNamespace, Claim: c})
 }
 
-func (b bindings) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
+func (b Resolver) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
 	if bound.Driver == config.SetDriver {
 		return b.openSet(ctx, bound, r)
 	}
@@ -195,14 +148,14 @@ func (b bindings) open(ctx context.Context, bound *api.Binding, r job.Runner) (d
 	if err != nil {
 		return nil, err
 	}
-	params, err := (&vault{bindings: b, kind: kind, read: map[string]*corev1.Secret{}}).params(ctx, bound)
+	params, err := (&credentials{Resolver: b, kind: kind, read: map[string]*corev1.Secret{}}).params(ctx, bound)
 	if err != nil {
 		return nil, err
 	}
 	return kind.Open(params)
 }
 
-func (b bindings) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
+func (b Resolver) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
 	find := b.settings().Find
 	switch kind, ok := b.Drivers[bound.Driver]; {
 	case ok:
@@ -216,7 +169,7 @@ func (b bindings) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
 }
 
 // openSet opens all devices of a set.
-func (b bindings) openSet(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
+func (b Resolver) openSet(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
 	var members []set.Member
 	for _, m := range bound.Members {
 		d, err := b.open(ctx, m.Binding(), r)

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"maps"
@@ -50,7 +50,7 @@ func TestSecretsGoToTheirHosts(t *testing.T) {
 				s.Annotations = map[string]string{"nodefence.io/hosts": tc.hosts}
 			}
 			c := kubetest.Client(t, kubetest.Table(map[string]corev1.Secret{"/api/v1/namespaces/devices/secrets/s": s}, nil))
-			b := bindings{SecretsNamespace: "devices", AgentsDir: pduDir(t), JobImages: []string{"agents:1"}, Client: c, Drivers: Drivers}
+			b := Resolver{SecretsNamespace: "devices", AgentsDir: pduDir(t), JobImages: []string{"agents:1"}, Client: c, Drivers: Drivers}
 			tc.bound.SecretRefs = []api.SecretRef{{Parameter: "password", Kind: api.KindSecret, Name: "s", Key: "password"}}
 			_, err := b.Open(t.Context(), &tc.bound)
 			said := ""

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ func TestDriversPages(t *testing.T) {
 	} {
 		t.Run(driver, func(t *testing.T) {
 			var got []string
-			for _, maps := range examples(t, "../shared/device/"+driver+"/README.md") {
+			for _, maps := range examples(t, "../device/"+driver+"/README.md") {
 				address, err := resolve(maps, config.Node{Name: "worker-7"})
 				if err != nil {
 					t.Fatal(err)
@@ -43,7 +43,7 @@ func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
 	for i := range maps {
 		all = append(all, config.ConfigMap{Name: maps[i].Name, Data: maps[i].Data})
 	}
-	plan, err := config.Resolve(all, n, bindings{Drivers: Drivers}.settings())
+	plan, err := config.Resolve(all, n, Resolver{Drivers: Drivers}.settings())
 	return plan.Binding.Address, err
 }
 

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"testing"
@@ -75,7 +75,7 @@ func TestBindAnAgentInJobs(t *testing.T) {
 // TestTheJobPage: its example binds the machine that it says.
 func TestTheJobPage(t *testing.T) {
 	var got []string
-	for _, maps := range examples(t, "../shared/device/job/README.md") {
+	for _, maps := range examples(t, "../device/job/README.md") {
 		b := stored(t, maps, nil)
 		b.JobImages = []string{"registry.example.com/fence-agents:4.12.1"}
 		n := node("worker-7", "1", "")

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"context"
@@ -12,28 +12,28 @@ import (
 // Planner says how nodes would be fenced, by the code by which they are. It reads
 // the ConfigMaps once, and speaks with no device.
 type Planner struct {
-	bindings
-	stored []corev1.ConfigMap
+	resolver Resolver
+	stored   []corev1.ConfigMap
 }
 
 // Planner reads the ConfigMaps.
-func (b bindings) Planner(ctx context.Context) (*Planner, error) {
+func (b Resolver) Planner(ctx context.Context) (*Planner, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{bindings: b, stored: stored}, nil
+	return &Planner{resolver: b, stored: stored}, nil
 }
 
 // Plan is what the gate would bind a node to. What is wrong in the ConfigMaps is
 // a config.Refused.
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
-	return p.plan(ctx, p.stored, n)
+	return p.resolver.plan(ctx, p.stored, n)
 }
 
 // Credentials reads the secrets of a binding and opens its driver, as power does
 // before a call, and makes none.
 func (p *Planner) Credentials(ctx context.Context, b *api.Binding) error {
-	_, err := p.Open(ctx, b)
+	_, err := p.resolver.Open(ctx, b)
 	return err
 }

@@ -1,4 +1,4 @@
-package functions
+package binding
 
 import (
 	"maps"
@@ -133,7 +133,7 @@ func TestOpenAnAgent(t *testing.T) {
 				}
 			}
 			c := kubetest.Client(t, kubetest.Table(has, nil))
-			b := bindings{SecretsNamespace: "devices", AgentsDir: pduDir(t), Client: c}
+			b := Resolver{SecretsNamespace: "devices", AgentsDir: pduDir(t), Client: c}
 			d, err := b.Open(t.Context(), &api.Binding{
 				Driver: "fence_pdu", Params: map[string]string{"ip": "10.0.0.9", "plug": "7"},
 				SecretRefs: []api.SecretRef{{Parameter: "community", Kind: api.KindSecret, Name: "pdu", Key: "community"}, {Parameter: "password", Kind: api.KindSecret, Name: "pdu", Key: "password"}},

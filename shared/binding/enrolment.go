@@ -1,0 +1,60 @@
+package binding
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// enrolled is a node as it was while it was healthy.
+type enrolled struct {
+	config.Node
+	uid types.UID
+	// worker: it was no node of the control plane when it was last Ready.
+	worker bool
+}
+
+// enrolment reads what the source has written; false for any other ConfigMap.
+func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
+	name := cm.Data["node_name"]
+	if cm.Labels[kube.EnrolledLabel] == "" || cm.Name != kube.EnrolledName(name) {
+		return enrolled{}, cm.Labels[kube.EnrolledLabel] != ""
+	}
+	return enrolled{
+		Node: config.Node{
+			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
+			Enrolment: api.ConfigSource{Kind: api.KindConfigMap, Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion},
+		},
+		uid: types.UID(cm.Data["node_uid"]), worker: cm.Data["role"] == kube.WorkerRole,
+	}, true
+}
+
+func nodes(all []enrolled) []config.Node {
+	out := make([]config.Node, 0, len(all))
+	for _, e := range all {
+		out = append(out, e.Node)
+	}
+	return out
+}
+
+// checkAlike refuses a machine as which another node was enrolled as well (S11). An
+// enrolment whose Node is gone is a memory, and counts for nothing.
+func (b Resolver) checkAlike(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
+	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {
+		other, err := b.Client.Node(ctx, o.Name)
+		if err != nil {
+			return err
+		}
+		if other != nil && slices.ContainsFunc(others, func(e enrolled) bool { return e.Name == o.Name && e.uid == other.UID }) {
+			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
+		}
+	}
+	return nil
+}
