@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/checkjobs"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -114,6 +115,51 @@ func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error
 	answer, words := probe.Service(ctx, p.TCP.Address)
 	r.say("tcp", answer, words)
 	return nil
+}
+
+// neighbors begins a Job on each of so many other nodes. Without an image to make them
+// of, each is a check gone wrong: nobody has seen that the node is silent.
+func (r *rounding) neighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
+	for i := range n.Count {
+		check, job := fmt.Sprintf("%s neighbor %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
+		if r.answered(check) {
+			continue
+		}
+		if r.NeighborsImage == "" {
+			r.say(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
+			continue
+		}
+		target, beside, err := r.addresses()
+		if err != nil {
+			r.say(check, api.AnswerError, err.Error())
+			continue
+		}
+		answer, words, err := r.jobs().Neighbor(ctx, job, r.NeighborsImage, n, append([]string{target}, beside...))
+		if err != nil {
+			return err
+		}
+		r.say(check, answer, words)
+	}
+	return nil
+}
+
+// job asks by a Job that is made of a PodTemplate.
+func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck) error {
+	if r.answered(check) {
+		return nil
+	}
+	answer, words, err := r.jobs().FromTemplate(ctx, name, j)
+	if err != nil {
+		return err
+	}
+	r.say(check, answer, words)
+	return nil
+}
+
+func (r *rounding) jobs() checkjobs.Runner {
+	return checkjobs.Runner{
+		Client: r.Client, Namespace: r.Checks, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.timeout, Target: r.target,
+	}
 }
 
 func (r *rounding) say(check string, a api.Answer, words string) {

@@ -1,9 +1,8 @@
-package gate
+package checkjobs
 
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,18 +36,6 @@ func TestAnswerOf(t *testing.T) {
 	}
 }
 
-// TestNeighborsWithoutAnImage go wrong, in words that say what to set: nobody has seen
-// that the node is silent, so it is not dead.
-func TestNeighborsWithoutAnImage(t *testing.T) {
-	r := &rounding{Gate: &Gate{}, fence: &api.NodeFence{}, round: &api.CheckRound{Number: 1}}
-	if err := r.neighbors(t.Context(), "1", &api.NeighborsSettings{Count: 2}); err != nil {
-		t.Fatal(err)
-	}
-	if len(r.results) != 2 || r.results[1].Answer != api.AnswerError || !strings.Contains(r.results[1].Message, "NODEFENCE_NEIGHBORS_IMAGE") {
-		t.Errorf("%+v", r.results)
-	}
-}
-
 func TestHarmless(t *testing.T) {
 	claim := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/dev/sda"}}
 	for name, c := range map[string]struct {
@@ -68,7 +55,7 @@ func TestHarmless(t *testing.T) {
 		"configuration": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v",
 			VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}}, true},
 	} {
-		err := (&rounding{}).harmless(t.Context(), &c.spec)
+		err := Runner{}.harmless(t.Context(), &c.spec)
 		var no *unfit
 		if (err == nil) != c.ok || err != nil && !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
@@ -87,7 +74,7 @@ func TestHarden(t *testing.T) {
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}, {}},
 		}}},
 	}
-	r := &rounding{Gate: &Gate{Checks: "checks"}, timeout: 90 * time.Second, fence: &api.NodeFence{
+	r := Runner{Namespace: "checks", Timeout: 90 * time.Second, Fence: &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{NodeName: "n"},
 	}}
 	j := r.made("name", spec)

@@ -1,4 +1,4 @@
-package gate
+package checkjobs
 
 import (
 	"context"
@@ -24,47 +24,40 @@ const kept = int32(600)
 // checksOf labels the pods of one fence's checks.
 const checksOf = "nodefence.io/checks-of"
 
-// limits are a check's own, where it has none.
-var limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+// Runner runs the Jobs of one round of a fence's checks.
+type Runner struct {
+	Client *kube.Client
+	// Namespace holds the Jobs, and the PodTemplates that they are made of.
+	Namespace string
+	Fence     *api.NodeFence
+	Round     *api.CheckRound
+	// Storage: it is a round of the storage check.
+	Storage bool
+	// Timeout is a Job's deadline.
+	Timeout time.Duration
+	// Target is the node that is asked about.
+	Target corev1.Node
+}
 
-// neighbors begins a Job on each of so many other nodes. Without an image to make them
-// of, each is a check gone wrong: nobody has seen that the node is silent.
-func (r *rounding) neighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
-	for i := range n.Count {
-		check, job := fmt.Sprintf("%s neighbor %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
-		if r.answered(check) {
-			continue
-		}
-		if r.NeighborsImage == "" {
-			r.say(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
-			continue
-		}
-		target, beside, err := r.addresses()
-		if err != nil {
-			r.say(check, api.AnswerError, err.Error())
-			continue
-		}
-		err = r.run(ctx, check, job, func() (*corev1.PodSpec, error) { return r.neighbor(n, append([]string{target}, beside...)), nil })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// Neighbor asks, by an image of nodefence's own, whether a node's addresses can be reached
+// from another node. The first address is that of the node in question.
+func (r Runner) Neighbor(ctx context.Context, name, image string, n *api.NeighborsSettings, addresses []string) (api.Answer, string, error) {
+	return r.run(ctx, name, func() (*corev1.PodSpec, error) { return r.neighbor(image, n, addresses), nil })
 }
 
 // neighbor runs `nodefence reach`, away from the node's failure domain and from
 // the other neighbors.
-func (r *rounding) neighbor(n *api.NeighborsSettings, addresses []string) *corev1.PodSpec {
+func (r Runner) neighbor(image string, n *api.NeighborsSettings, addresses []string) *corev1.PodSpec {
 	spec := &corev1.PodSpec{
 		Containers: []corev1.Container{{
-			Name: "reach", Image: r.NeighborsImage, Args: append([]string{"reach"}, addresses...),
+			Name: "reach", Image: image, Args: append([]string{"reach"}, addresses...),
 			Env: []corev1.EnvVar{{Name: probe.HostIP, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}}},
 		}},
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{checksOf: string(r.fence.UID)}}, TopologyKey: corev1.LabelHostname,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{checksOf: string(r.Fence.UID)}}, TopologyKey: corev1.LabelHostname,
 		}}}},
 	}
-	if domain := r.target.Labels[n.TopologyKey]; domain != "" {
+	if domain := r.Target.Labels[n.TopologyKey]; domain != "" {
 		spec.Affinity.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 				{Key: n.TopologyKey, Operator: corev1.NodeSelectorOpNotIn, Values: []string{domain}},
@@ -74,95 +67,83 @@ func (r *rounding) neighbor(n *api.NeighborsSettings, addresses []string) *corev
 	return spec
 }
 
-// job begins one from a PodTemplate.
-func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck) error {
-	if r.answered(check) {
-		return nil
-	}
-	return r.run(ctx, check, name, func() (*corev1.PodSpec, error) {
-		t, err := r.Client.PodTemplate(ctx, r.Checks, j.PodTemplateName)
+// FromTemplate asks by a Job that is made of a PodTemplate.
+func (r Runner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) (api.Answer, string, error) {
+	return r.run(ctx, name, func() (*corev1.PodSpec, error) {
+		t, err := r.Client.PodTemplate(ctx, r.Namespace, j.PodTemplateName)
 		if err != nil {
 			return nil, err
 		}
 		if t == nil {
-			return nil, &unfit{"there is no PodTemplate " + j.PodTemplateName + " in namespace " + r.Checks}
+			return nil, &unfit{"there is no PodTemplate " + j.PodTemplateName + " in namespace " + r.Namespace}
 		}
 		spec := t.Template.Spec.DeepCopy()
 		if err := r.harmless(ctx, spec); err != nil {
 			return nil, err
 		}
 		address := ""
-		for _, a := range r.target.Status.Addresses {
+		for _, a := range r.Target.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP {
 				address = a.Address
 			}
 		}
 		since := ""
-		if s := r.round.Since; s != nil {
+		if s := r.Round.Since; s != nil {
 			since = s.UTC().Format(time.RFC3339)
 		}
-		spec.Containers[0].Env = append(spec.Containers[0].Env, corev1.EnvVar{Name: "NODEFENCE_NODE", Value: r.fence.Spec.NodeName},
+		spec.Containers[0].Env = append(spec.Containers[0].Env, corev1.EnvVar{Name: "NODEFENCE_NODE", Value: r.Fence.Spec.NodeName},
 			corev1.EnvVar{Name: "NODEFENCE_ADDRESS", Value: address}, corev1.EnvVar{Name: "NODEFENCE_SINCE", Value: since})
 		return spec, nil
 	})
 }
 
-// unfit is a template that no Job is made of.
-type unfit struct{ why string }
-
-func (u *unfit) Error() string { return u.why }
-
 // run looks at a check's Job, and begins it if it is not there. Its name is the
 // round's, so that whoever comes next finds this one instead of another.
-func (r *rounding) run(ctx context.Context, check, name string, spec func() (*corev1.PodSpec, error)) error {
+func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSpec, error)) (api.Answer, string, error) {
 	kind := "a"
-	if r.storage {
+	if r.Storage {
 		kind = "s"
 	}
-	name = fmt.Sprintf("%s-%d-%s%d-%s", r.fence.UID, r.fence.Status.FenceNumber, kind, r.round.Number, name)
-	j, err := r.Client.Job(ctx, r.Checks, name)
+	name = fmt.Sprintf("%s-%d-%s%d-%s", r.Fence.UID, r.Fence.Status.FenceNumber, kind, r.Round.Number, name)
+	j, err := r.Client.Job(ctx, r.Namespace, name)
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	if j != nil {
 		answer, words := answerOf(j)
-		r.say(check, answer, words)
-		return nil
+		return answer, words, nil
 	}
 	s, err := spec()
 	var no *unfit
 	if errors.As(err, &no) {
-		r.say(check, api.AnswerError, no.why)
-		return nil
+		return api.AnswerError, no.why, nil
 	}
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	r.say(check, "", "Job "+name)
 	err = r.Client.CreateJob(ctx, r.made(name, s))
-	if errors.Is(err, kube.ErrConflict) {
-		return nil
-	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		r.results[len(r.results)-1] = api.CheckResult{Check: check, Answer: api.AnswerError, Message: short(err.Error())}
-		return nil
+		return api.AnswerError, err.Error(), nil
 	}
-	return err
+	if err != nil && !errors.Is(err, kube.ErrConflict) {
+		return "", "", err
+	}
+	return "", "Job " + name, nil
 }
 
 // made is the Job: one try, a deadline, and gone some time after its end, or
 // with its NodeFence. Exit code 1 must have been seen for an answer of none: it
 // alone fails the Job by the rule below, while a pod that was evicted, or could
 // not start, fails it for another reason.
-func (r *rounding) made(name string, spec *corev1.PodSpec) *batchv1.Job {
-	harden(spec, r.fence.Spec.NodeName)
-	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.timeout.Seconds())), false
-	labels := map[string]string{"app.kubernetes.io/part-of": "nodefence", checksOf: string(r.fence.UID)}
+func (r Runner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
+	harden(spec, r.Fence.Spec.NodeName)
+	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.Timeout.Seconds())), false
+	labels := map[string]string{"app.kubernetes.io/part-of": "nodefence", checksOf: string(r.Fence.UID)}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: r.Checks, Labels: labels, Annotations: map[string]string{"nodefence.io/node": r.fence.Spec.NodeName},
+			Name: name, Namespace: r.Namespace, Labels: labels, Annotations: map[string]string{"nodefence.io/node": r.Fence.Spec.NodeName},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: api.GroupVersion.String(), Kind: "NodeFence", Name: r.fence.Name, UID: r.fence.UID, BlockOwnerDeletion: &no,
+				APIVersion: api.GroupVersion.String(), Kind: "NodeFence", Name: r.Fence.Name, UID: r.Fence.UID, BlockOwnerDeletion: &no,
 			}},
 		},
 		Spec: batchv1.JobSpec{
@@ -194,9 +175,17 @@ func answerOf(j *batchv1.Job) (api.Answer, string) {
 	return "", "Job " + j.Name
 }
 
+// unfit is a template that no Job is made of.
+type unfit struct{ why string }
+
+func (u *unfit) Error() string { return u.why }
+
+// limits are a check's own, where it has none.
+var limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+
 // harmless refuses what a check must not have: a block volume, or a volume that
 // one node at a time may mount, whose mount here would take it from its owner.
-func (r *rounding) harmless(ctx context.Context, spec *corev1.PodSpec) error {
+func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 	if len(spec.Containers) == 0 {
 		return &unfit{"the PodTemplate has no container"}
 	}
@@ -212,12 +201,12 @@ func (r *rounding) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 		if v.PersistentVolumeClaim == nil {
 			return &unfit{"volume " + v.Name + " is not one that many nodes may mount at once: a configMap, secret, emptyDir, downwardAPI, or a claim"}
 		}
-		c, err := r.Client.Claim(ctx, r.Checks, v.PersistentVolumeClaim.ClaimName)
+		c, err := r.Client.Claim(ctx, r.Namespace, v.PersistentVolumeClaim.ClaimName)
 		if err != nil {
 			return err
 		}
 		if c == nil {
-			return &unfit{"there is no PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName + " in namespace " + r.Checks}
+			return &unfit{"there is no PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName + " in namespace " + r.Namespace}
 		}
 		if c.Spec.VolumeMode != nil && *c.Spec.VolumeMode != corev1.PersistentVolumeFilesystem {
 			return &unfit{"claim " + c.Name + " is a block volume: a check never mounts one"}
