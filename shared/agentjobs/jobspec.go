@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/shared/device/job"
+	"github.com/nodefence/nodefence/shared/podspec"
 )
 
 const (
@@ -46,40 +47,25 @@ func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string
 		Spec: batchv1.JobSpec{
 			BackoffLimit: &none, Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &whole, TTLSecondsAfterFinished: &ttl,
 			Template: corev1.PodTemplateSpec{ObjectMeta: meta, Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace,
-				AutomountServiceAccountToken: &no, EnableServiceLinks: &no, Affinity: elsewhere(append(stuck, j.Claim.Node)),
+				ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace, EnableServiceLinks: &no,
 			}},
 		},
 	}
 	made.Name, made.Namespace = name, j.Namespace
 	made.OwnerReferences = []metav1.OwnerReference{j.Claim.Record}
-	confine(&made.Spec.Template.Spec, name, c.Image)
+	fill(&made.Spec.Template.Spec, name, c.Image)
+	podspec.Confine(&made.Spec.Template.Spec, append(stuck, j.Claim.Node)...)
 	return made
 }
 
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// elsewhere keeps a pod off some nodes.
-func elsewhere(nodes []string) *corev1.Affinity {
-	term := corev1.NodeSelectorTerm{}
-	for _, n := range nodes { // a field selector takes one value
-		term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
-			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpNotIn, Values: []string{n},
-		})
-	}
-	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}},
-	}}
-}
-
-// confine gives a pod its one container. What it is to do comes from a file that
+// fill gives a pod its one container. What it is to do comes from a file that
 // is not there yet, in the memory of its node and nowhere else (S29). By the
 // other folder, which the node makes at once, the pod sees since when it waits.
-func confine(spec *corev1.PodSpec, secret, image string) {
-	yes, no, user, mode := true, false, int64(65532), int32(0o444)
-	spec.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
+func fill(spec *corev1.PodSpec, secret, image string) {
+	user, mode := int64(65532), int32(0o444)
+	spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user}
 	small := resource.MustParse("16Mi")
 	spec.Volumes = []corev1.Volume{
 		{Name: "given", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode}}},
@@ -95,9 +81,6 @@ func confine(spec *corev1.PodSpec, secret, image string) {
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")},
-		},
-		SecurityContext: &corev1.SecurityContext{
-			ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}}
 }

@@ -13,6 +13,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/podspec"
 	"github.com/nodefence/nodefence/shared/probe"
 )
 
@@ -134,7 +135,7 @@ func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSp
 // alone fails the Job by the rule below, while a pod that was evicted, or could
 // not start, fails it for another reason.
 func (r Runner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
-	harden(spec, r.Fence.Spec.NodeName)
+	podspec.Confine(spec, r.Fence.Spec.NodeName)
 	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.Timeout.Seconds())), false
 	labels := map[string]string{"app.kubernetes.io/part-of": "nodefence", checksOf: string(r.Fence.UID)}
 	return &batchv1.Job{

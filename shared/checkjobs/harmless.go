@@ -1,0 +1,50 @@
+package checkjobs
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// unfit is a template that no Job is made of.
+type unfit struct{ why string }
+
+func (u *unfit) Error() string { return u.why }
+
+// harmless refuses what a check must not have: a block volume, or a volume that
+// one node at a time may mount, whose mount here would take it from its owner.
+func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
+	if len(spec.Containers) == 0 {
+		return &unfit{"the PodTemplate has no container"}
+	}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if len(c.VolumeDevices) > 0 {
+			return &unfit{"container " + c.Name + " has a block device: a check never mounts one"}
+		}
+	}
+	for _, v := range spec.Volumes {
+		if v.ConfigMap != nil || v.Secret != nil || v.EmptyDir != nil || v.DownwardAPI != nil {
+			continue
+		}
+		if v.PersistentVolumeClaim == nil {
+			return &unfit{"volume " + v.Name + " is not one that many nodes may mount at once: a configMap, secret, emptyDir, downwardAPI, or a claim"}
+		}
+		c, err := r.Client.Claim(ctx, r.Namespace, v.PersistentVolumeClaim.ClaimName)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			return &unfit{"there is no PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName + " in namespace " + r.Namespace}
+		}
+		if c.Spec.VolumeMode != nil && *c.Spec.VolumeMode != corev1.PersistentVolumeFilesystem {
+			return &unfit{"claim " + c.Name + " is a block volume: a check never mounts one"}
+		}
+		for _, m := range c.Spec.AccessModes {
+			if m != corev1.ReadWriteMany && m != corev1.ReadOnlyMany {
+				return &unfit{"claim " + c.Name + " is " + string(m) + ": a check mounts only what many nodes may mount at once (ReadWriteMany, ReadOnlyMany)"}
+			}
+		}
+	}
+	return nil
+}
