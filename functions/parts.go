@@ -67,8 +67,8 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 	return binding.DriversIn(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
 }
 
-// bindings resolve and open the devices of nodes.
-func (p Parts) bindings() binding.Resolver {
+// resolver resolves and opens the devices of nodes.
+func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
 		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir,
@@ -77,16 +77,16 @@ func (p Parts) bindings() binding.Resolver {
 
 // checker is a function's part in reading the devices of healthy nodes.
 func (p Parts) checker(function string) *readiness.Checker {
-	b := p.bindings()
+	r := p.resolver()
 	return &readiness.Checker{
-		Client: p.Client, Open: b.OpenFor, Devices: b.Devices, Whose: b.Whose, DeniedRest: p.DeniedRest,
+		Client: p.Client, Open: r.OpenFor, Devices: r.Devices, Whose: r.Whose, DeniedRest: p.DeniedRest,
 		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
 	}
 }
 
 // Planner is that of these parts.
 func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
-	return p.bindings().Planner(ctx)
+	return p.resolver().Planner(ctx)
 }
 
 func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
