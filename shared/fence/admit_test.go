@@ -7,17 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// perDay allows so many cuts of one node.
-func perDay(n int) *api.PerNode { cuts := int32(n); return &api.PerNode{CutsPerDay: &cuts} }
-
-func number(n int) *intstr.IntOrString     { v := intstr.FromInt32(int32(n)); return &v }
-func percent(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
 
 // TestMayBegin: one rule of rounding for limits and budgets. A percentage is rounded down,
 // but is at least one unless it is 0%; 0 and 0% are none.
@@ -50,34 +42,6 @@ func TestMayBegin(t *testing.T) {
 			t.Errorf("%s, as a budget: %d, %s", name, room, words)
 		}
 	}
-}
-
-// admitWorld is ten nodes, one of them dead and asking.
-func admitWorld(now time.Time) (*api.NodeFence, Cluster, *api.FenceLedger) {
-	f := &api.NodeFence{
-		ObjectMeta: metav1.ObjectMeta{Name: "n0", UID: "f0"},
-		Spec:       api.NodeFenceSpec{NodeName: "n0"},
-		Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{PerNode: (*api.PerNode)(nil).Settings()}, Limits: []api.ScopedLimits{{
-			Policy: "p", MaxUnhealthy: *number(3), MaxConcurrent: 1, StormCoolDown: metav1.Duration{Duration: time.Minute}}}}}, FenceNumber: 1, Phase: api.Pending},
-	}
-	c := Cluster{Fences: []api.NodeFence{*f}}
-	for i := range 10 {
-		c.Nodes = append(c.Nodes, ClusterNode{Name: fmt.Sprintf("n%d", i), Unhealthy: i == 0})
-	}
-	seen, since := stampOf(now), stampOf(now.Add(-time.Minute))
-	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{
-		Since: &since, ObservedAt: &seen, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}}}
-	return f, c, l
-}
-
-func running(node string, uid types.UID, p api.Phase) api.NodeFence {
-	return api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: uid},
-		Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
-}
-
-// restored is a restore that was seen so long before walkStart.
-func restored(ago time.Duration) *api.Restored {
-	return &api.Restored{SeenAt: stampOf(walkStart.Add(-ago)), From: "1000", To: "600"}
 }
 
 func TestAdmit(t *testing.T) { // S14, S15, S16

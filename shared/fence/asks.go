@@ -33,3 +33,9 @@ func AsksCut(f *api.NodeFence) bool {
 		return r.OffAt == nil && r.LastRead != nil && r.LastRead.State == api.PoweredOn
 	})
 }
+
+// DevicesStay: something was switched off by the devices as they are bound. It is by
+// them that it is switched on again, whatever their configuration says by now (S11, S12).
+func DevicesStay(f *api.NodeFence) bool {
+	return f.Status.Begun() || slices.ContainsFunc(f.Status.Isolation, owed)
+}

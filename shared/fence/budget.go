@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // budgets: every FenceBudget that selects the node has room for its fence. A
@@ -143,30 +140,6 @@ func BudgetStatus(b *api.FenceBudget, c Cluster, l *api.FenceLedger, now time.Ti
 	return st
 }
 
-// tell sets one condition to True or False.
-func tell(all *[]metav1.Condition, generation int64, now time.Time, typ string, ok bool, why api.Reason, msg string) {
-	status := metav1.ConditionFalse
-	if ok {
-		status = metav1.ConditionTrue
-	}
-	setCondition(all, generation, now, typ, status, why, msg)
-}
-
-func setCondition(all *[]metav1.Condition, generation int64, now time.Time, typ string, status metav1.ConditionStatus, why api.Reason, msg string) {
-	meta.SetStatusCondition(all, metav1.Condition{
-		Type: typ, Status: status, Reason: string(why), Message: clipped(msg), ObservedGeneration: generation,
-		LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
-	})
-}
-
-// longestMessage bounds what a status says, as its schema does.
-const longestMessage = 1024
-
-// longestName is that of a node's name and of most others, longestUID that of a UID.
-const longestName, longestUID = 253, 64
-
-func clipped(msg string) string { return clip.To(longestMessage, msg) }
-
 // backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,
 // and nothing was taken from it, or the asking node's name comes first. It takes nothing
 // while it waits; two such fences would wait for each other under a budget of one.
@@ -183,3 +156,7 @@ func (c Cluster) backBeforeItsTurn(f *api.NodeFence, asking string, l *api.Fence
 
 // longAgo: by then a node that was cut shows as not Ready, or its Lease as standing still.
 const longAgo = time.Minute
+
+func budgetWords(b *api.FenceBudget) string {
+	return b.NotUnderstood.Words("FenceBudget " + b.Name)
+}

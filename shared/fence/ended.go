@@ -150,3 +150,20 @@ func (d *decision) braked() bool {
 	d.next(Resync)
 	return true
 }
+
+// inWindow sends a fence that was not begun back to the gate while a window is
+// open, and looks again when it ends.
+func (d *decision) inWindow() bool {
+	c := closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
+	if c == nil {
+		return false
+	}
+	d.st.Proof = nil
+	d.giveBack()
+	d.to(api.Pending, c.why, c.message)
+	d.next(Resync)
+	if !c.until.IsZero() && c.until.Sub(d.now) < Resync {
+		d.awaken(c.until)
+	}
+	return true
+}

@@ -11,7 +11,7 @@ import (
 // TestHostHA: each state of CloudStack's Host HA, and what makes a node be in it.
 func TestHostHA(t *testing.T) {
 	now := metav1.NewMicroTime(walkStart)
-	fence := func(p api.Phase, change ...func(*api.NodeFenceStatus)) func(*Host) {
+	in := func(p api.Phase, change ...func(*api.NodeFenceStatus)) func(*Host) {
 		return func(h *Host) {
 			h.Fence = &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
 			for _, c := range change {
@@ -37,7 +37,7 @@ func TestHostHA(t *testing.T) {
 	}{
 		"healthy":                            {api.HostHAAvailable, nil},
 		"its device was not read yet":        {api.HostHAAvailable, []func(*Host){is(metav1.ConditionUnknown)}},
-		"its last fence is over":             {api.HostHAAvailable, []func(*Host){fence(api.Finished)}},
+		"its last fence is over":             {api.HostHAAvailable, []func(*Host){in(api.Finished)}},
 		"a person approves":                  {api.HostHAAvailable, []func(*Host){spec(func(s *api.FencePolicySpec) { s.Mode = api.ModeRequireApproval })}},
 		"its device does not answer":         {api.HostHAIneligible, []func(*Host){is(metav1.ConditionFalse)}},
 		"it is left alone":                   {api.HostHAIneligible, []func(*Host){excluded}},
@@ -46,30 +46,30 @@ func TestHostHA(t *testing.T) {
 		"no policy":                          {api.HostHADisabled, []func(*Host){func(h *Host) { h.Policies = nil }}},
 		"DryRun":                             {api.HostHADisabled, []func(*Host){dryRun}},
 		"DryRun, and its device is silent":   {api.HostHADisabled, []func(*Host){dryRun, is(metav1.ConditionFalse)}},
-		"DryRun, and unhealthy":              {api.HostHADisabled, []func(*Host){dryRun, fence(api.Pending)}},
-		"DryRun, and a fence had begun":      {api.HostHAFencing, []func(*Host){dryRun, fence(api.Fencing)}},
+		"DryRun, and unhealthy":              {api.HostHADisabled, []func(*Host){dryRun, in(api.Pending)}},
+		"DryRun, and a fence had begun":      {api.HostHAFencing, []func(*Host){dryRun, in(api.Fencing)}},
 		"paused":                             {api.HostHADisabled, []func(*Host){paused}},
-		"paused, and it is brought back":     {api.HostHARecovering, []func(*Host){paused, fence(api.PoweringOn)}},
+		"paused, and it is brought back":     {api.HostHARecovering, []func(*Host){paused, in(api.PoweringOn)}},
 		"of a newer nodefence":               {api.HostHADisabled, []func(*Host){func(h *Host) { h.Policies[0].NotUnderstood.Unknown = []string{"spec.brake"} }}},
 		"stopped":                            {api.HostHADisabled, []func(*Host){func(h *Host) { h.Stopped = true }}},
 		"of the control plane":               {api.HostHADisabled, []func(*Host){func(h *Host) { h.ControlPlane = true }}},
 		"of the control plane, under quorum": {api.HostHAAvailable, []func(*Host){func(h *Host) { h.ControlPlane, h.Policies[0].Spec.ControlPlane.Fence = true, &quorum }}},
-		"unhealthy":                          {api.HostHASuspect, []func(*Host){fence(api.Pending)}},
-		"unhealthy, and silent before":       {api.HostHASuspect, []func(*Host){fence(api.Pending), is(metav1.ConditionFalse)}},
-		"unhealthy, and left alone":          {api.HostHAIneligible, []func(*Host){fence(api.Pending), excluded}},
-		"unhealthy, and its Node is gone":    {api.HostHASuspect, []func(*Host){fence(api.Pending), func(h *Host) { h.Here, h.Policies = false, nil }}},
-		"between two rounds":                 {api.HostHASuspect, []func(*Host){fence(api.Pending, evidence(api.ActivityRecord{}))}},
-		"its checks are asked":               {api.HostHAChecking, []func(*Host){fence(api.Pending, asking)}},
-		"its device is asked":                {api.HostHAChecking, []func(*Host){fence(api.Fencing, evidence(api.ActivityRecord{Reading: true}))}},
-		"seen alive":                         {api.HostHADegraded, []func(*Host){fence(api.Pending, evidence(api.ActivityRecord{Degraded: true}))}},
-		"seen alive, and then fenced":        {api.HostHAFencing, []func(*Host){fence(api.Isolating, evidence(api.ActivityRecord{Degraded: true}))}},
-		"its work is released":               {api.HostHAFencing, []func(*Host){fence(api.Releasing)}},
-		"it stays off":                       {api.HostHAFenced, []func(*Host){fence(api.Fenced)}},
-		"it boots":                           {api.HostHARecovering, []func(*Host){fence(api.Recovering)}},
-		"access is given back":               {api.HostHARecovering, []func(*Host){fence(api.Restoring)}},
-		"it is Ready again":                  {api.HostHARecovered, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
-		"a person is to give it back":        {api.HostHAFenced, []func(*Host){fence(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.WaitingForUncordon })}},
-		"its fence failed":                   {api.HostHAIneligible, []func(*Host){fence(api.Failed)}},
+		"unhealthy":                          {api.HostHASuspect, []func(*Host){in(api.Pending)}},
+		"unhealthy, and silent before":       {api.HostHASuspect, []func(*Host){in(api.Pending), is(metav1.ConditionFalse)}},
+		"unhealthy, and left alone":          {api.HostHAIneligible, []func(*Host){in(api.Pending), excluded}},
+		"unhealthy, and its Node is gone":    {api.HostHASuspect, []func(*Host){in(api.Pending), func(h *Host) { h.Here, h.Policies = false, nil }}},
+		"between two rounds":                 {api.HostHASuspect, []func(*Host){in(api.Pending, evidence(api.ActivityRecord{}))}},
+		"its checks are asked":               {api.HostHAChecking, []func(*Host){in(api.Pending, asking)}},
+		"its device is asked":                {api.HostHAChecking, []func(*Host){in(api.Fencing, evidence(api.ActivityRecord{Reading: true}))}},
+		"seen alive":                         {api.HostHADegraded, []func(*Host){in(api.Pending, evidence(api.ActivityRecord{Degraded: true}))}},
+		"seen alive, and then fenced":        {api.HostHAFencing, []func(*Host){in(api.Isolating, evidence(api.ActivityRecord{Degraded: true}))}},
+		"its work is released":               {api.HostHAFencing, []func(*Host){in(api.Releasing)}},
+		"it stays off":                       {api.HostHAFenced, []func(*Host){in(api.Fenced)}},
+		"it boots":                           {api.HostHARecovering, []func(*Host){in(api.Recovering)}},
+		"access is given back":               {api.HostHARecovering, []func(*Host){in(api.Restoring)}},
+		"it is Ready again":                  {api.HostHARecovered, []func(*Host){in(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
+		"a person is to give it back":        {api.HostHAFenced, []func(*Host){in(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.WaitingForUncordon })}},
+		"its fence failed":                   {api.HostHAIneligible, []func(*Host){in(api.Failed)}},
 	} {
 		h := Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}
 		for _, change := range c.change {

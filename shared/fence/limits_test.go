@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,35 +11,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-const zoneKey = "topology.kubernetes.io/zone"
-
-// zones puts the ten nodes of admitWorld into two zones, n0 to n4 and n5 to n9, and has
-// its limits hold in each zone, and no others.
-func zones(f *api.NodeFence, c *Cluster) {
-	l := lim(f)
-	l.PerDomain = &api.ResolvedDomain{TopologyKey: zoneKey, MaxUnhealthy: l.MaxUnhealthy, MaxConcurrent: l.MaxConcurrent}
-	l.MaxUnhealthy, l.MaxConcurrent = *percent("100%"), 9
-	for i := range c.Nodes {
-		c.Nodes[i].Labels = map[string]string{zoneKey: []string{"a", "b"}[i/5]}
-	}
-}
-
-func begun(l *api.FenceLedger, node string, ago time.Duration) {
-	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{NodeName: node, FenceUID: types.UID("old-" + node), FenceNumber: 1, At: stampOf(walkStart.Add(-ago))})
-}
-
-func budget(c *Cluster, spec api.FenceBudgetSpec) {
-	c.Budgets = append(c.Budgets, api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: spec})
-}
-
-// plane makes the first nodes control-plane nodes that run etcd.
-func plane(f *api.NodeFence, c *Cluster, healthy ...bool) {
-	f.Status.Decision.Settings.ControlPlane.Fence, c.Etcd = api.WithQuorum, map[string]bool{}
-	for i, ok := range healthy {
-		c.Nodes[i].ControlPlane, c.Etcd[fmt.Sprintf("n%d", i)] = true, ok
-	}
-}
 
 // TestLimits: each field of the limits, of budgets and of the rule of quorum
 // changes a decision. The world is admitWorld's: n0 of ten is dead and asks.
@@ -213,8 +183,6 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
-
-func lim(f *api.NodeFence) *api.ScopedLimits { return &f.Status.Decision.Limits[0] }
 
 // TestAllAreServed: with room for one and three dead, one is fenced at a time
 // until all are served.

@@ -13,27 +13,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func failedMachine(m *Machine) {
-	m.UID, m.Status.Phase, m.Status.ErrorReason, m.Status.ErrorMessage = types.UID(m.Name), "Failed", "InsufficientResources", "no\nroom"
-	yes := true
-	m.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineSet", Name: "pool", UID: "pool", Controller: &yes}}
-}
-
 func noted(key, value string) func(*Machine) {
 	return func(m *Machine) { m.UID, m.Annotations = types.UID(m.Name), map[string]string{key: value} }
-}
-
-// machineFence is the record of a fence on account of a Machine.
-func machineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
-	at := stampOf(opened)
-	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
-		Type: api.TriggerMachine, Machine: &api.MachineTrigger{State: api.MachineStateRemediate,
-			MachineRef: api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}}
-	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, CutOrReleased: true}
-	for _, p := range past {
-		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: stampOf(p)})
-	}
-	return f
 }
 
 func TestWhichMachinesFail(t *testing.T) {

@@ -13,25 +13,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func machine(name, node string, created time.Time, change ...func(*Machine)) Machine {
-	m := Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(created), Labels: map[string]string{"pool": "db"}}}
-	if node != "" {
-		m.Status.NodeRef = &struct {
-			Name string `json:"name"`
-		}{node}
-	}
-	for _, c := range change {
-		c(&m)
-	}
-	return m
-}
-
-func expecting(nodes ...string) api.FencePolicy {
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	p.Spec.MissingNodes = &api.MissingNodesRule{NodeNames: nodes}
-	return p
-}
-
 func TestWhichNodesAreMissing(t *testing.T) {
 	now, hour := walkStart, walkStart.Add(-time.Hour)
 	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
@@ -169,13 +150,6 @@ func TestMissingNodesAreCounted(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-}
-
-func reasonOf(v *Verdict) api.Reason {
-	if v == nil {
-		return ""
-	}
-	return v.Reason
 }
 
 // lostNode is a node without a Node object, and its machine.

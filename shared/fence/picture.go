@@ -11,40 +11,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Observed is what was read of a cluster.
-type Observed struct {
-	Nodes   []ClusterNode
-	Fences  []api.NodeFence
-	Budgets []api.FenceBudget
-	// Policies have in their status what is missing, and which Machines failed.
-	Policies []api.FencePolicy
-	Machines []Machine
-	// MachinesUnread: they were to be read and could not be.
-	MachinesUnread bool
-	Etcd           EtcdObserved
-	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
-	// what every reservation allows for.
-	Apart time.Duration
-	// Zones are those that the policies' pause windows name, for the status of policies.
-	Zones Zones
-}
-
-// EtcdObserved is what was read of etcd.
-type EtcdObserved struct {
-	// Members are how those stand that decide about one fence, and From by what those are
-	// known that are not healthy.
-	Members map[string]bool
-	From    map[string]string
-	// Lists are what other policies than the fence's own list.
-	Lists map[string][]string
-	// Shown are the members that static pods show, and ShownBy by what those of them are
-	// known of which no healthy pod is there: for the status of policies.
-	Shown   []string
-	ShownBy map[string]string
-	// Unread: the pods were to be read and could not be.
-	Unread bool
-}
-
 // Cluster is the picture on which one reservation is decided. NewPicture alone makes one,
 // so that the gate, nodefence-plan, the statuses and the second waker count one cluster in
 // one way.
@@ -103,31 +69,6 @@ func NewPicture(o Observed) Cluster {
 	}, o.Policies)
 }
 
-// Renewed has in each policy's status what is missing and failed by what was read. It is for
-// the second waker, which writes that status: everybody else counts what is written there.
-func (o Observed) Renewed(now time.Time) Observed {
-	there := Cluster{Nodes: o.Nodes, Fences: o.Fences, Machines: o.Machines}
-	o.Policies = slices.Clone(o.Policies)
-	for i := range o.Policies {
-		was := &o.Policies[i]
-		if !o.Knows(was) {
-			continue // what was missing stays on record
-		}
-		p := was.DeepCopy()
-		if !p.NotUnderstood.In("status.missing") {
-			p.Status.Missing, p.Status.MissingCount = listed(missingNow(was, there, now))
-		}
-		if !p.NotUnderstood.In("status.failedMachines") {
-			p.Status.FailedMachines, p.Status.FailedMachinesCount = listed(failedNow(was, there, now))
-		}
-		o.Policies[i] = *p
-	}
-	return o
-}
-
-// Knows tells whether all was read that says what is missing under a policy.
-func (o Observed) Knows(p *api.FencePolicy) bool { return !o.MachinesUnread || p.Spec.Machines == nil }
-
 // withMissing adds the nodes that are missing to those that are counted: they are
 // unhealthy nodes of the policies under which they are expected or fenced (S14). All
 // of the policies' count at once, however short they have been missing: whoever
@@ -181,4 +122,70 @@ func (c Cluster) uncounted(policy string) string {
 // hasNode tells whether there is a Node object of the name.
 func (c Cluster) hasNode(name string) bool {
 	return slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == name && n.Under == nil })
+}
+
+func (c Cluster) labels(node string) map[string]string {
+	for _, n := range c.Nodes {
+		if n.Name == node {
+			return n.Labels
+		}
+	}
+	return nil
+}
+
+// node is one of those that are counted; without labels if it is none.
+func (c Cluster) node(name string) ClusterNode {
+	for _, n := range c.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return ClusterNode{Name: name}
+}
+
+func (c Cluster) fence(node string) *api.NodeFence {
+	for i := range c.Fences {
+		if c.Fences[i].Spec.NodeName == node {
+			return &c.Fences[i]
+		}
+	}
+	return nil
+}
+
+// nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
+// was opened because there is none never had any labels.
+func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
+	if n = c.node(f.Spec.NodeName); c.has(f.Spec.NodeName) && n.Under == nil {
+		return n, true
+	}
+	return ClusterNode{Name: f.Spec.NodeName}, f.Status.Decision.NodeUID == ""
+}
+
+// domain is the value of the scope's topology key on a node; empty where it has none.
+func (c Cluster) domain(s scope, node string) string {
+	if s.key == "" {
+		return ""
+	}
+	return c.labels(node)[s.key]
+}
+
+// withFailed counts the nodes of failed Machines as unhealthy, those too that are
+// left alone or wait (S14).
+func (c Cluster) withFailed(failed []api.FailedMachine) Cluster {
+	bad := map[string]bool{}
+	for _, m := range failed {
+		bad[m.NodeName] = true
+	}
+	if len(bad) == 0 {
+		return c
+	}
+	c.Nodes = slices.Clone(c.Nodes)
+	for i := range c.Nodes {
+		c.Nodes[i].Unhealthy = c.Nodes[i].Unhealthy || bad[c.Nodes[i].Name]
+	}
+	return c
+}
+
+func (c Cluster) has(node string) bool {
+	return slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == node })
 }

@@ -236,91 +236,17 @@ type Disruption struct {
 	UnreadyFree bool
 }
 
-// Action is the one thing to do next.
-type Action string
-
-// The actions.
-const (
-	None Action = ""
-	// Resolve the device binding and save it in the spec. Owner: gate.
-	Resolve Action = "Resolve"
-	// Reserve a slot on the ledger. Owner: gate.
-	Reserve Action = "Reserve"
-	// Check asks the checks of the round under way. Owner: gate.
-	Check Action = "Check"
-	// Isolate places taint and cordon. Owner: isolate.
-	Isolate Action = "Isolate"
-	// Read, Off, On are the words with a device. Owner: power, and isolate for what
-	// the claim names of status.decision.devices.
-	Read Action = "Read"
-	Off  Action = "Off"
-	On   Action = "On"
-	// MarkNotReady sets Ready=Unknown. Owner: cleanup.
-	MarkNotReady Action = "MarkNotReady"
-	// Release sets the out-of-service taint and force-deletes, as the policy's
-	// cleanup says. Owner: cleanup.
-	Release Action = "Release"
-	// DeletePods force-deletes pods, and does no more: no taint, no attachment. Owner: cleanup.
-	DeletePods Action = "DeletePods"
-	// DeleteNode deletes the Node object of a machine that stays off. Owner: cleanup.
-	DeleteNode Action = "DeleteNode"
-	// DeleteMachine deletes a Machine that has no node. Owner: power.
-	DeleteMachine Action = "DeleteMachine"
-	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
-	ClearOutOfService Action = "ClearOutOfService"
-	// Undo removes taint and cordon. Owner: recover.
-	Undo Action = "Undo"
-	// DropFinalizer lets the record go. Owner: recover.
-	DropFinalizer Action = "DropFinalizer"
-)
-
-// Device tells whether the action is a call to a device; one invocation makes
-// at most one of them (S7).
-func (a Action) Device() bool { return a == Read || a == Off || a == On }
-
-// The times that are not in a policy, all in one place.
-const (
-	// Settle lies between the two reads of a proof.
-	Settle = 2 * time.Second
-	// DefaultLead is that of a device that declares none.
-	DefaultLead = 5 * time.Second
-	// ProofValidity: a release needs a proof no older.
-	ProofValidity = 30 * time.Second
-	// DecisionValidity: a yes older than this is asked for again (S17).
-	DecisionValidity = 60 * time.Second
-	// ReservationKept is how long a reservation that nothing came of counts against
-	// others: longer than a gate goes on with it, by what two clocks may lie apart.
-	// API servers' may by 2 s, and each process knows its own to half a second.
-	ReservationKept = DecisionValidity + 5*time.Second
-	// Resync is the longest that a lost event may delay a fence (S19).
-	Resync = 30 * time.Second
-	// Handover is how soon the next owner is woken again if the reply that
-	// should wake it was lost.
-	Handover = 5 * time.Second
-	// ActWithin bounds an action on Kubernetes; past it the record is looked at again.
-	ActWithin = 10 * time.Second
-	// StopTakes is how long a machine on its way off is waited for before that
-	// counts as a failed try: clouds take minutes.
-	StopTakes = 10 * time.Minute
-	// Poll lies between two looks at something that we wait to see.
-	Poll = time.Second
-	// PeekPoll is the least time between two reads of a machine for which only its
-	// Lease speaks.
-	PeekPoll = 3 * time.Second
-	// PictureLag is how long after its time a still Lease may come into the picture.
-	PictureLag = time.Second
-	// SlowRetry bounds the doubling interval of tries that never end (S25).
-	SlowRetry = 5 * time.Minute
-	// maxHistory and maxPast bound the record.
-	maxHistory = 64
-	maxPast    = 10
-	// mostPast is what the record keeps of a day in which its power was cut often.
-	mostPast = 110
-	// clockSlack is how far the clocks of two processes that follow the API server's
-	// may lie apart: it tells its time in whole seconds.
-	clockSlack = 2 * time.Second
-	// slowestRenewal is the longest time between two renewals of a Lease that is believed.
-	slowestRenewal = 25 * time.Second
-	// cutsCount is how long a power cut counts against the node's limit.
-	cutsCount = 24 * time.Hour
-)
+// Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.
+// Brakes that were not looked at hold.
+func (b Brakes) Hold(now time.Time) string {
+	if !b.Looked {
+		return "the brakes were not looked at"
+	}
+	if b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone {
+		return b.Message
+	}
+	if c := closed(b.Windows, b.Zones, now); c != nil {
+		return c.message
+	}
+	return ""
+}

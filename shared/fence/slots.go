@@ -69,15 +69,6 @@ func takesRoom(s scope, domain string, r api.Reservation, c Cluster) bool {
 	return under && !elsewhere
 }
 
-func reserve(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: stampOf(now), CountedBy: countedBy(f, c)}
-	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
-	if underWayOf(l.Status.UnderWay, f) == nil {
-		place(l, f, c, nil)
-	}
-	begins(f, r, l, now)
-}
-
 func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bool) []api.Reservation {
 	if i := slices.IndexFunc(all, same); i >= 0 {
 		all[i] = r
@@ -156,8 +147,4 @@ func rate(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdi
 		}
 	}
 	return roomToNote(f, l, now)
-}
-
-func (c Cluster) has(node string) bool {
-	return slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == node })
 }

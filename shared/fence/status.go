@@ -131,15 +131,6 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	}
 }
 
-func (c Cluster) fence(node string) *api.NodeFence {
-	for i := range c.Fences {
-		if c.Fences[i].Spec.NodeName == node {
-			return &c.Fences[i]
-		}
-	}
-	return nil
-}
-
 // held says why a node is not being fenced: what the gate said of its open
 // fence, or what it would say.
 func held(p *api.FencePolicy, n ClusterNode, all []api.FencePolicy, c Cluster) *api.HeldNode {

@@ -65,15 +65,6 @@ const (
 	allBudgets = "*"
 )
 
-// nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
-// was opened because there is none never had any labels.
-func (c Cluster) nodeOf(f *api.NodeFence) (n ClusterNode, known bool) {
-	if n = c.node(f.Spec.NodeName); c.has(f.Spec.NodeName) && n.Under == nil {
-		return n, true
-	}
-	return ClusterNode{Name: f.Spec.NodeName}, f.Status.Decision.NodeUID == ""
-}
-
 func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 	for i := range all {
 		if u := &all[i]; u.FenceUID == f.UID && u.FenceNumber == f.Status.FenceNumber {

@@ -90,34 +90,6 @@ type look struct {
 	uncordon              bool
 }
 
-var (
-	walkStart   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	walkRenewal = 4 * time.Second
-	// walkLead is as long as a settle over a fresh Lease, so that it needs no states of
-	// its own.
-	walkLead = 4800 * time.Millisecond
-)
-
-func walkSpec() given {
-	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
-	return given{
-		NodeName: "n", FenceNumber: 1, Decision: api.Decision{NodeUID: "uid-1",
-			Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(walkStart)},
-			ResolvedPolicy: api.ResolvedPolicy{
-				Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
-					UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
-					Power:               api.PowerSettings{MaxLevels: 4, OffTimeout: d(10), Attempts: 1, RetryInterval: d(1), Restarts: 1},
-					Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: d(50)},
-					Recovery:            api.RecoverySettings{BootTimeout: d(70), ReadyDuration: d(3), Uncordon: api.UncordonAutomatic},
-					PerNode:             api.PerNodeSettings{CutsPerDay: 100, OnLast: api.OnLastLeaveOff}},
-				Limits: []api.ScopedLimits{{Policy: "p"}},
-			},
-			DeviceCallTimeout: d(5),
-			Devices:           api.Named(api.Binding{Driver: "mem", Address: "n", EffectDelay: d(3), Lead: &metav1.Duration{Duration: walkLead}}),
-		},
-	}
-}
-
 // requestSpec is of a fence that an event asked for, whatever the node's health.
 func requestSpec() given {
 	s := walkSpec()

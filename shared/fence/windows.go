@@ -19,38 +19,6 @@ type Windows struct {
 // them. One that is not there is not known.
 type Zones map[string]*time.Location
 
-// inWindow sends a fence that was not begun back to the gate while a window is
-// open, and looks again when it ends.
-func (d *decision) inWindow() bool {
-	c := closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
-	if c == nil {
-		return false
-	}
-	d.st.Proof = nil
-	d.giveBack()
-	d.to(api.Pending, c.why, c.message)
-	d.next(Resync)
-	if !c.until.IsZero() && c.until.Sub(d.now) < Resync {
-		d.awaken(c.until)
-	}
-	return true
-}
-
-// Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.
-// Brakes that were not looked at hold.
-func (b Brakes) Hold(now time.Time) string {
-	if !b.Looked {
-		return "the brakes were not looked at"
-	}
-	if b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone {
-		return b.Message
-	}
-	if c := closed(b.Windows, b.Zones, now); c != nil {
-		return c.message
-	}
-	return ""
-}
-
 // closure is why no fence begins now.
 type closure struct {
 	why     api.Reason

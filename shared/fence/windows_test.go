@@ -11,10 +11,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func opens(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindowRule {
-	return api.PauseWindowRule{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
-}
-
 // zonesOf are those of a list of names.
 func zonesOf(t *testing.T, names ...string) Zones {
 	t.Helper()
@@ -84,9 +80,6 @@ func TestOpenUntil(t *testing.T) {
 		})
 	}
 }
-
-// openNow is a window that is open while the walk's clock begins.
-var openNow = []Windows{{Policy: "p", Windows: []api.PauseWindowRule{opens("00:00", time.Hour, "")}}}
 
 // TestClosed: the windows of all policies hold, and the end is that of the last of
 // those that follow on one another.

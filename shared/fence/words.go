@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,7 +133,6 @@ func (d *decision) describe() {
 
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
 
-// conflict says which two policies it is between, and what ends it.
-func conflict(p api.ResolvedPolicy) string {
-	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
+func stampOf(t time.Time) api.Time {
+	return metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 }

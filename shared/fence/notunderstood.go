@@ -34,19 +34,6 @@ func notUnderstood(policies []api.FencePolicy, nodeLabels map[string]string, lim
 	return first
 }
 
-// understood notes a policy that may be about the node and is not understood. What it says
-// of mode and action is not to go by: no mark is taken away for it.
-func (b *Brakes) understood(policies []api.FencePolicy, n Node, is api.ResolvedPolicy, limits []api.ScopedLimits) {
-	p := notUnderstood(policies, n.Labels, limits)
-	if p == nil || b.Gone || b.Stopped {
-		return
-	}
-	if p.Name == is.Policy.Name {
-		b.Stricter, b.Unmark = false, false
-	}
-	b.Stopped, b.Why, b.Message = true, api.PolicyNotUnderstood, policyWords(p)
-}
-
 // everywhere is the first policy that is not understood and holds every node; nil if there
 // is none.
 func everywhere(policies []api.FencePolicy) *api.FencePolicy {
@@ -55,8 +42,4 @@ func everywhere(policies []api.FencePolicy) *api.FencePolicy {
 
 func policyWords(p *api.FencePolicy) string {
 	return p.NotUnderstood.Words("FencePolicy " + p.Name)
-}
-
-func budgetWords(b *api.FenceBudget) string {
-	return b.NotUnderstood.Words("FenceBudget " + b.Name)
 }

@@ -4,58 +4,37 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The schema's defaults, for a policy that was never at an API server.
-const (
-	defaultMaxConcurrent = 1
-	defaultStormCoolDown = 5 * time.Minute
-)
-
-// defaultMaxUnhealthy is the schema's, too.
-var defaultMaxUnhealthy = intstr.FromString("40%")
-
-// limitsOf are a policy's limits with every default in its place.
-func limitsOf(p *api.FencePolicy) api.ScopedLimits {
-	l := p.Spec.Limits
-	r := api.ScopedLimits{
-		Policy: p.Name, Generation: p.Generation, Selector: countedOver(p.Spec.Selector),
-		MaxUnhealthy: defaultMaxUnhealthy, MaxConcurrent: defaultMaxConcurrent,
-		StormCoolDown: l.StormCoolDown.Or(defaultStormCoolDown),
-	}
-	if l.MaxUnhealthy != nil {
-		r.MaxUnhealthy = *l.MaxUnhealthy
-	}
-	if l.MaxConcurrent != nil {
-		r.MaxConcurrent = *l.MaxConcurrent
-	}
-	if l.MaxRate != nil {
-		r.MaxRate = &api.ResolvedRate{Count: l.MaxRate.Count, Period: l.MaxRate.Period.Or(0)}
-	}
-	if d := l.PerDomain; d != nil {
-		r.PerDomain = &api.ResolvedDomain{TopologyKey: d.TopologyKey, MaxUnhealthy: intstr.FromString("100%"), MaxConcurrent: r.MaxConcurrent}
-		if d.MaxUnhealthy != nil {
-			r.PerDomain.MaxUnhealthy = *d.MaxUnhealthy
-		}
-		if d.MaxConcurrent != nil {
-			r.PerDomain.MaxConcurrent = *d.MaxConcurrent
+// ailing are the nodes that count as unhealthy whatever their conditions say: a
+// Lease that missed a renewal, or a fence that is open (S14, S15).
+func ailing(c Cluster, l *api.FenceLedger) map[string]bool {
+	bad := stillIn(l.Status.Leases, c)
+	for i := range c.Fences {
+		if f := &c.Fences[i]; f.Open() {
+			bad[f.Spec.NodeName] = true
 		}
 	}
-	return r
+	return bad
 }
 
-// countedOver is a policy's selector as it is recorded. One that can't be read counts every
-// node (see Selects), and is left out: the record's schema has no place for it.
-func countedOver(s *api.LabelSelector) *api.LabelSelector {
-	if unreadable("", "", s) != "" {
-		return nil
+// count is over the nodes that the policy selects, in the domain.
+func count(s scope, domain string, c Cluster, l *api.FenceLedger) (unhealthy, total int) {
+	bad := ailing(c, l)
+	for _, n := range c.Nodes {
+		if !isCounted(s, domain, n) {
+			continue
+		}
+		total++
+		if n.Unhealthy || bad[n.Name] {
+			unhealthy++
+		}
 	}
-	return s
+	return unhealthy, total
 }
 
 // scope is one count under a policy's limits: over all nodes that it selects, or over those
@@ -77,14 +56,6 @@ func scopes(lim api.ScopedLimits) []scope {
 		all = append(all, scope{lim, d.TopologyKey, d.MaxUnhealthy, d.MaxConcurrent, "perDomain."})
 	}
 	return all
-}
-
-// domain is the value of the scope's topology key on a node; empty where it has none.
-func (c Cluster) domain(s scope, node string) string {
-	if s.key == "" {
-		return ""
-	}
-	return c.labels(node)[s.key]
 }
 
 // within tells whether a node is one that the scope counts, for this domain.

@@ -7,6 +7,78 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// calm holds in a storm and in the cool-down after it (S15). A storm is over all nodes of a
+// policy, or over those of one domain where the policy has limits for domains besides;
+// whoever counts there begins and ends it.
+func calm(f *api.NodeFence, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	for _, lim := range f.Status.Decision.Limits {
+		for _, s := range scopes(lim) {
+			if v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, now); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+func calmIn(sc scope, domain string, c Cluster, l *api.FenceLedger, now time.Time) *Verdict {
+	unhealthy, total := count(sc, domain, c, l)
+	may, numbers := mayBegin(sc, unhealthy, total)
+	numbers = clipped(numbers)
+	where := named(sc.Policy, sc.Generation) + in(sc, domain)
+	s := storm(l, sc, domain)
+	if !may {
+		if s == nil {
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: stampOf(now), Message: numbers})
+		} else {
+			s.Message, s.CoolDownUntil = numbers, nil
+		}
+		return &Verdict{api.TooManyUnhealthy, where + ": " + numbers, askStorm}
+	}
+	if s == nil {
+		return nil
+	}
+	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
+		return &Verdict{api.StormCoolDown, "after the storm under " + where + ", until " + s.CoolDownUntil.UTC().Format(time.RFC3339) +
+			", unless a person ends it (spec.coolDownEnded of FenceLedger " + api.LedgerName + ")", min(left, askStorm)}
+	}
+	l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return isOver(s, sc, domain) })
+	return nil
+}
+
+func isOver(s api.Storm, sc scope, domain string) bool {
+	return s.Policy == sc.Policy && s.TopologyKey == sc.key && s.Domain == domain
+}
+
+func storm(l *api.FenceLedger, sc scope, domain string) *api.Storm {
+	for i := range l.Status.Storms {
+		if isOver(l.Status.Storms[i], sc, domain) {
+			return &l.Status.Storms[i]
+		}
+	}
+	return nil
+}
+
+// Storming is the storm under way over any policy of this fence, in words;
+// empty if there is none. A storm in another domain is not this node's.
+func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) string {
+	if words := storms(l); words != "" {
+		return words
+	}
+	for _, lim := range f.Status.Decision.Limits {
+		for _, sc := range scopes(lim) {
+			domain := ""
+			if sc.key != "" {
+				domain = labels[sc.key]
+			}
+			if s := storm(l, sc, domain); s != nil && s.CoolDownUntil == nil {
+				return "policy " + s.Policy + in(sc, domain) + ": " + s.Message
+			}
+		}
+	}
+	return ""
+}
+
 // CalmDown counts under each storm of the ledger as Admit does, and begins and ends
 // its cool-down where no fence asks for long, because all have healed or were called
 // off: else it would hold what comes weeks later. It begins no storm, and ends none on

@@ -8,6 +8,21 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// TriggerOf is the first condition of the policy that holds on the node.
+func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
+	for _, want := range p.Settings.UnhealthyConditions {
+		for _, c := range n.Conditions {
+			if c.Type == want.Type && c.Status == want.Status {
+				return api.Trigger{
+					Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: c.Type, Status: c.Status, Duration: want.Duration},
+					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clipped(c.Reason),
+				}, true
+			}
+		}
+	}
+	return api.Trigger{}, false
+}
+
 // Startup is what the startup timeout says of a node that is not Ready now and, as
 // far as anybody has seen, never was since it was created: the trigger of a fence
 // once the time is over, and until then only that it is starting. Both times are the

@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -76,14 +74,6 @@ func (d *decision) stands() bool {
 	return d.dec.Trigger.Suspicion() && !d.suspectAt().IsZero() && d.st.OpenedAt != nil && !d.leaseMovedSince(*d.st.OpenedAt)
 }
 
-// sooner is the first of two times, of which zero is none.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // ourMark: it was nodefence that set Ready to Unknown, and Kubernetes has not
 // lost the node by itself since: then what the kubelet says of its resources
 // would be Unknown too. An early probe must not become a condition by our doing.
@@ -99,54 +89,10 @@ func (d *decision) ourMark(c Condition) bool {
 	return true
 }
 
-// givenBack: this reservation was given back without a fence.
-func givenBack(r api.Reservation, f *api.NodeFence) bool {
-	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
-}
-
-// forgetGivenBack takes a fence that did not come about out of the policies' rates.
-func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
-	if at := f.Status.GivenBack; at != nil && !served(&f.Status) {
-		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
-			return a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber && a.At.Time.Equal(at.Time)
-		})
+// sooner is the first of two times, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-}
-
-// Suspect is since when the source has seen the Lease of a node stand still at
-// this mark, or why that is no evidence now.
-func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *Verdict) {
-	p := l.Status.Leases
-	if v := pictureUsable(p, now); v != nil {
-		return time.Time{}, v
-	}
-	if n := len(p.Still); n >= 2 && 2*n > int(p.Total) {
-		return time.Time{}, &Verdict{api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm}
-	}
-	for _, s := range p.Still {
-		if s.NodeName == node && s.Renewed == mark {
-			return s.Since.Time, nil
-		}
-	}
-	return time.Time{}, &Verdict{api.LeaseStandsStill, "the source has not seen this node's Lease stand still", askPicture}
-}
-
-// lookBack holds a fence for which only the Lease speaks until every node that was
-// lost in the same moment would show in the picture too (S15): it may have been
-// lost just before a renewal, another one just after its own, and that one shows
-// 1.2 renewals later.
-func lookBack(f *api.NodeFence, _ Cluster, l *api.FenceLedger, now time.Time) *Verdict {
-	if !onlyLease(&f.Status.Decision, &f.Status, now) {
-		return nil
-	}
-	since, v := Suspect(l, f.Spec.NodeName, f.Status.Lease.Renewed, now)
-	if v != nil {
-		return v
-	}
-	renewal := l.Status.Leases.Renewal.Duration
-	shows := since.Add(2*renewal + renewal/5 + PictureLag)
-	if left := shows.Sub(now); left > 0 {
-		return &Verdict{api.WaitingForTime, "until " + shows.UTC().Format(time.RFC3339) + ", when every node that was lost in the same moment would show", left}
-	}
-	return nil
+	return a
 }

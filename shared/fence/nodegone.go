@@ -14,6 +14,16 @@ import (
 // they are being deleted and begun elsewhere. So the machine is not switched on before
 // they are gone, or a recorded deadline has passed (S4).
 
+// A node that is expected and has no Node object is fenced by its machine alone. Its
+// record's node UID is empty, so that nothing is ever released or marked in its name
+// (S6), and it ends as soon as a Node of the name is there.
+
+// missing: the Node object for whose absence this fence was opened is not there.
+func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.Node.Exists }
+
+// noNode: that is evidence. Such a fence has no UID to be bound to.
+func (d *decision) noNode() bool { return d.missing() && !d.onlyMachine() && d.dec.NodeUID == "" }
+
 // orphans is the release of a node that has no Node object.
 func (d *decision) orphans() Action {
 	if d.workLeft(api.SeenOff, "") {

@@ -3,71 +3,14 @@ package fence
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// Selects tells whether a selector chooses a node with these labels. None
-// chooses all. A selector that can't be read (the API server takes labels that are
-// none) chooses all too, which is the stricter reading of limits and of what is excluded.
-// What something is done to is asked of Chooses.
-func Selects(s *api.LabelSelector, nodeLabels map[string]string) bool {
-	if s == nil {
-		return true
-	}
-	sel, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
-	return err != nil || sel.Matches(labels.Set(nodeLabels))
-}
-
-// Chooses is Selects, and no selector, or one that can't be read, chooses nothing.
-func Chooses(s *api.LabelSelector, with map[string]string) bool {
-	sel, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
-	return err == nil && sel.Matches(labels.Set(with))
-}
-
-// unreadable says why a selector of a policy can't be read; empty if it can.
-func unreadable(policy, field string, s *api.LabelSelector) string {
-	if err := misread(s); err != nil {
-		return fmt.Sprintf("policy %s, %s: %s", policy, field, err)
-	}
-	return ""
-}
-
-// misread is what is wrong with a selector. Of several labels that are none it is always
-// the same one, so that a status that says so stands still.
-func misread(s *api.LabelSelector) error {
-	_, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
-	if err == nil {
-		return nil
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
-		one := &metav1.LabelSelector{MatchLabels: map[string]string{key: s.MatchLabels[key]}}
-		if _, err := metav1.LabelSelectorAsSelector(one); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// unclear says why nobody can tell which nodes a policy means, or which of them it
-// leaves alone; empty if it is clear.
-func unclear(p *api.FencePolicy) string {
-	why := unreadable(p.Name, "spec.selector", p.Spec.Selector)
-	if x := p.Spec.Exclude; x != nil && why == "" {
-		why = unreadable(p.Name, "spec.exclude.selector", x.Selector)
-	}
-	if why != "" {
-		why += "; no fence begins under it until that is corrected"
-	}
-	return why
-}
 
 // ResolvePolicy makes one policy out of all that select the node: the lowest
 // precedence decides, a tie is a conflict, and every policy's limits hold. The
@@ -181,17 +124,45 @@ func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) str
 	return ""
 }
 
-// TriggerOf is the first condition of the policy that holds on the node.
-func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
-	for _, want := range p.Settings.UnhealthyConditions {
-		for _, c := range n.Conditions {
-			if c.Type == want.Type && c.Status == want.Status {
-				return api.Trigger{
-					Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: c.Type, Status: c.Status, Duration: want.Duration},
-					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clipped(c.Reason),
-				}, true
-			}
+// unclear says why nobody can tell which nodes a policy means, or which of them it
+// leaves alone; empty if it is clear.
+func unclear(p *api.FencePolicy) string {
+	why := unreadable(p.Name, "spec.selector", p.Spec.Selector)
+	if x := p.Spec.Exclude; x != nil && why == "" {
+		why = unreadable(p.Name, "spec.exclude.selector", x.Selector)
+	}
+	if why != "" {
+		why += "; no fence begins under it until that is corrected"
+	}
+	return why
+}
+
+// resolveAmong resolves those of the policies that decide. Their limits count over the
+// nodes that they select, and those of all others that would select a node without
+// labels hold too.
+func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*api.LabelSelector, node string) (api.ResolvedPolicy, bool) {
+	r, ok := ResolvePolicy(mine, node, nil)
+	for i := range r.Limits {
+		r.Limits[i].Selector = selectors[r.Limits[i].Policy]
+	}
+	if !ok {
+		return r, false
+	}
+	n := len(mine)
+	for i := range policies {
+		p := &policies[i]
+		if _, is := selectors[p.Name]; !is && p.DeletionTimestamp == nil && Selects(p.Spec.Selector, nil) {
+			n++
 		}
 	}
-	return api.Trigger{}, false
+	others, _ := ResolvePolicy(policies, node, nil)
+	for _, l := range others.Limits {
+		if _, is := selectors[l.Policy]; !is {
+			r.Limits = append(r.Limits, l)
+		}
+	}
+	if n > maxPolicies {
+		r.Settings.Excluded, r.Limits = morePoliciesThanFit(n), r.Limits[:min(len(r.Limits), maxPolicies)]
+	}
+	return r, true
 }

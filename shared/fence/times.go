@@ -1,0 +1,52 @@
+package fence
+
+import "time"
+
+// The times that are not in a policy, all in one place.
+const (
+	// Settle lies between the two reads of a proof.
+	Settle = 2 * time.Second
+	// DefaultLead is that of a device that declares none.
+	DefaultLead = 5 * time.Second
+	// ProofValidity: a release needs a proof no older.
+	ProofValidity = 30 * time.Second
+	// DecisionValidity: a yes older than this is asked for again (S17).
+	DecisionValidity = 60 * time.Second
+	// ReservationKept is how long a reservation that nothing came of counts against
+	// others: longer than a gate goes on with it, by what two clocks may lie apart.
+	// API servers' may by 2 s, and each process knows its own to half a second.
+	ReservationKept = DecisionValidity + 5*time.Second
+	// Resync is the longest that a lost event may delay a fence (S19).
+	Resync = 30 * time.Second
+	// Handover is how soon the next owner is woken again if the reply that
+	// should wake it was lost.
+	Handover = 5 * time.Second
+	// ActWithin bounds an action on Kubernetes; past it the record is looked at again.
+	ActWithin = 10 * time.Second
+	// StopTakes is how long a machine on its way off is waited for before that
+	// counts as a failed try: clouds take minutes.
+	StopTakes = 10 * time.Minute
+	// Poll lies between two looks at something that we wait to see.
+	Poll = time.Second
+	// PeekPoll is the least time between two reads of a machine for which only its
+	// Lease speaks.
+	PeekPoll = 3 * time.Second
+	// askPicture lies between two looks for a picture of the Leases.
+	askPicture = 5 * time.Second
+	// PictureLag is how long after its time a still Lease may come into the picture.
+	PictureLag = time.Second
+	// SlowRetry bounds the doubling interval of tries that never end (S25).
+	SlowRetry = 5 * time.Minute
+	// maxHistory and maxPast bound the record.
+	maxHistory = 64
+	maxPast    = 10
+	// mostPast is what the record keeps of a day in which its power was cut often.
+	mostPast = 110
+	// clockSlack is how far the clocks of two processes that follow the API server's
+	// may lie apart: it tells its time in whole seconds.
+	clockSlack = 2 * time.Second
+	// slowestRenewal is the longest time between two renewals of a Lease that is believed.
+	slowestRenewal = 25 * time.Second
+	// cutsCount is how long a power cut counts against the node's limit.
+	cutsCount = 24 * time.Hour
+)
