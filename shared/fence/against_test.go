@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -11,19 +12,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// livePolicy is the one that underPolicy's fence was admitted under, as it stands.
-func livePolicy() api.FencePolicy {
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
-	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.ModeEnforce
-	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
-	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
-	d, one := func(s int) *api.Duration { return api.DurationOf(time.Duration(s) * time.Second) }, int32(1)
-	p.Spec.Power = &api.Power{OffTimeout: d(10), Attempts: &one, RetryInterval: d(1), Restarts: &one}
-	p.Spec.Release, p.Spec.Recovery = &api.Release{Timeout: d(50)}, &api.Recovery{BootTimeout: d(70), ReadyDuration: d(3)}
-	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: new(int32(9)), PerNode: perDay(100)}
-	return p
-}
 
 // underPolicy is a fence between its yes and its Off: our taint is placed and the machine
 // was read on.
@@ -316,5 +304,33 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEachLookMindsACutPicture: a fence whose node is being isolated goes back to the gate
+// in the storm that a cut picture is, though fewer names than half of all Leases stand in
+// it, and the gate has noted none (S15, S16). What was begun sends no further Off (S25).
+func TestEachLookMindsACutPicture(t *testing.T) {
+	policies := []api.FencePolicy{livePolicy()}
+	for still, storm := range map[int32]bool{0: false, api.MaxStill: false, api.MaxStill + 1: true, 5000: true} {
+		for _, begun := range []bool{false, true} {
+			f := underPolicy(policies, begun)
+			if !begun {
+				f.Status.Phase, f.Status.Power.LastRead, f.Status.Placed = api.Isolating, nil, api.Placed{}
+			}
+			c, led := cluster(f)
+			p := &led.Status.Leases
+			p.Total, p.StillCount, p.Renewal = 5000, still, metav1.Duration{Duration: walkRenewal}
+			for i := range min(still, api.MaxStill) {
+				p.Still = append(p.Still, api.StillLease{NodeName: fmt.Sprintf("x%d", i), Stale: true})
+			}
+			seen := lookBeforeOff(f, policies, c, led)
+			seen.Brakes = Against(f, policies, seen.Node, led, walkStart) // as it is where nothing is cut yet
+			seen.Brakes.Counted = begun
+			st, act := Decide(f, seen, walkStart)
+			if !begun && (st.Phase == api.Pending && st.Reason == api.TooManyUnhealthy) != storm || begun && (act == Off) == storm {
+				t.Errorf("%d still, begun %v: %q %s %s: %s", still, begun, act, st.Phase, st.Reason, st.Message)
+			}
+		}
 	}
 }

@@ -42,7 +42,7 @@ func TestWhichMachinesWithoutANodeAreDeleted(t *testing.T) {
 		"a policy that isolates": {machine("x", "", hour, owned), func(s *api.FencePolicySpec) { s.Action = api.ActionIsolate }, nil, "NoNode, held: it has no node, and the policy's action is Isolate"},
 		"without an owner":       {machine("x", "", hour, and(owned, func(m *Machine) { m.OwnerReferences[0].Controller = nil })), nil, nil, "NoNode, held: no owner controls it: nobody would make another one in its place"},
 		"skipped":                {machine("x", "", hour, and(owned, note(skipRemediation, ""))), nil, nil, "NoNode, held: it has the annotation " + skipRemediation},
-		"its BMC's":              {machine("x", "", hour, and(owned, note(byPower, external))), nil, nil, "NoNode, held: it has the annotation " + byPower + "=" + external},
+		"its BMC's":              {machine("x", "", hour, and(owned, note("machine.openshift.io/remediation-strategy", "external-baremetal"))), nil, nil, "NoNode, held: it has the annotation " + "machine.openshift.io/remediation-strategy=external-baremetal"},
 		"of the control plane":   {machine("x", "", hour, and(owned, label("cluster.x-k8s.io/control-plane", ""))), nil, nil, "NoNode, held: it is of the control plane"},
 		"of etcd":                {machine("x", "", hour, and(owned, label("node-role.kubernetes.io/etcd", "true"))), nil, nil, "NoNode, held: it is of the control plane"},
 		"of OpenShift's":         {machine("x", "", hour, and(owned, label("machine.openshift.io/cluster-api-machine-role", "master"))), nil, nil, "NoNode, held: it is of the control plane"},

@@ -127,7 +127,7 @@ func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 	slot := api.Reservation{NodeName: "n", FenceUID: f.UID, FenceNumber: 1, At: *f.Status.DecidedAt}
 	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Reservations: []api.Reservation{slot}, Admitted: []api.Reservation{slot}}}
 	f.Status, _ = Decide(f, s, now)
-	rebuild(l, Cluster{Fences: []api.NodeFence{*f}}, now)
+	broughtUpToDate(l, f, now)
 	if len(l.Status.Reservations) != 0 || len(l.Status.Admitted) != 1 {
 		t.Errorf("%d slots and %d begun, want 0 and 1", len(l.Status.Reservations), len(l.Status.Admitted))
 	}

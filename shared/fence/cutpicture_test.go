@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -71,34 +69,6 @@ func TestNothingBeginsByACutPicture(t *testing.T) { // S15
 	for name, g := range overlooks {
 		if at, _ := beginsUnseen(g, rand.New(rand.NewPCG(1, 0)), 6000); at == "" {
 			t.Errorf("a gate that %s is not caught (%s)", name[0], name[1])
-		}
-	}
-}
-
-// TestEachLookMindsACutPicture: a fence whose node is being isolated goes back to the gate
-// in the storm that a cut picture is, though fewer names than half of all Leases stand in
-// it, and the gate has noted none (S15, S16). What was begun sends no further Off (S25).
-func TestEachLookMindsACutPicture(t *testing.T) {
-	policies := []api.FencePolicy{livePolicy()}
-	for still, storm := range map[int32]bool{0: false, api.MaxStill: false, api.MaxStill + 1: true, 5000: true} {
-		for _, begun := range []bool{false, true} {
-			f := underPolicy(policies, begun)
-			if !begun {
-				f.Status.Phase, f.Status.Power.LastRead, f.Status.Placed = api.Isolating, nil, api.Placed{}
-			}
-			c, led := cluster(f)
-			p := &led.Status.Leases
-			p.Total, p.StillCount, p.Renewal = 5000, still, metav1.Duration{Duration: walkRenewal}
-			for i := range min(still, api.MaxStill) {
-				p.Still = append(p.Still, api.StillLease{NodeName: fmt.Sprintf("x%d", i), Stale: true})
-			}
-			seen := lookBeforeOff(f, policies, c, led)
-			seen.Brakes = Against(f, policies, seen.Node, led, walkStart) // as it is where nothing is cut yet
-			seen.Brakes.Counted = begun
-			st, act := Decide(f, seen, walkStart)
-			if !begun && (st.Phase == api.Pending && st.Reason == api.TooManyUnhealthy) != storm || begun && (act == Off) == storm {
-				t.Errorf("%d still, begun %v: %q %s %s: %s", still, begun, act, st.Phase, st.Reason, st.Message)
-			}
 		}
 	}
 }

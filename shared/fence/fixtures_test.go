@@ -1,10 +1,16 @@
 package fence
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"slices"
+	"testing"
 	"time"
+	_ "time/tzdata" // the machine that tests may have none
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -48,4 +54,86 @@ func cutting(d *api.Decision, cuts ...api.Binding) {
 // powered are these levels in place of a decision's own.
 func powered(d *api.Decision, levels ...api.Binding) {
 	d.Devices = api.Named(slices.Concat(levels, d.Isolation())...)
+}
+
+// zonesOf are those of a list of names.
+func zonesOf(t *testing.T, names ...string) Zones {
+	t.Helper()
+	all := Zones{}
+	for _, name := range names {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = zone
+	}
+	return all
+}
+
+// bounds are what a schema says of sizes.
+type bounds struct {
+	Properties           map[string]bounds `json:"properties"`
+	Items                *bounds           `json:"items"`
+	AdditionalProperties *bounds           `json:"additionalProperties"`
+	MaxLength            *int              `json:"maxLength"`
+	MaxItems             *int              `json:"maxItems"`
+	MaxProperties        *int              `json:"maxProperties"`
+}
+
+// tooBig names what of a record's status its schema does not take: the API server would
+// refuse the whole write, and nothing of what happened would be written down.
+func tooBig(t *testing.T, st *api.NodeFenceStatus) (wrong []string) {
+	t.Helper()
+	raw, err := os.ReadFile("../../infra/crd/nodefence.io_nodefences.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema bounds `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(raw, &crd); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	var look func(at string, b bounds, v any)
+	over := func(at string, n int, most *int) {
+		if most != nil && n > *most {
+			wrong = append(wrong, fmt.Sprintf("%s has %d of %d", at, n, *most))
+		}
+	}
+	look = func(at string, b bounds, v any) {
+		switch v := v.(type) {
+		case string:
+			over(at, len([]rune(v)), b.MaxLength)
+		case []any:
+			over(at, len(v), b.MaxItems)
+			for i := range v {
+				look(fmt.Sprintf("%s[%d]", at, i), *b.Items, v[i])
+			}
+		case map[string]any:
+			over(at, len(v), b.MaxProperties)
+			for k := range v {
+				if p, there := b.Properties[k]; there {
+					look(at+"."+k, p, v[k])
+				} else if b.AdditionalProperties != nil {
+					look(at+"."+k, *b.AdditionalProperties, v[k])
+				}
+			}
+		}
+	}
+	look("status", crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"], value)
+	return wrong
 }

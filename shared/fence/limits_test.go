@@ -218,26 +218,6 @@ func TestAllAreServed(t *testing.T) {
 	}
 }
 
-func TestExcludedByThePolicy(t *testing.T) {
-	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Exclude: &api.ExcludedNodes{
-		NodeNames: []string{"pet"}, Selector: &api.LabelSelector{MatchLabels: map[string]string{"gpu": "yes"}},
-	}}}
-	for name, c := range map[string]struct {
-		node   string
-		labels map[string]string
-		want   bool
-	}{
-		"by name":              {"pet", nil, true},
-		"by label":             {"n1", map[string]string{"gpu": "yes"}, true},
-		"neither, so it isn't": {"n1", map[string]string{"gpu": "no"}, false},
-	} {
-		r, _ := ResolvePolicy([]api.FencePolicy{p}, c.node, c.labels)
-		if (r.Settings.Excluded != "") != c.want {
-			t.Errorf("%s: %q", name, r.Settings.Excluded)
-		}
-	}
-}
-
 // TestASelectorThatCannotBeRead fences nothing: nobody knows which nodes it means, and
 // the API server takes labels that are none. Its limits hold for all.
 func TestASelectorThatCannotBeRead(t *testing.T) {

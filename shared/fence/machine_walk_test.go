@@ -1,13 +1,14 @@
 package fence
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-)
-
-// The walk of a fence that opened because the node's Machine had failed.
+) // The walk of a fence that opened because the node's Machine had failed.
 
 func machineSpec() given {
 	s := walkSpec()
@@ -66,4 +67,39 @@ var brokenMachine = map[string]decider{
 	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
 		f.Status.CutOrReleased = false
 	}),
+}
+
+// TestAFailedMachineSpeaksForItsFence from the beginning until power was cut, however
+// healthy the node is (S17).
+func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
+	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: stampOf(walkStart)}
+	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: stampOf(walkStart), Since: stampOf(walkStart)}}
+	for name, c := range map[string]struct {
+		phase  api.Phase
+		was    []api.Evidence
+		looked bool
+		seen   *api.FailedMachine
+		served bool
+		want   string
+	}{
+		"seen Failed":                        {api.Pending, nil, true, failed, false, "Pending, Reserve"},
+		"seen Failed no more":                {api.Pending, was, true, nil, false, "Recovering HealedBeforeFence, "},
+		"nobody looked, and it was":          {api.Isolating, was, false, nil, false, "Isolating, Isolate"},
+		"nobody has ever looked":             {api.Pending, nil, false, nil, false, "Recovering HealedBeforeFence, "},
+		"it was served":                      {api.Pending, was, true, failed, true, "Recovering HealedBeforeFence, "},
+		"the fence failed, the node did not": {api.Failed, was, false, nil, false, "Recovering RequestFailed, "},
+	} {
+		f, _, _ := admitWorld(walkStart)
+		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), machineSpec().Decision.Trigger
+		before := stampOf(walkStart.Add(-time.Second))
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
+			DecidedAt: &before, Evidence: c.was, CutOrReleased: c.served}
+		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
+			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
+			Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal}}, walkStart)
+		got := strings.TrimSpace(fmt.Sprintf("%s %s", st.Phase, st.Outcome)) + ", " + string(act)
+		if got != c.want {
+			t.Errorf("%s: %s, want %s (%s: %s)", name, got, c.want, st.Reason, st.Message)
+		}
+	}
 }

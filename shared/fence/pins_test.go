@@ -32,24 +32,17 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S4: an action on Kubernetes is begun within ten seconds or never":                    {ActWithin, 10 * time.Second},
 		"S9: an Off or On follows a read that one lost wake-up may have delayed":              {readValidity(&usually.Decision), 5*time.Second + 35*time.Second},
 		"S14: a slot counts against others for longer than its fence goes on with it":         {ReservationKept, 65 * time.Second},
-		"S14: a node that was cut a minute ago shows as not Ready, or its Lease stands still": {longAgo, time.Minute},
-		"S15: a storm whose policy is gone cools down for five minutes":                       {goneCoolDown, 5 * time.Minute},
 		"S15: a still Lease is in the picture a second late at most":                          {PictureLag, time.Second},
 		"S17: a yes is valid for a minute":                                                    {DecisionValidity, time.Minute},
 		"S17: a request is carried out within a quarter of an hour or never":                  {api.RequestValidity, 15 * time.Minute},
 		"S19: a lost event delays a fence by half a minute at most":                           {Resync, 30 * time.Second},
 		"S19: a lost reply delays it by five seconds":                                         {Handover, 5 * time.Second},
 		"S19: what we wait to see is looked at every second":                                  {Poll, time.Second},
-		"S19: a storm is asked about every ten seconds":                                       {askStorm, 10 * time.Second},
-		"S19: a slot is asked for every three seconds":                                        {askConcurrent, 3 * time.Second},
 		"S19: a picture of the Leases is waited for in steps of five seconds":                 {askPicture, 5 * time.Second},
 		"S25: tries that never end are five minutes apart at most":                            {SlowRetry, 5 * time.Minute},
 		"S25: a machine on its way off is waited for ten minutes before that is a failed try": {StopTakes, 10 * time.Minute},
-		"S14: no rate has a longer period than a day":                                         {longestPeriod, 24 * time.Hour},
 		"S26: a cut counts against the node's limit for a day":                                {cutsCount, 24 * time.Hour},
 		"S24: deletions a minute are counted over a minute":                                   {deletionWindow, time.Minute},
-		"S27: a Machine that replaces a failed one waits ten minutes":                         {machineWait, 10 * time.Minute},
-		"S27: and two hours at most":                                                          {machineWaits, 2 * time.Hour},
 		"S5: a device that declares no lead may read off for five seconds before it is":       {DefaultLead, 5 * time.Second},
 		"S5: and so may one whose binding does not say":                                       {lead(&api.Binding{}), 5 * time.Second},
 		"S7: a device call takes twenty seconds at most, unless nodefence is set otherwise":   {callLimit(&api.Decision{}), 20 * time.Second},
@@ -61,7 +54,6 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"a Machine shows within a resync and a quarter of a minute whether it was remediated": {machineShows, 45 * time.Second},
 		"a check's Job is looked at every two seconds":                                        {checkPoll, 2 * time.Second},
 		"a check has half a minute beyond its own time":                                       {checkGrace, 30 * time.Second},
-		"a pause window is looked for two weeks ahead":                                        {furthest, 14 * 24 * time.Hour},
 	} {
 		if c.is != c.want {
 			t.Errorf("%s: it is %s, and %s was promised", promise, c.is, c.want)
@@ -74,12 +66,6 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S26: a node is cut three times a day, unless the policy says otherwise":         {int((*api.PerNode)(nil).Settings().CutsPerDay), 3},
 		"a device that refuses the account is asked three times before it is left alone": {deniedTries, 3},
 		"S28: the last 64 sentences of the history are kept":                             {maxHistory, 64},
-		"S14: with so many slots in use no other is given, whatever the policies allow":  {maxSlots, 1024},
-		"S14: with so many fences between begin and end no other begins":                 {maxUnderWay, 2048},
-		"S15: with so many storms nothing begins anywhere":                               {maxStorms, 256},
-		"S14: with more budgets than these a fence counts in all":                        {maxBudgets, 64},
-		"S14: of each policy as many fences are kept as any rate allows":                 {highestCount, 1000},
-		"S14: no more fences of a day are kept than the ledger's schema takes":           {maxAdmitted, 2048},
 	} {
 		if c.is != c.want {
 			t.Errorf("%s: it is %d, and %d was promised", promise, c.is, c.want)

@@ -43,32 +43,32 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 		"before that it waits": {12 * time.Second, nil, api.WaitingForTime, 11 * time.Second},
 		"one of three others lost at once is a storm": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			still(l, "n1", "n2", "n3")
-		}, api.TooManyUnhealthy, askStorm},
+		}, api.TooManyUnhealthy, 10 * time.Second},
 		"the storm is noted while it waits": {12 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			still(l, "n1", "n2", "n3")
-		}, api.TooManyUnhealthy, askStorm},
+		}, api.TooManyUnhealthy, 10 * time.Second},
 		"it waits for a slot like any other": {23 * time.Second, func(_ *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
-		}, api.TooManyConcurrent, askConcurrent},
+		}, api.TooManyConcurrent, 3 * time.Second},
 		"a budget binds it like any other": {23 * time.Second, func(f *api.NodeFence, c *Cluster, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, running("n9", "f9", api.Fencing))
 			lim(f).MaxConcurrent = 5
 			budget(c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
-		}, api.BudgetExhausted, askConcurrent},
+		}, api.BudgetExhausted, 3 * time.Second},
 		"most Leases still at once is us (S16)": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			lim(f).MaxUnhealthy = *number(10)
 			still(l, "n1", "n2", "n3", "n4", "n5")
-		}, api.MostLeasesStale, askStorm},
+		}, api.MostLeasesStale, 10 * time.Second},
 		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			old := stampOf(walkStart.Add(-Resync - time.Second))
 			l.Status.Leases.ObservedAt = &old
-		}, api.LeasePictureOld, askPicture},
+		}, api.LeasePictureOld, 5 * time.Second},
 		"the source has to have seen it too": {23 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Still = nil
-		}, api.LeaseStandsStill, askPicture},
+		}, api.LeaseStandsStill, 5 * time.Second},
 		"at the mark at which it stands": {23 * time.Second, func(f *api.NodeFence, _ *Cluster, _ *api.FenceLedger) {
 			f.Status.Lease.Renewed = "another"
-		}, api.LeaseStandsStill, askPicture},
+		}, api.LeaseStandsStill, 5 * time.Second},
 		"since when is the source's word": {50 * time.Second, func(_ *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
 			l.Status.Leases.Still[0].Since = stampOf(walkStart.Add(-13 * time.Second))
 		}, api.WaitingForTime, 10 * time.Second},

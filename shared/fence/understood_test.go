@@ -101,9 +101,9 @@ func TestStatusSaysWhatIsNotUnderstood(t *testing.T) {
 	const words = "FencePolicy q has spec.drainFirst, which this nodefence does not know: upgrade nodefence, or take the field out"
 	for _, of := range []*api.FencePolicy{&p, &q} {
 		st := PolicyStatus(of, []api.FencePolicy{p, q}, c, l, walkStart)
-		for _, typ := range []string{accepted, fencingAllowed} {
+		for _, typ := range []string{"Accepted", "FencingAllowed"} {
 			v := meta.FindStatusCondition(st.Conditions, typ)
-			if own := of == &q || typ == fencingAllowed; own != (v.Reason == string(api.PolicyNotUnderstood)) || own != (v.Message == words) {
+			if own := of == &q || typ == "FencingAllowed"; own != (v.Reason == string(api.PolicyNotUnderstood)) || own != (v.Message == words) {
 				t.Errorf("%s, %s: %s %s", of.Name, typ, v.Reason, v.Message)
 			}
 		}
@@ -113,7 +113,7 @@ func TestStatusSaysWhatIsNotUnderstood(t *testing.T) {
 	}
 	b := api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: api.FenceBudgetSpec{MinAvailable: number(1)}, NotUnderstood: strange(false)}
 	st := BudgetStatus(&b, c, l, walkStart)
-	for _, typ := range []string{accepted, disruptionAllowed} {
+	for _, typ := range []string{"Accepted", "DisruptionAllowed"} {
 		if v := meta.FindStatusCondition(st.Conditions, typ); v.Status != metav1.ConditionFalse || v.Reason != string(api.PolicyNotUnderstood) || st.DisruptionsAllowed != 0 {
 			t.Errorf("%d allowed, %s: %+v", st.DisruptionsAllowed, typ, v)
 		}

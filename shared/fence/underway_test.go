@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,10 +30,6 @@ func budgetedWorld(t *testing.T, p api.Phase) (*api.NodeFence, Cluster, *api.Fen
 	c.Fences[0].Status.Phase = p
 	c.Fences = append(c.Fences, *f)
 	return f, c, l
-}
-
-func nodeGone(c *Cluster) {
-	c.Nodes = slices.DeleteFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == "n1" })
 }
 
 // TestBudgetsRememberTheirNodes: a Node object that is deleted, or gets other labels, in

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,4 +75,21 @@ func reasonOf(v *Verdict) api.Reason {
 		return ""
 	}
 	return v.Reason
+}
+
+func nodeGone(c *Cluster) {
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n ClusterNode) bool { return n.Name == "n1" })
+}
+
+// livePolicy is the one that underPolicy's fence was admitted under, as it stands.
+func livePolicy() api.FencePolicy {
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
+	p.Spec.Selector, p.Spec.Action, p.Spec.Mode = everyNode, api.ActionReboot, api.ModeEnforce
+	p.Spec.ControlPlane.Fence = new(api.WithQuorum)
+	p.Spec.UnhealthyConditions = []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}
+	d, one := func(s int) *api.Duration { return api.DurationOf(time.Duration(s) * time.Second) }, int32(1)
+	p.Spec.Power = &api.Power{OffTimeout: d(10), Attempts: &one, RetryInterval: d(1), Restarts: &one}
+	p.Spec.Release, p.Spec.Recovery = &api.Release{Timeout: d(50)}, &api.Recovery{BootTimeout: d(70), ReadyDuration: d(3)}
+	p.Spec.Limits = api.Limits{MaxUnhealthy: number(3), MaxConcurrent: new(int32(9)), PerNode: perDay(100)}
+	return p
 }
