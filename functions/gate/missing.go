@@ -22,9 +22,9 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	if err != nil {
 		return nil, err
 	}
-	policy, trigger, ok := fence.ResolveMissing(policies, node, g.Client.Clock().Now())
+	resolved, trigger, ok := fence.ResolveMissing(policies, node, g.Client.Clock().Now())
 	if !ok {
-		policy, trigger, ok = fence.ResolveAlone(policies, node, g.Client.Clock().Now())
+		resolved, trigger, ok = fence.ResolveAlone(policies, node, g.Client.Clock().Now())
 	}
 	if !ok {
 		g.ignored(e, node, string(api.NoSuchNode))
@@ -45,8 +45,8 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		why = api.MachineFailed
 	}
 	g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
-		Message: trigger.Reason + "; expected by policy " + policy.Policy.Name}, string(why))
-	return g.begin(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: policy})
+		Message: trigger.Reason + "; expected by policy " + resolved.Policy.Name}, string(why))
+	return g.begin(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
 }
 
 // lookExcluded: a node that is missing is left alone if its Node object had it left alone

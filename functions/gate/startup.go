@@ -39,20 +39,20 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 // in the status of the policy that decides (S18). It comes before any other: no time
 // is waited for.
 func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
-	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	return fence.MachineTrigger(policies, policy.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
+	resolved, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	return fence.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
 }
 
 // startup looks whether the node was ever Ready: the source enrols each Node object
 // when it first is, in a ConfigMap that the node can't write.
 func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
-	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	resolved, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || kube.NodeSeen(n, "").Ready() {
 		return s, nil
 	}
 	for i := range policies {
 		timeout := policies[i].Spec.NodeStartupTimeout
-		if policies[i].Name != policy.Policy.Name || timeout == nil {
+		if policies[i].Name != resolved.Policy.Name || timeout == nil {
 			continue
 		}
 		cm, err := g.Client.Enrolled(ctx, g.Namespace, n.Name)

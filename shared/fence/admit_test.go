@@ -139,7 +139,7 @@ func TestALostLedgerIsRebuilt(t *testing.T) {
 }
 
 func TestResolvePolicy(t *testing.T) {
-	policy := func(name string, precedence int32, labels map[string]string) api.FencePolicy {
+	named := func(name string, precedence int32, labels map[string]string) api.FencePolicy {
 		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Selector: everyNode, Precedence: &precedence}}
 		if labels != nil {
 			p.Spec.Selector = &api.LabelSelector{MatchLabels: labels}
@@ -152,11 +152,11 @@ func TestResolvePolicy(t *testing.T) {
 		want, conflict string
 		limits         int
 	}{
-		"none selects the node":           {[]api.FencePolicy{policy("x", 1, map[string]string{"role": "b"})}, "", "", 0},
-		"one without a selector does":     {[]api.FencePolicy{policy("x", 1, nil)}, "x", "", 1},
-		"the lowest precedence decides":   {[]api.FencePolicy{policy("x", 2, nil), policy("y", 1, a)}, "y", "", 2},
-		"a tie is a conflict":             {[]api.FencePolicy{policy("x", 1, nil), policy("y", 1, a)}, "x", "y", 2},
-		"a tie below the decider is none": {[]api.FencePolicy{policy("x", 2, nil), policy("y", 2, a), policy("z", 1, a)}, "z", "", 3},
+		"none selects the node":           {[]api.FencePolicy{named("x", 1, map[string]string{"role": "b"})}, "", "", 0},
+		"one without a selector does":     {[]api.FencePolicy{named("x", 1, nil)}, "x", "", 1},
+		"the lowest precedence decides":   {[]api.FencePolicy{named("x", 2, nil), named("y", 1, a)}, "y", "", 2},
+		"a tie is a conflict":             {[]api.FencePolicy{named("x", 1, nil), named("y", 1, a)}, "x", "y", 2},
+		"a tie below the decider is none": {[]api.FencePolicy{named("x", 2, nil), named("y", 2, a), named("z", 1, a)}, "z", "", 3},
 	} {
 		r, _ := ResolvePolicy(c.policies, "n", a)
 		if r.Policy.Name != c.want || r.Settings.Conflict != c.conflict || len(r.Limits) != c.limits {

@@ -53,9 +53,9 @@ func (s *state) remembers() bool {
 }
 
 // windowOf is one that begins at the minute of a time, and lasts until another.
-func windowOf(policy string, from, until time.Time) Windows {
+func windowOf(name string, from, until time.Time) Windows {
 	from = from.UTC().Truncate(time.Minute)
-	return Windows{Policy: policy, Windows: []api.PauseWindowRule{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
+	return Windows{Policy: name, Windows: []api.PauseWindowRule{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
 }
 
 // What the policies are called tells the checks how their windows stand, which must

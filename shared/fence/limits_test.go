@@ -222,18 +222,18 @@ func TestAllAreServed(t *testing.T) {
 // the API server takes labels that are none. Its limits hold for all.
 func TestASelectorThatCannotBeRead(t *testing.T) {
 	no := &api.LabelSelector{MatchLabels: map[string]string{"role": "not well"}}
-	policy := func(name string, precedence int32, spec api.FencePolicySpec) api.FencePolicy {
+	named := func(name string, precedence int32, spec api.FencePolicySpec) api.FencePolicy {
 		spec.Precedence = &precedence
 		return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 	}
-	all := policy("all", 100, api.FencePolicySpec{})
+	all := named("all", 100, api.FencePolicySpec{})
 	for name, c := range map[string]struct {
 		policy   api.FencePolicy
 		excluded string
 	}{
-		"of the nodes, where it decides":  {policy("p", 1, api.FencePolicySpec{Selector: no}), "policy p, spec.selector: "},
-		"of the nodes, where another one": {policy("p", 200, api.FencePolicySpec{Selector: no}), ""},
-		"of those that it leaves alone":   {policy("p", 1, api.FencePolicySpec{Exclude: &api.ExcludedNodes{Selector: no}}), "policy p, spec.exclude.selector: "},
+		"of the nodes, where it decides":  {named("p", 1, api.FencePolicySpec{Selector: no}), "policy p, spec.selector: "},
+		"of the nodes, where another one": {named("p", 200, api.FencePolicySpec{Selector: no}), ""},
+		"of those that it leaves alone":   {named("p", 1, api.FencePolicySpec{Exclude: &api.ExcludedNodes{Selector: no}}), "policy p, spec.exclude.selector: "},
 	} {
 		r, ok := ResolvePolicy([]api.FencePolicy{all, c.policy}, "n", nil)
 		if !ok || len(r.Limits) != 2 || (r.Settings.Excluded == "") != (c.excluded == "") || !strings.HasPrefix(r.Settings.Excluded, c.excluded) {

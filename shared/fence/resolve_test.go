@@ -82,7 +82,7 @@ func TestExcludedByThePolicy(t *testing.T) {
 // TestWhoDecidesForAMissingNode: it has no labels, so the policies that expect it do.
 func TestWhoDecidesForAMissingNode(t *testing.T) {
 	late, young := stampOf(walkStart.Add(-time.Hour)), stampOf(walkStart.Add(-time.Minute))
-	policy := func(name string, since *api.Time, selector *api.LabelSelector) api.FencePolicy {
+	named := func(name string, since *api.Time, selector *api.LabelSelector) api.FencePolicy {
 		p := expecting("a")
 		p.Name, p.Spec.Selector = name, selector
 		if since == nil {
@@ -93,17 +93,17 @@ func TestWhoDecidesForAMissingNode(t *testing.T) {
 		return p
 	}
 	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
-	unlisted := policy("p", &late, nil)
+	unlisted := named("p", &late, nil)
 	unlisted.Spec.MissingNodes.NodeNames = []string{"b"}
 	for name, c := range map[string]struct {
 		policies []api.FencePolicy
 		want     string
 	}{
-		"the one that expects it, whatever it selects": {[]api.FencePolicy{policy("p", &late, db)}, "p p"},
-		"not before its time":                          {[]api.FencePolicy{policy("p", &young, db)}, ""},
-		"one that selects all expects nobody":          {[]api.FencePolicy{policy("q", nil, nil)}, ""},
-		"whose limits hold all the same":               {[]api.FencePolicy{policy("p", &late, db), policy("q", nil, nil), policy("r", nil, db)}, "p p,q"},
-		"two that expect it are a conflict":            {[]api.FencePolicy{policy("p", &late, db), policy("q", &late, nil)}, "p p,q q"},
+		"the one that expects it, whatever it selects": {[]api.FencePolicy{named("p", &late, db)}, "p p"},
+		"not before its time":                          {[]api.FencePolicy{named("p", &young, db)}, ""},
+		"one that selects all expects nobody":          {[]api.FencePolicy{named("q", nil, nil)}, ""},
+		"whose limits hold all the same":               {[]api.FencePolicy{named("p", &late, db), named("q", nil, nil), named("r", nil, db)}, "p p,q"},
+		"two that expect it are a conflict":            {[]api.FencePolicy{named("p", &late, db), named("q", &late, nil)}, "p p,q q"},
 		"one that expects it no more":                  {[]api.FencePolicy{unlisted}, ""},
 	} {
 		r, trigger, ok := ResolveMissing(c.policies, "a", walkStart)

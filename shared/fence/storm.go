@@ -100,9 +100,9 @@ func CalmDown(policies []api.FencePolicy, c Cluster, l *api.FenceLedger, now tim
 
 // limitsUnder are those of a policy as it stands; of one that is deleted, and of a
 // ConfigMap, as open fences have them.
-func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
+func limitsUnder(name string, policies []api.FencePolicy, c Cluster) (all []api.ScopedLimits) {
 	for _, p := range policies {
-		if p.Name == policy {
+		if p.Name == name {
 			all = append(all, limitsOf(&p))
 		}
 	}
@@ -111,7 +111,7 @@ func limitsUnder(policy string, policies []api.FencePolicy, c Cluster) (all []ap
 	}
 	for i := range c.Fences {
 		for _, lim := range c.Fences[i].Status.Decision.Limits {
-			if c.Fences[i].Open() && lim.Policy == policy {
+			if c.Fences[i].Open() && lim.Policy == name {
 				all = append(all, lim)
 			}
 		}

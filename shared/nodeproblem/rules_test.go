@@ -11,7 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func policy(name string, selector map[string]string, rules ...api.ProblemRule) api.NodeProblemPolicy {
+func policyOf(name string, selector map[string]string, rules ...api.ProblemRule) api.NodeProblemPolicy {
 	return api.NodeProblemPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.NodeProblemPolicySpec{Selector: &api.LabelSelector{MatchLabels: selector}, Rules: rules}}
 }
 
@@ -23,12 +23,12 @@ func ofKubernetes(name string, about api.ProblemAbout, reason, component string)
 // Pod is none of the Node.
 func TestWhichRulesAReportIsOneOf(t *testing.T) {
 	policies := []api.NodeProblemPolicy{
-		policy("all", nil, ofKubernetes("old", "", "R", "old"), ofKubernetes("pod", api.AboutPod, "R", "new")),
-		policy("too", nil, ofKubernetes("any", api.AboutNode, "R", "")),
-		policy("others", map[string]string{"pool": "db"}, ofKubernetes("db", api.AboutNode, "R", "")),
-		policy("unreadable", map[string]string{"pool": "not well"}, ofKubernetes("none", api.AboutNode, "R", "")),
+		policyOf("all", nil, ofKubernetes("old", "", "R", "old"), ofKubernetes("pod", api.AboutPod, "R", "new")),
+		policyOf("too", nil, ofKubernetes("any", api.AboutNode, "R", "")),
+		policyOf("others", map[string]string{"pool": "db"}, ofKubernetes("db", api.AboutNode, "R", "")),
+		policyOf("unreadable", map[string]string{"pool": "not well"}, ofKubernetes("none", api.AboutNode, "R", "")),
 		{ObjectMeta: metav1.ObjectMeta{Name: "no selector"}, Spec: api.NodeProblemPolicySpec{Rules: []api.ProblemRule{ofKubernetes("any", api.AboutNode, "R", "")}}},
-		policy("events", nil, api.ProblemRule{Name: "racks", CloudEvent: &api.CloudEventRule{Source: "R", BrokerIsClosed: true}}),
+		policyOf("events", nil, api.ProblemRule{Name: "racks", CloudEvent: &api.CloudEventRule{Source: "R", BrokerIsClosed: true}}),
 	}
 	for name, c := range map[string]struct {
 		labels            map[string]string
@@ -76,7 +76,7 @@ func TestWhichCloudEventsAreBelieved(t *testing.T) {
 		if c.change != nil {
 			c.change(&rule)
 		}
-		rules := For([]api.NodeProblemPolicy{policy("p", nil, rule)}, nil)
+		rules := For([]api.NodeProblemPolicy{policyOf("p", nil, rule)}, nil)
 		if got := len(Believing(rules, api.ProblemFence, c.source, c.typ)) == 1; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -99,7 +99,7 @@ func TestARuleThatSaysLittle(t *testing.T) {
 		},
 	} {
 		spec.Name, spec.KubernetesEvent = "r", &api.KubernetesEventRule{Reason: "R"}
-		p := policy("p", nil, spec)
+		p := policyOf("p", nil, spec)
 		if d := cmp.Diff([]Rule{least}, RulesOf(&p)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}

@@ -75,9 +75,9 @@ func (s *Source) exclude(name string, v nodeView) {
 		return
 	}
 	var by []string
-	for policy, selector := range s.excluded {
+	for p, selector := range s.excluded {
 		if fence.Selects(selector, v.labels) {
-			by = append(by, policy)
+			by = append(by, p)
 		}
 	}
 	slices.Sort(by)
