@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -80,7 +81,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	policy, ok := fence.ResolvePolicy(policies, node, n.Labels)
+	policy, ok := policy.ResolvePolicy(policies, node, n.Labels)
 	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
 	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
 	switch seen := kube.NodeSeen(n, ""); {

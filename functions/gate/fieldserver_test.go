@@ -22,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -90,7 +91,7 @@ func members(t *testing.T, spec []byte) string {
 	}
 	p := read[api.FencePolicySpec](t, spec)
 	w.cluster.Nodes[0].ControlPlane = true
-	w.fence.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
+	w.fence.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
 	var err error
 	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func checks(storage bool) question {
 	return func(t *testing.T, spec []byte) string {
 		w := newWorld()
 		p := read[api.FencePolicySpec](t, spec)
-		w.fence.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: fence.ActivitySettings(p.ActivityChecks), StorageCheck: fence.StorageSettings(p.StorageCheck)}}
+		w.fence.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Settings: api.Settings{ActivityChecks: policy.ActivitySettings(p.ActivityChecks), StorageCheck: policy.StorageSettings(p.StorageCheck)}}
 		template := `{"template":{"spec":{"containers":[{"name":"c","image":"%s"}]}}}`
 		g, written := server(t, map[string]string{
 			"/api/v1/nodes": `{"items":[{"metadata":{"name":"n0","labels":{"` + zoneKey + `":"a","rack":"7"}},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}}]}`,

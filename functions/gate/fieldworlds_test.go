@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 const zoneKey = "topology.kubernetes.io/zone"
@@ -22,7 +24,7 @@ type world struct {
 	others  []api.FencePolicy
 	fence   api.NodeFence
 	seen    fence.Seen
-	cluster fence.Cluster
+	cluster admission.Picture
 	ledger  api.FenceLedger
 }
 
@@ -46,7 +48,7 @@ func newWorld() *world {
 		Node:  fence.Node{Exists: true, UID: "u0", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: w.now}}},
 	}
 	for i := range 10 {
-		w.cluster.Nodes = append(w.cluster.Nodes, fence.ClusterNode{
+		w.cluster.Nodes = append(w.cluster.Nodes, admission.Node{
 			Name: fmt.Sprintf("n%d", i), Unhealthy: i == 0, Labels: map[string]string{zoneKey: []string{"a", "b"}[i/5], "name": fmt.Sprintf("n%d", i)},
 		})
 	}
@@ -71,7 +73,7 @@ func decides(change ...func(*world)) question {
 func (w *world) decide(spec api.FencePolicySpec) string {
 	f := &w.fence
 	policies := append([]api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: spec}}, w.others...)
-	policy, ok := fence.ResolvePolicy(policies, f.Spec.NodeName, w.cluster.Nodes[0].Labels)
+	policy, ok := policy.ResolvePolicy(policies, f.Spec.NodeName, w.cluster.Nodes[0].Labels)
 	if !ok {
 		return "no policy"
 	}
@@ -91,7 +93,7 @@ func (w *world) decide(spec api.FencePolicySpec) string {
 	}
 	f.Status = st
 	w.cluster.Fences = append(w.cluster.Fences, *f)
-	v := fence.Admit(f, w.cluster, &w.ledger, w.now)
+	v := admission.Admit(f, w.cluster, &w.ledger, w.now)
 	if v == nil {
 		return "reserved"
 	}

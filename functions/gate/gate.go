@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -186,7 +187,7 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 
 // opening is the decision with which a fence would open, or why it would not.
 func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
-	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}

@@ -12,9 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestAFailedMachineOpensAFence of its node, however well that is: the event is a hint,
@@ -77,13 +78,13 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 // none for an hour.
 func alone(t *testing.T, spec []byte) string {
 	w := newWorld()
-	m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", UID: "x", CreationTimestamp: metav1.NewTime(w.now.Add(-time.Hour))}}
+	m := policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", UID: "x", CreationTimestamp: metav1.NewTime(w.now.Add(-time.Hour))}}
 	yes := true
 	m.OwnerReferences = []metav1.OwnerReference{{UID: "set", Controller: &yes}}
-	w.cluster.Machines = []fence.Machine{m}
+	w.cluster.Machines = []policy.Machine{m}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
-	p.Status = fence.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
-	_, trigger, ok := fence.ResolveAlone([]api.FencePolicy{p}, "x", w.now)
+	p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
+	_, trigger, ok := policy.ResolveAlone([]api.FencePolicy{p}, "x", w.now)
 	return fmt.Sprint(trigger.Reason, ok)
 }
 

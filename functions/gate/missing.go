@@ -11,6 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -22,9 +23,9 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	if err != nil {
 		return nil, err
 	}
-	resolved, trigger, ok := fence.ResolveMissing(policies, node, g.Client.Clock().Now())
+	resolved, trigger, ok := policy.ResolveMissing(policies, node, g.Client.Clock().Now())
 	if !ok {
-		resolved, trigger, ok = fence.ResolveAlone(policies, node, g.Client.Clock().Now())
+		resolved, trigger, ok = policy.ResolveAlone(policies, node, g.Client.Clock().Now())
 	}
 	if !ok {
 		g.ignored(e, node, string(api.NoSuchNode))

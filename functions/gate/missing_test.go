@@ -12,9 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -92,14 +93,14 @@ func TestAMissingNodeOpensAFence(t *testing.T) {
 // names, has had no Node object for twenty minutes.
 func overdue(t *testing.T, spec []byte) string {
 	w := newWorld()
-	var m fence.Machine
+	var m policy.Machine
 	m.Namespace, m.Name, m.Labels = "m", "x", map[string]string{"pool": "db"}
 	m.Status.NodeRef = &struct {
 		Name string `json:"name"`
 	}{"gone"}
-	w.cluster.Machines = []fence.Machine{m}
+	w.cluster.Machines = []policy.Machine{m}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
 	p.Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *w.ago(20 * time.Minute)}}
-	p.Status = fence.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
-	return fmt.Sprint(fence.Overdue(&p, w.now))
+	p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
+	return fmt.Sprint(policy.Overdue(&p, w.now))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -34,7 +35,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, selected := fence.ResolvePolicy(policies, node, n.Labels)
+	policy, selected := policy.ResolvePolicy(policies, node, n.Labels)
 	due, err := g.weigh(ctx, e, n, f, selected)
 	if err != nil || due.ask == "" && !due.move {
 		return nil, nil, err

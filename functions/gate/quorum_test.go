@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // planeNode is a node of the control plane.
@@ -137,7 +138,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 	p.Spec.Limits.MaxUnhealthy = &all
 	before := p
 	before.Spec.ControlPlane.EtcdNodeNames = nil
-	f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
+	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(append([]api.FencePolicy{before}, others...), node, nil)
 	g, _ := server(t, map[string]string{
 		ledgerPath:                               text(led),
 		policyPath:                               text(api.FencePolicyList{Items: append(others, p)}),

@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -60,7 +61,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if f != nil && f.Open() {
 		return nil, g.join(ctx, e, n, f, r)
 	}
-	policy, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	policy, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, policy))
 }
 
@@ -143,7 +144,7 @@ func lastEnd(f *api.NodeFence) *api.Time {
 }
 
 func selected(policies []api.FencePolicy, n *corev1.Node) bool {
-	_, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	_, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return ok
 }
 

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // startup is what the policy's startup timeout says of a node, if anything.
@@ -39,14 +40,14 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 // in the status of the policy that decides (S18). It comes before any other: no time
 // is waited for.
 func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
-	resolved, _ := fence.ResolvePolicy(policies, n.Name, n.Labels)
-	return fence.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
+	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	return policy.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
 }
 
 // startup looks whether the node was ever Ready: the source enrols each Node object
 // when it first is, in a ConfigMap that the node can't write.
 func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
-	resolved, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || kube.NodeSeen(n, "").Ready() {
 		return s, nil
 	}

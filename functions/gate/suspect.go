@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // suspicion is what the Lease of a node says, where its policy takes that for
@@ -76,7 +78,7 @@ func (u *unasked) since(now time.Time) {
 // which it was seen (S18, S30).
 func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (suspicion, error) {
 	hinted := e.Type() == events.NodeSuspect
-	policy, ok := fence.ResolvePolicy(policies, n.Name, n.Labels)
+	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || !hinted && !abortedEarly(last) {
 		return suspicion{}, nil
 	}
@@ -95,7 +97,7 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 	if err != nil {
 		return s, err
 	}
-	since, no := fence.Suspect(led, n.Name, s.mark, g.Client.Clock().Now())
+	since, no := admission.Suspect(led, n.Name, s.mark, g.Client.Clock().Now())
 	if no != nil {
 		s.why = string(no.Reason)
 		return s, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestAFieldOfTomorrowHolds: a newer nodefence may have a brake that this one does not know,
@@ -64,7 +65,7 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			}
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}}
 			f.Status.FenceNumber, f.Status.Decision.NodeUID = 1, "1"
-			f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(policies, "a", nil)
+			f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(policies, "a", nil)
 			f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem"})
 			seen := fence.Seen{Me: "me", Finalizer: true, Resolved: true}
 			if err := g.Look(t.Context(), f, &seen); err != nil {

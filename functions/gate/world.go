@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/config"
@@ -87,7 +88,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	}
 	inHand := f
 	f = f.DeepCopy()
-	fence.Renew(f, policies, seen.Node, g.Client.Clock().Now())
+	admission.Renew(f, policies, seen.Node, g.Client.Clock().Now())
 	if err := g.rebind(ctx, n, f); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if err != nil {
 		return err
 	}
-	if seen.Verdict = fence.Outdated(f, lists.Policies, seen.Node, now); seen.Verdict != nil {
+	if seen.Verdict = admission.Outdated(f, lists.Policies, seen.Node, now); seen.Verdict != nil {
 		return nil
 	}
 	c, err := lists.Picture(ctx, g.Client, f)
@@ -182,7 +183,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 		return err
 	}
 	before := led.DeepCopy()
-	verdict := fence.Admit(f, c, led, now)
+	verdict := admission.Admit(f, c, led, now)
 	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
 		if _, err := g.Client.SaveLedger(ctx, led); err != nil {
 			return err

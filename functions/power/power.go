@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -83,7 +84,7 @@ func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 	if m == nil || f.Status.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
 		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.NodeName, kube.ErrConflict)
 	}
-	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, fence.MayDelete)
+	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, policy.MayDelete)
 }
 
 // Act makes one call. However it ends, its end is an observation.

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -26,7 +26,7 @@ func (r *round) calm(ctx context.Context) error {
 	if len(ledger.Status.Storms) > 0 {
 		failed = r.calmDown(ctx, ledger)
 	}
-	ledger.Status.Conditions = fence.LedgerConditions(ledger, r.Now())
+	ledger.Status.Conditions = admission.LedgerConditions(ledger, r.Now())
 	if equality.Semantic.DeepEqual(before.Status, ledger.Status) {
 		return failed
 	}
@@ -47,7 +47,7 @@ func (r *round) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	if err != nil {
 		return fmt.Errorf("count under a storm: %w", err)
 	}
-	c := fence.NewPicture(fence.Observed{Nodes: kube.ClusterNodes(nodes), Fences: fences, Policies: policies})
-	fence.CalmDown(policies, c, ledger, r.Now())
+	c := admission.NewPicture(admission.Observed{Nodes: kube.ClusterNodes(nodes), Fences: fences, Policies: policies})
+	admission.CalmDown(policies, c, ledger, r.Now())
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestFailedMachinesAreTold of the nodes that they have, at each tick with another
@@ -19,8 +19,8 @@ import (
 func TestFailedMachinesAreTold(t *testing.T) {
 	s := &shown{}
 	s.policy.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{}}
-	failed := func(name, node string, change func(*fence.Machine)) {
-		m := fence.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
+	failed := func(name, node string, change func(*policy.Machine)) {
+		m := policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
 		m.Status.Phase = "Failed"
 		if node != "" {
 			m.Status.NodeRef = &struct {
@@ -30,12 +30,12 @@ func TestFailedMachinesAreTold(t *testing.T) {
 		change(&m)
 		s.machines = append(s.machines, m)
 	}
-	failed("x", "b", func(m *fence.Machine) { m.UID = "x" })
+	failed("x", "b", func(m *policy.Machine) { m.UID = "x" })
 	yes := true
-	failed("y", "", func(m *fence.Machine) {
+	failed("y", "", func(m *policy.Machine) {
 		m.UID, m.OwnerReferences = "y", []metav1.OwnerReference{{UID: "set", Controller: &yes}}
 	})
-	failed("z", "gone", func(*fence.Machine) {})
+	failed("z", "gone", func(*policy.Machine) {})
 	b := &broker{}
 	w := &Waker{Objects: s, Source: events.SourceOf("c"), Sender: b, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	for name, c := range map[string]struct {

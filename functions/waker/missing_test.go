@@ -13,13 +13,13 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // shown is a cluster with one policy and one node, b.
 type shown struct {
 	policy   api.FencePolicy
-	machines []fence.Machine
+	machines []policy.Machine
 	asked    int
 	broken   error
 	ledger   api.FenceLedger
@@ -39,7 +39,7 @@ func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { retu
 func (s *shown) ObservedEtcd(context.Context, []corev1.Node) (map[string]bool, map[string]string, error) {
 	return nil, nil, nil
 }
-func (s *shown) Machines(context.Context) ([]fence.Machine, error) {
+func (s *shown) Machines(context.Context) ([]policy.Machine, error) {
 	s.asked++
 	return s.machines, s.broken
 }
@@ -76,7 +76,7 @@ func TestMissingNodesAreTold(t *testing.T) {
 		t.Errorf("missing: %+v; Machines were asked for %d times", got, s.asked)
 	}
 	s.policy.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{}}
-	s.machines = []fence.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
+	s.machines = []policy.Machine{{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: "x", CreationTimestamp: metav1.NewTime(now)}}}
 	if err := w.Wake(t.Context()); err != nil || len(s.policy.Status.Missing) != 2 || s.policy.Status.Missing[1].Machine.String() != "m/x" {
 		t.Errorf("%v %+v", err, s.policy.Status.Missing)
 	}

@@ -12,9 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // Objects are the API server's.
@@ -22,7 +23,7 @@ type Objects interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
 	Budgets(ctx context.Context) ([]api.FenceBudget, error)
-	Machines(ctx context.Context) ([]fence.Machine, error)
+	Machines(ctx context.Context) ([]policy.Machine, error)
 	ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
 	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
@@ -52,7 +53,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 	recorded := o.Policies
 	o.Zones = kube.Zones(o.Policies)
 	o = o.Renewed(now)
-	c := fence.NewPicture(o)
+	c := admission.NewPicture(o)
 	failed := []error{partly}
 	for i := range recorded {
 		p := recorded[i].DeepCopy()
@@ -71,7 +72,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 
 // observe reads what a status tells of. Without the Machines, and without etcd's members, it
 // goes on with the rest, and says so.
-func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.NodeFence) (o fence.Observed, partly, err error) {
+func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.NodeFence) (o admission.Observed, partly, err error) {
 	o.Nodes, o.Fences = kube.ClusterNodes(nodes), fences
 	if o.Policies, err = r.Objects.Policies(ctx); err != nil {
 		return o, nil, fmt.Errorf("look at the policies: %w", err)
@@ -90,15 +91,15 @@ func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.N
 		if err != nil {
 			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
 		}
-		o.Etcd = fence.EtcdObserved{Shown: slices.Sorted(maps.Keys(members)), ShownBy: from, Unread: err != nil}
+		o.Etcd = admission.EtcdObserved{Shown: slices.Sorted(maps.Keys(members)), ShownBy: from, Unread: err != nil}
 	}
 	return o, errors.Join(failed...), nil
 }
 
 // showPolicy brings one policy's status up to date. It keeps the lists that this program
 // does not understand in full.
-func (r *round) showPolicy(ctx context.Context, p *api.FencePolicy, all []api.FencePolicy, c fence.Cluster, ledger *api.FenceLedger, now time.Time) error {
-	st := fence.PolicyStatus(p, all, c, ledger, now)
+func (r *round) showPolicy(ctx context.Context, p *api.FencePolicy, all []api.FencePolicy, c admission.Picture, ledger *api.FenceLedger, now time.Time) error {
+	st := admission.PolicyStatus(p, all, c, ledger, now)
 	st.ObservedAt = p.Status.ObservedAt
 	if p.NotUnderstood.In("status.missing") { // nor is it written
 		st.Missing = p.Status.Missing
@@ -114,8 +115,8 @@ func (r *round) showPolicy(ctx context.Context, p *api.FencePolicy, all []api.Fe
 	return unlessLost(r.Objects.SavePolicyStatus(ctx, p))
 }
 
-func (r *round) showBudget(ctx context.Context, b *api.FenceBudget, c fence.Cluster, ledger *api.FenceLedger, now time.Time) error {
-	st := fence.BudgetStatus(b, c, ledger, now)
+func (r *round) showBudget(ctx context.Context, b *api.FenceBudget, c admission.Picture, ledger *api.FenceLedger, now time.Time) error {
+	st := admission.BudgetStatus(b, c, ledger, now)
 	st.ObservedAt = b.Status.ObservedAt
 	if equality.Semantic.DeepEqual(st, b.Status) {
 		return nil

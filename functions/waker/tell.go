@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // perRound bounds how many nodes the gate is told of in one round: where more are not
@@ -43,7 +44,7 @@ func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now tim
 // tellMissing does so for each node that is missing for too long. The gate looks at
 // the Node and at the policy's status itself.
 func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
-	for _, m := range fence.Overdue(p, now) {
+	for _, m := range policy.Overdue(p, now) {
 		if m.NodeName == "" || open(fences, m.NodeName) {
 			continue
 		}
@@ -57,9 +58,9 @@ func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time
 func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
 	for i := range p.Status.FailedMachines {
 		node, uid := p.Status.FailedMachines[i].Record(), p.Status.FailedMachines[i].NodeUID
-		m := fence.MachineDue(p, node, uid, now)
+		m := policy.MachineDue(p, node, uid, now)
 		if p.Status.FailedMachines[i].NodeName == "" {
-			m = fence.AloneDue(p, p.Status.FailedMachines[i].UID, now)
+			m = policy.AloneDue(p, p.Status.FailedMachines[i].UID, now)
 		}
 		if m == nil || open(fences, node) {
 			continue

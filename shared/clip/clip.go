@@ -15,3 +15,12 @@ func To(longest int, text string) string {
 	}
 	return strings.ToValidUTF8(text[:max(0, longest-len(sign))], "") + sign
 }
+
+// MessageBytes bounds a message of the API, as its schemas do.
+const MessageBytes = 1024
+
+// Message is a text that fits as a message of the API.
+func Message(text string) string { return To(MessageBytes, text) }
+
+// NameBytes bounds the names of most objects, UIDBytes a UID that somebody else writes.
+const NameBytes, UIDBytes = 253, 64

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // The activity checks are made in Pending, before a slot is reserved, so that no
@@ -139,7 +140,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 // weigh counts a round that has ended.
 func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 	answer, what := d.verdict(&a.CheckRound)
-	a.Saw = clipped(what)
+	a.Saw = clip.Message(what)
 	switch answer {
 	case api.AnswerActivity:
 		d.degrade(a)
@@ -158,7 +159,7 @@ func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 		}
 	default:
 		a.Errored++
-		a.Saw = clipped("the last one went wrong, which is neither activity nor its absence: " + what)
+		a.Saw = clip.Message("the last one went wrong, which is neither activity nor its absence: " + what)
 	}
 }
 

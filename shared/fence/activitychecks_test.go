@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -11,12 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // activitySpec is of a fence whose policy has activity checks: the second
 // failed round of two decides.
-func activitySpec() given {
-	s := walkSpec()
+func activitySpec() fencetest.Given {
+	s := fencetest.Spec()
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	s.Decision.Settings.ActivityChecks = &api.ActivitySettings{
 		Checks: []api.CheckSettings{{Type: api.CheckKubelet}},
@@ -26,8 +28,8 @@ func activitySpec() given {
 }
 
 // storageSpec is of a fence whose policy asks for the storage first.
-func storageSpec() given {
-	s := walkSpec()
+func storageSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Settings.StorageCheck = &api.StorageSettings{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "storage:2049"}, Timeout: metav1.Duration{Duration: 5 * time.Second}, ValidDuration: metav1.Duration{Duration: 30 * time.Second}}
 	return s
 }
@@ -54,7 +56,7 @@ type witnesses struct {
 
 // heard counts a round whose last answer has just come, or whose time is over, by
 // what it showed.
-func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesses {
+func (w witnesses) heard(s *state, seen fence.Seen, sh shadow, now time.Time) witnesses {
 	if w.since.IsZero() {
 		w.since = now
 	}
@@ -72,7 +74,7 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 				said[x.Answer] = true
 			}
 		}
-		if now.Sub(r.StartedAt.Time) > 5*time.Second+checkGrace {
+		if now.Sub(r.StartedAt.Time) > 5*time.Second+fence.CheckGrace {
 			said[api.AnswerError] = said[api.AnswerError] || said[""] || len(said) == 0
 			return said
 		}
@@ -91,7 +93,7 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 	if said == nil {
 		return w
 	}
-	still := seen.Lease.Exists && now.Sub(sh.moved) >= 2*walkRenewal
+	still := seen.Lease.Exists && now.Sub(sh.moved) >= 2*fencetest.Renewal
 	switch {
 	case said[api.AnswerActivity] || seen.Lease.Exists && sh.moved.After(w.since):
 		w.failed, w.done = 0, 0
@@ -116,7 +118,7 @@ func (w witnesses) heard(s *state, seen Seen, sh shadow, now time.Time) witnesse
 }
 
 // checkActivity: nothing begins that the checks do not bear out.
-func (w *walker) checkActivity(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkActivity(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
 	if p := f.Status.Decision.Settings.StorageCheck; p != nil && begins {
@@ -148,7 +150,7 @@ func (s *state) checked() bool {
 }
 
 // checkedLooks are all that the checks of the round under way can say next.
-func checkedLooks(s *state, with func(func(*Seen))) {
+func checkedLooks(s *state, with func(func(*fence.Seen))) {
 	r, storage := s.st.StorageCheck, true
 	if r == nil || r.StartedAt == nil {
 		storage = false
@@ -162,26 +164,26 @@ func checkedLooks(s *state, with func(func(*Seen))) {
 		return
 	}
 	for _, answers := range [][]api.Answer{{api.AnswerActivity}, {api.AnswerNone}, {api.AnswerError}, {api.AnswerNone, ""}, {api.AnswerActivity, ""}, {api.AnswerNone, api.AnswerError}} {
-		c := &Checked{Storage: storage, Round: r.Number}
+		c := &fence.Checked{Storage: storage, Round: r.Number}
 		for i, a := range answers {
 			c.Results = append(c.Results, api.CheckResult{Check: fmt.Sprint(i + 1), Answer: a})
 		}
-		with(func(y *Seen) { y.Checked = c })
+		with(func(y *fence.Seen) { y.Checked = c })
 	}
-	with(func(y *Seen) {
-		y.Checked = &Checked{Storage: storage, Round: r.Number - 1, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}
+	with(func(y *fence.Seen) {
+		y.Checked = &fence.Checked{Storage: storage, Round: r.Number - 1, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}
 	})
-	with(func(y *Seen) {
-		y.Checked, y.Lease.Exists = &Checked{Storage: storage, Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}, false
+	with(func(y *fence.Seen) {
+		y.Checked, y.Lease.Exists = &fence.Checked{Storage: storage, Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}, false
 	})
 }
 
 // checkedAll: every check of the round under way answers the same.
-func checkedAll(st api.NodeFenceStatus, a api.Answer) *Checked {
+func checkedAll(st api.NodeFenceStatus, a api.Answer) *fence.Checked {
 	if r := st.StorageCheck; r != nil && r.StartedAt != nil {
-		return &Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
+		return &fence.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}
-	return &Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
+	return &fence.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
 }
 
 // activityKey is what tells states with activity checks apart, until power is cut:
@@ -193,13 +195,13 @@ func activityKey(s *state, age func(*api.Time, ...time.Duration) string) string 
 			return "storage"
 		}
 		r := s.st.StorageCheck
-		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+checkGrace), age(r.EndedAt, p.ValidDuration.Duration), answers(r), x.down)
+		return fmt.Sprint("storage", r.StartedAt != nil, age(r.StartedAt, p.Timeout.Duration+fence.CheckGrace), age(r.EndedAt, p.ValidDuration.Duration), answers(r), x.down)
 	}
 	p, a := s.spec.Decision.Settings.ActivityChecks, s.st.ActivityChecks
 	if p == nil {
 		return ""
 	}
-	failedAt, alive := stampOf(x.failedAt), stampOf(x.alive)
+	failedAt, alive := fence.StampOf(x.failedAt), fence.StampOf(x.alive)
 	if a == nil || s.st.Phase != api.Pending && !s.reads() {
 		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero(), s.asksDevice(), s.alone())
 	}
@@ -215,9 +217,9 @@ func activityKey(s *state, age func(*api.Time, ...time.Duration) string) string 
 		return k + age(a.EndedAt, p.Interval.Duration, p.RecheckInterval.Duration)
 	}
 	if l := s.st.Lease.StillSince; l != nil {
-		k += age(l, 2*walkRenewal) + fmt.Sprint(l.After(x.since))
+		k += age(l, 2*fencetest.Renewal) + fmt.Sprint(l.After(x.since))
 	}
-	return k + age(a.StartedAt, p.CheckTimeout.Duration+checkGrace) + answers(&a.CheckRound) + s.witnessKey()
+	return k + age(a.StartedAt, p.CheckTimeout.Duration+fence.CheckGrace) + answers(&a.CheckRound) + s.witnessKey()
 }
 
 func answers(r *api.CheckRound) string {
@@ -233,8 +235,8 @@ func answers(r *api.CheckRound) string {
 
 // brokenActivity are Decides that lack one guard of activityChecks each.
 var brokenActivity = map[string]decider{
-	"makes no activity check": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.ActivityChecks = nil }),
-	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"makes no activity check": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Status.Decision.Settings.ActivityChecks = nil }),
+	"takes what went wrong for no activity": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == api.AnswerError {
 				return api.AnswerNone
@@ -242,7 +244,7 @@ var brokenActivity = map[string]decider{
 			return a
 		})
 	}),
-	"takes what has not answered for no activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"takes what has not answered for no activity": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == "" {
 				return api.AnswerNone
@@ -250,7 +252,7 @@ var brokenActivity = map[string]decider{
 			return a
 		})
 	}),
-	"does not hear the one that saw activity": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"does not hear the one that saw activity": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		eachAnswer(s, func(a api.Answer) api.Answer {
 			if a == api.AnswerActivity {
 				return api.AnswerNone
@@ -258,51 +260,51 @@ var brokenActivity = map[string]decider{
 			return a
 		})
 	}),
-	"listens to a round that is over": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"listens to a round that is over": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if a := f.Status.ActivityChecks; s.Checked != nil && a != nil {
 			c := *s.Checked
 			c.Round, s.Checked = a.Number, &c
 		}
 	}),
-	"counts as dead on the checks alone, whatever the Lease does": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+	"counts as dead on the checks alone, whatever the Lease does": before(func(f *api.NodeFence, s *fence.Seen, now time.Time) {
 		if f.Status.ActivityChecks != nil && f.Status.Phase == api.Pending {
-			long := stampOf(now.Add(-time.Hour))
+			long := fence.StampOf(now.Add(-time.Hour))
 			s.Lease.Renewed, s.Lease.Exists, f.Status.Lease = "r", true, api.LeaseRecord{Renewed: "r", StillSince: &long}
 		}
 	}),
-	"goes on after the first failed round": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"goes on after the first failed round": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if a := st.ActivityChecks; a != nil && a.Failed == 1 {
 			a.Failed = 2
 		}
 	}),
-	"remembers failed rounds past a sign of life": func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
-		st, act := Decide(f, s, now)
+	"remembers failed rounds past a sign of life": func(f *api.NodeFence, s fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+		st, act := fence.Decide(f, s, now)
 		if was := f.Status.ActivityChecks; was != nil && st.ActivityChecks != nil && st.ActivityChecks.Degraded && !was.Degraded {
 			st.ActivityChecks.Failed, st.ActivityChecks.FailedAt = was.Failed, was.FailedAt
 		}
 		return st, act
 	},
-	"lets a failed round speak for ever": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"lets a failed round speak for ever": before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		if a := f.Status.ActivityChecks; a != nil && a.FailedAt != nil {
-			at := stampOf(now)
+			at := fence.StampOf(now)
 			a.FailedAt = &at
 		}
 	}),
-	"fences what is degraded, however short": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"fences what is degraded, however short": before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		if a := f.Status.ActivityChecks; a != nil && a.Degraded {
-			at := stampOf(now.Add(-time.Hour))
+			at := fence.StampOf(now.Add(-time.Hour))
 			a.DegradedSince = &at
 		}
 	}),
-	"does not ask for the storage": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Decision.Settings.StorageCheck = nil }),
-	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"does not ask for the storage": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Status.Decision.Settings.StorageCheck = nil }),
+	"does not hear that the storage is unreachable": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if r := f.Status.StorageCheck; r != nil && r.StartedAt == nil {
 			r.Results = nil
 		}
 	}),
 }
 
-func eachAnswer(s *Seen, change func(api.Answer) api.Answer) {
+func eachAnswer(s *fence.Seen, change func(api.Answer) api.Answer) {
 	if s.Checked == nil {
 		return
 	}
@@ -330,14 +332,14 @@ func TestEveryBrokenActivityCheckIsCaught(t *testing.T) {
 
 // What the walk does not come to: the second pass of a flow, and whole counts.
 func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
-	at := stampOf(walkStart)
-	f := &api.NodeFence{Spec: activitySpec().spec(), Status: activitySpec().in(api.NodeFenceStatus{})}
+	at := fence.StampOf(fencetest.Start)
+	f := &api.NodeFence{Spec: activitySpec().AsSpec(), Status: activitySpec().In(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, CutOrReleased: true,
 		ActivityChecks: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7, EndedAt: &at}, Failed: 2, FailedAt: &at},
 	}
 	f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "me"}
-	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, walkStart, "Unknown", false, "a"), walkStart)
+	st, _ := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status}, fencetest.Start, "Unknown", false, "a"), fencetest.Start)
 	want := &api.ActivityRecord{CheckRound: api.CheckRound{Number: 7}}
 	if d := cmp.Diff(want, st.ActivityChecks); d != "" || st.Phase != api.Pending {
 		t.Errorf("%s: %s", st.Phase, d)
@@ -345,8 +347,8 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 }
 
 func TestARoundsVerdict(t *testing.T) {
-	still, moved := stampOf(walkStart.Add(-time.Minute)), stampOf(walkStart.Add(time.Second))
-	since := stampOf(walkStart)
+	still, moved := fence.StampOf(fencetest.Start.Add(-time.Minute)), fence.StampOf(fencetest.Start.Add(time.Second))
+	since := fence.StampOf(fencetest.Start)
 	for name, c := range map[string]struct {
 		lease  *api.Time
 		said   []api.Answer
@@ -362,7 +364,7 @@ func TestARoundsVerdict(t *testing.T) {
 		"activity beside what went wrong is enough":  {&still, []api.Answer{api.AnswerError, api.AnswerActivity}, api.AnswerActivity},
 		"activity without a Lease to be seen is one": {nil, []api.Answer{api.AnswerActivity}, api.AnswerActivity},
 	} {
-		d := CoreOf(nil, api.NodeFenceStatus{Lease: api.LeaseRecord{StillSince: c.lease}}, Seen{Lease: Lease{Exists: c.lease != nil, Renewal: walkRenewal}}, walkStart.Add(2*time.Second))
+		d := fence.CoreOf(nil, api.NodeFenceStatus{Lease: api.LeaseRecord{StillSince: c.lease}}, fence.Seen{Lease: fence.Lease{Exists: c.lease != nil, Renewal: fencetest.Renewal}}, fencetest.Start.Add(2*time.Second))
 		r := &api.CheckRound{Since: &since}
 		for _, a := range c.said {
 			r.Results = append(r.Results, api.CheckResult{Check: "x", Answer: a})
@@ -377,7 +379,7 @@ func TestARoundsVerdict(t *testing.T) {
 func TestTheEighthOfTen(t *testing.T) {
 	p := &api.ActivitySettings{Rounds: 10, FailedRounds: 8}
 	for failed := range int32(11) {
-		if got := dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
+		if got := fence.Dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
 			t.Errorf("%d failed: dead is %v", failed, got)
 		}
 	}
@@ -386,16 +388,16 @@ func TestTheEighthOfTen(t *testing.T) {
 // TestANodeThatIsAliveForTooLong: whoever reads the record sees that the node was
 // alive, for how long, and that the policy wants it fenced all the same (S28).
 func TestANodeThatIsAliveForTooLong(t *testing.T) {
-	began, now := stampOf(walkStart), walkStart.Add(200*time.Second)
-	f := &api.NodeFence{Spec: activitySpec().spec(), Status: activitySpec().in(api.NodeFenceStatus{})}
+	began, now := fence.StampOf(fencetest.Start), fencetest.Start.Add(200*time.Second)
+	f := &api.NodeFence{Spec: activitySpec().AsSpec(), Status: activitySpec().In(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
 		Evidence:       []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: began, Since: began}},
 		ActivityChecks: &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, EndedAt: &began}, Degraded: true, DegradedSince: &began, Saw: "it answers"},
 	}
-	st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status}, now, "Unknown", false, "a"), now)
+	st, _ := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status}, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
-	want := api.HistoryEntry{At: stampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
+	want := api.HistoryEntry{At: fence.StampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
 		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.onAliveTimeout)"}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)

@@ -1,17 +1,19 @@
-package fence
+package fence_test
 
 import (
 	"testing"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestAnotherMachineUnderTheName: it registered while ours was off by us. Ours is switched
 // on where nothing else lives under its name; two kubelets of one name would both start
 // its pods (S1, S6). If ours is on, it is ours that registered anew.
 func TestAnotherMachineUnderTheName(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for name, c := range map[string]struct {
 		power, ready string
 		want         api.Phase
@@ -28,8 +30,8 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 		"it is not healthy, and ours reads off":                 {"Off", "Unknown", api.PoweringOn, api.NodeReplaced, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *Seen) {
-				cut, since := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Second))
+			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+				cut, since := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Second))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, api.NodeReplaced
 				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
@@ -38,8 +40,8 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 					f.Status.Decision.NodeUID, f.Status.Decision.Trigger = "", api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}}
 				}
 			})
-			st, act := Decide(f, s, now)
-			if st.Phase != c.want || st.Reason != c.why || act == On {
+			st, act := fence.Decide(f, s, now)
+			if st.Phase != c.want || st.Reason != c.why || act == fence.On {
 				t.Errorf("%s, %s, action %q (%s)", st.Phase, st.Reason, act, st.Message)
 			}
 		})
@@ -50,31 +52,31 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 // before a Lease could be seen to move. It waits for the Lease: moved, ours stays off; still
 // for two renewals, nobody is there (S1, S6).
 func TestAnotherMachineIsWaitedFor(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for name, c := range map[string]struct {
 		still time.Duration
 		moved bool
-		act   Action
+		act   fence.Action
 		why   api.Reason
 	}{
-		"its Lease was renewed a moment ago":   {still: time.Second, act: None, why: api.NodeReplaced},
-		"its Lease has moved since":            {still: time.Second, moved: true, act: Read},
-		"its Lease has stood for two renewals": {still: 2 * walkRenewal, act: On, why: api.PowerOnSent},
+		"its Lease was renewed a moment ago":   {still: time.Second, act: fence.None, why: api.NodeReplaced},
+		"its Lease has moved since":            {still: time.Second, moved: true, act: fence.Read},
+		"its Lease has stood for two renewals": {still: 2 * fencetest.Renewal, act: fence.On, why: api.PowerOnSent},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *Seen) {
-				cut, since, off := stampOf(now.Add(-time.Minute)), stampOf(now.Add(-time.Millisecond)), stampOf(now.Add(-time.Millisecond))
+			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+				cut, since, off := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Millisecond)), fence.StampOf(now.Add(-time.Millisecond))
 				if c.moved {
-					since = stampOf(now.Add(-3 * time.Second))
+					since = fence.StampOf(now.Add(-3 * time.Second))
 				}
-				still := stampOf(now.Add(-c.still))
+				still := fence.StampOf(now.Add(-c.still))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
 				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOff, At: off}}
 				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", "True", "r1"
 				s.Lease.StillSince = time.Time{}
 			})
-			st, act := Decide(f, s, now)
+			st, act := fence.Decide(f, s, now)
 			if act != c.act || st.Phase != api.PoweringOn || st.Reason != c.why || st.NextLook == nil {
 				t.Errorf("%s, %s, action %q, next look %v (%s)", st.Phase, st.Reason, act, st.NextLook, st.Message)
 			}

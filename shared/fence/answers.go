@@ -67,7 +67,7 @@ func (d *decision) noteWords() {
 	}
 	if a := d.asks.Abort; a != nil {
 		msg := "no power was cut and nothing released: what was placed is taken back"
-		if served(st) {
+		if Served(st) {
 			msg = "no further Off is sent; what was begun is proven, released and recovered"
 		}
 		d.answer(api.AskedAbort, &api.Request{By: a.By, At: a.At}, api.Accepted, msg)

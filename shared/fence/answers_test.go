@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // done is the last word on a request of that time.
@@ -19,7 +21,7 @@ func done(name api.RequestName, at metav1.Time) []api.RequestAnswer {
 // one opened, or stands in a file that somebody kept. It is refused, and nothing that it
 // asks for happens (S3, S20).
 func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
-	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
+	now, at := fencetest.Start.Add(time.Hour), metav1.NewTime(fencetest.Start)
 	about := func(n int64) *api.Request { return &api.Request{FenceNumber: n, By: "ann", At: at} }
 	for name, c := range map[string]struct {
 		asked  api.RequestName
@@ -38,12 +40,12 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n, want := range map[int64]bool{4: true, 3: false, 5: false} {
-				f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+				f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 					f.Status.FenceNumber, f.Status.Phase = 4, c.phase
 					f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, 2*time.Hour
 					c.ask(&f.Spec.Requests, n)
 				})
-				st, _ := Decide(f, s, now)
+				st, _ := fence.Decide(f, s, now)
 				a := st.Answer(c.asked)
 				if got := c.counts(st); got != want || a == nil || (a.Result == api.Refused) == want {
 					t.Errorf("a word about fence %d in fence 4: counts %v, want %v; %s, %s, %q; answers %+v", n, got, want, st.Phase, st.Reason, st.Message, st.Answers)
@@ -56,27 +58,27 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 // TestARefusedWordDoesNotSpeakForAnother: the same person at the same time, about this
 // fence, is heard.
 func TestARefusedWordDoesNotSpeakForAnother(t *testing.T) {
-	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+	now, at := fencetest.Start.Add(time.Hour), metav1.NewTime(fencetest.Start)
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Retry = 4, api.Failed, &api.Request{FenceNumber: 3, By: "ann", At: at}
 	})
-	f.Status, _ = Decide(f, s, now)
+	f.Status, _ = fence.Decide(f, s, now)
 	if a := f.Status.Answer(api.AskedRetry); a == nil || a.Result != api.Refused || f.Status.Phase != api.Failed {
 		t.Fatalf("%s: %+v", f.Status.Phase, f.Status.Answers)
 	}
 	f.Spec.Requests.Retry.FenceNumber = 4
-	if st, _ := Decide(f, s, now); st.Phase != api.Pending || st.Answer(api.AskedRetry).Result != api.Done {
+	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || st.Answer(api.AskedRetry).Result != api.Done {
 		t.Errorf("%s: %+v", st.Phase, st.Answers)
 	}
 }
 
 // TestAnAbortNeedsNoNumber: a brake brakes.
 func TestAnAbortNeedsNoNumber(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Abort = 4, api.Pending, &api.AbortRequest{By: "ann", At: metav1.NewTime(walkStart)}
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Abort = 4, api.Pending, &api.AbortRequest{By: "ann", At: metav1.NewTime(fencetest.Start)}
 	})
-	st, _ := Decide(f, s, now)
+	st, _ := fence.Decide(f, s, now)
 	if st.Outcome != api.Aborted {
 		t.Errorf("%s, %s: %s", st.Phase, st.Reason, st.Message)
 	}
@@ -85,19 +87,19 @@ func TestAnAbortNeedsNoNumber(t *testing.T) {
 // TestAnAnswerStandsOnce: what was answered is not answered again at each look, and another
 // word takes its place.
 func TestAnAnswerStandsOnce(t *testing.T) {
-	now, at := walkStart.Add(time.Hour), metav1.NewTime(walkStart)
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+	now, at := fencetest.Start.Add(time.Hour), metav1.NewTime(fencetest.Start)
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 		f.Status.Phase, f.Spec.Requests.Retry = api.Releasing, &api.Request{FenceNumber: 1, By: "ann", At: at}
 	})
-	st, _ := Decide(f, s, now)
+	st, _ := fence.Decide(f, s, now)
 	first := st.Answers
 	f.Status = st
-	st, _ = Decide(f, s, now.Add(time.Second))
+	st, _ = fence.Decide(f, s, now.Add(time.Second))
 	if d := cmp.Diff(first, st.Answers); d != "" || len(first) != 1 || first[0].Result != api.NotNeeded {
 		t.Error(d, first)
 	}
-	f.Status, f.Spec.Requests.Retry.At = st, metav1.NewTime(walkStart.Add(time.Second))
-	st, _ = Decide(f, s, now.Add(time.Second))
+	f.Status, f.Spec.Requests.Retry.At = st, metav1.NewTime(fencetest.Start.Add(time.Second))
+	st, _ = fence.Decide(f, s, now.Add(time.Second))
 	if len(st.Answers) != 1 || !st.Answered(api.AskedRetry, f.Spec.Requests.Retry.At) {
 		t.Errorf("%+v", st.Answers)
 	}

@@ -8,9 +8,9 @@ import (
 
 // approved: a person approved this pass. What was approved is one cut, and not each that
 // a restart of the flow may come to.
-func (d *decision) approved() bool { return approved(d.asks, &d.st) }
+func (d *decision) approved() bool { return Approved(d.asks, &d.st) }
 
-func approved(r api.Requests, st *api.NodeFenceStatus) bool {
+func Approved(r api.Requests, st *api.NodeFenceStatus) bool {
 	return r.Approve != nil && !st.Answered(api.AskedApprove, r.Approve.At)
 }
 

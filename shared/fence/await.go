@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // A fence that has begun never stops being looked at (S25). When all tries are used up
@@ -44,7 +45,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 	d.giveBack()
 	d.restart()
 	d.st.Restarts-- // it goes on where it stands
-	d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clipped(msg), Disobeyed: disobeyed}
+	d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg), Disobeyed: disobeyed}
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	d.st.Power.Level = d.highestCut()
 	if disobeyed && on {
@@ -63,7 +64,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 // that nobody sees off any more (S23), and comes back.
 func (d *decision) clearFirst(why api.Reason, msg string) Action {
 	if d.st.Awaited == nil {
-		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clipped(msg)}
+		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg)}
 	}
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	return d.to(api.Failed, why, msg)

@@ -1,10 +1,11 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // What the walk adds for a machine that was cut, and whose tries were used up: it is
@@ -44,9 +45,9 @@ func (s *state) pastAwaited() bool {
 	return s.st.Awaited != nil && !plain
 }
 
-func checkAwaited(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act Action, say func(bool, string)) {
+func checkAwaited(s *state, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	after := api.NodeFence{Spec: f.Spec, Status: *a}
-	say(act != Off || sh.decided != nil || s.isRestored(), "S25: no further Off once the tries are used up, unless the gate says yes again")
+	say(act != fence.Off || sh.decided != nil || s.isRestored(), "S25: no further Off once the tries are used up, unless the gate says yes again")
 	say(a.Awaited == nil || !after.HoldsSlot(), "S14: a fence that waits for its device holds no slot")
 	say(a.Phase != api.Failed || !a.Power.SwitchedByUs || s.st.Placed.OutOfService || s.st.Phase == api.Failed || f.Status.Decision.Power(0) == nil, "S25: a machine that we cut is not given up")
 }
@@ -75,10 +76,10 @@ func (s *state) rebooted() bool {
 }
 
 var brokenAwaited = map[string]decider{
-	"gives up what it cut": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"gives up what it cut": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if st.Awaited != nil && st.Phase == api.Fencing {
 			st.Phase, st.Awaited = api.Failed, nil
 		}
 	}),
-	"tries on when its tries are used up": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Awaited = nil }),
+	"tries on when its tries are used up": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Status.Awaited = nil }),
 }

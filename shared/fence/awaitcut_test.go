@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestACutDeviceIsAwaited: storage that we cut, and whose device is dead since, is read for
@@ -18,64 +20,64 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 	type end struct {
 		Phase   api.Phase
 		Reason  api.Reason
-		Act     Action
+		Act     fence.Action
 		Awaited bool
 	}
-	waits := end{api.Isolating, api.WaitingForDevice, None, true}
+	waits := end{api.Isolating, api.WaitingForDevice, fence.None, true}
 	begun := func(f *api.NodeFence) {
 		at := f.Status.OpenedAt
 		f.Status.Release = api.ReleaseRecord{StartedAt: at, By: api.ProofStorageCut, BootID: "a"}
 	}
-	read := func(power string) *CallResult { return &CallResult{Call: api.CallRead, Power: power} }
-	dead := &CallResult{Call: api.CallRead, Err: "unreachable"}
+	read := func(power string) *fence.CallResult { return &fence.CallResult{Call: api.CallRead, Power: power} }
+	dead := &fence.CallResult{Call: api.CallRead, Err: "unreachable"}
 	for name, c := range map[string]struct {
-		spec   given
-		call   *CallResult
-		change func(*api.NodeFence, *Seen)
+		spec   fencetest.Given
+		call   *fence.CallResult
+		change func(*api.NodeFence, *fence.Seen)
 		want   end
 	}{
 		"it is dead once more":                 {spec: fabricSpec(), call: dead, want: waits},
-		"nothing is due yet, and the yes old":  {spec: fabricSpec(), want: waits, change: func(f *api.NodeFence, _ *Seen) { f.Status.DecidedAt = nil }},
-		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, None, true}},
-		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCutOff, None, false},
-			change: func(f *api.NodeFence, s *Seen) {
-				f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: stampOf(s.Call.At.Add(-2 * time.Second))}
+		"nothing is due yet, and the yes old":  {spec: fabricSpec(), want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { f.Status.DecidedAt = nil }},
+		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, fence.None, true}},
+		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCutOff, fence.None, false},
+			change: func(f *api.NodeFence, s *fence.Seen) {
+				f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: fence.StampOf(s.Call.At.Add(-2 * time.Second))}
 			}},
-		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.WaitingForDevice, None, true}},
-		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.MachineReadOn, None, false}, change: func(f *api.NodeFence, _ *Seen) {
+		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.WaitingForDevice, fence.None, true}},
+		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.MachineReadOn, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
 			r := &f.Status.Isolation[0]
 			r.LastRead, r.OffAt, r.NotBefore = &api.Read{State: api.PoweredOn, At: *f.Status.PhaseSince}, nil, nil
 		}},
-		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.Paused, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }},
-		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.HealedBeforeFence, None, false}, change: func(_ *api.NodeFence, s *Seen) {
+		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.Paused, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }},
+		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.HealedBeforeFence, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) {
 			s.Node.Conditions[0].Status = "True"
 		}},
-		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.Aborted, None, false}, change: func(_ *api.NodeFence, s *Seen) { s.Deleting = true }},
-		"a person retries": {spec: fabricSpec(), want: end{api.Pending, api.RetryAsked, None, false}, change: func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
+		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }},
+		"a person retries": {spec: fabricSpec(), want: end{api.Pending, api.RetryAsked, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 		}},
-		"a person says that it is off": {spec: fabricSpec(), want: end{api.Fencing, api.Isolated, None, true}, change: func(f *api.NodeFence, _ *Seen) {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}}
+		"a person says that it is off": {spec: fabricSpec(), want: end{api.Fencing, api.Isolated, fence.None, true}, change: func(f *api.NodeFence, _ *fence.Seen) {
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
 		}},
-		"its release is begun":                           {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, _ *Seen) { begun(f) }},
-		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.Aborted, None, false}, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Deleting = true }},
-		"its release is begun, and everything is paused": {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, s *Seen) { begun(f); s.Brakes.Paused = true }},
+		"its release is begun":                           {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { begun(f) }},
+		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Deleting = true }},
+		"its release is begun, and everything is paused": {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Brakes.Paused = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
-			r, soon := &f.Status.Isolation[0], stampOf(now.Add(time.Minute))
+			r, soon := &f.Status.Isolation[0], fence.StampOf(now.Add(time.Minute))
 			r.SwitchedByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
 			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.IsolationFailed}, api.WaitingForDevice
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At, seen.Call = now, &call
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
 			}
 			if c.change != nil {
 				c.change(f, &seen)
 			}
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			if d := cmp.Diff(c.want, end{st.Phase, st.Reason, act, st.Awaited != nil}); d != "" {
 				t.Errorf("%s (%s)", d, st.Message)
 			}

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"strings"
@@ -8,31 +8,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 func TestDisruptionBudgets(t *testing.T) { // S24
-	pod := func(ready bool, budgets ...string) Pod {
-		return Pod{Namespace: "a", Name: "p", Ready: ready, Budgets: budgets}
+	pod := func(ready bool, budgets ...string) fence.Pod {
+		return fence.Pod{Namespace: "a", Name: "p", Ready: ready, Budgets: budgets}
 	}
-	none := Disruption{Healthy: 2, Wanted: 2}
+	none := fence.Disruption{Healthy: 2, Wanted: 2}
 	for name, c := range map[string]struct {
-		budget Disruption
-		pods   []Pod
+		budget fence.Disruption
+		pods   []fence.Pod
 		free   int
 		held   string
 	}{
-		"a pod without a budget goes":               {none, []Pod{pod(true)}, 1, ""},
-		"an exhausted budget holds a ready pod":     {Disruption{Healthy: 2, Wanted: 2}, []Pod{pod(true, "b")}, 0, "budget b: 2 healthy, 2 wanted, 0 may go"},
-		"a budget that is not met holds":            {Disruption{Healthy: 1, Wanted: 2}, []Pod{pod(false, "b")}, 0, "1 healthy, 2 wanted"},
-		"a budget is spent":                         {Disruption{Allowed: 1, Healthy: 1, Wanted: 0}, []Pod{pod(true, "b"), pod(true, "b")}, 1, "0 may go"},
-		"a budget that is met lets an unready go":   {none, []Pod{pod(false, "b"), pod(false, "b")}, 2, ""},
-		"one that says AlwaysAllow lets it go, too": {Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []Pod{pod(false, "b")}, 1, ""},
-		"but not a ready one":                       {Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []Pod{pod(true, "b")}, 0, "may go"},
-		"two budgets of one pod hold it":            {Disruption{Allowed: 9}, []Pod{pod(true, "b", "c")}, 0, "counts for two"},
-		"a budget that was not read allows nothing": {Disruption{}, []Pod{pod(true, "unread")}, 0, "budget unread"},
+		"a pod without a budget goes":               {none, []fence.Pod{pod(true)}, 1, ""},
+		"an exhausted budget holds a ready pod":     {fence.Disruption{Healthy: 2, Wanted: 2}, []fence.Pod{pod(true, "b")}, 0, "budget b: 2 healthy, 2 wanted, 0 may go"},
+		"a budget that is not met holds":            {fence.Disruption{Healthy: 1, Wanted: 2}, []fence.Pod{pod(false, "b")}, 0, "1 healthy, 2 wanted"},
+		"a budget is spent":                         {fence.Disruption{Allowed: 1, Healthy: 1, Wanted: 0}, []fence.Pod{pod(true, "b"), pod(true, "b")}, 1, "0 may go"},
+		"a budget that is met lets an unready go":   {none, []fence.Pod{pod(false, "b"), pod(false, "b")}, 2, ""},
+		"one that says AlwaysAllow lets it go, too": {fence.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []fence.Pod{pod(false, "b")}, 1, ""},
+		"but not a ready one":                       {fence.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []fence.Pod{pod(true, "b")}, 0, "may go"},
+		"two budgets of one pod hold it":            {fence.Disruption{Allowed: 9}, []fence.Pod{pod(true, "b", "c")}, 0, "counts for two"},
+		"a budget that was not read allows nothing": {fence.Disruption{}, []fence.Pod{pod(true, "unread")}, 0, "budget unread"},
 	} {
-		left := &Left{Delete: c.pods, Budgets: map[string]Disruption{"b": c.budget}}
-		free, held := permitted(api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true}, left)
+		left := &fence.Left{Delete: c.pods, Budgets: map[string]fence.Disruption{"b": c.budget}}
+		free, held := fence.Permitted(api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true}, left)
 		if len(free) != c.free || !strings.Contains(strings.Join(held, ";"), c.held) || len(free)+len(held) != len(c.pods) {
 			t.Errorf("%s: %d go, held %q", name, len(free), held)
 		}
@@ -71,13 +73,13 @@ func TestStrategies(t *testing.T) { // S24
 // seven a minute run to its end, with a device that answers at once.
 func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	rate, pods := int32(7), 20
-	spec := walkSpec()
+	spec := fencetest.Spec()
 	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
 	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
 	var at []time.Time
-	now := walkStart
+	now := fencetest.Start
 	for range 1000 {
 		if f.Status.Phase != api.Releasing && f.Status.Phase != api.Fencing {
 			break
@@ -88,16 +90,16 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 		if f.Status.Phase == api.Fencing {
 			f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now) // seen off anew
 		}
-		seen.Left = &Left{Delete: make([]Pod, pods)}
-		st, act := Decide(f, seen, now)
+		seen.Left = &fence.Left{Delete: make([]fence.Pod, pods)}
+		st, act := fence.Decide(f, seen, now)
 		f.Status = st
-		if act != Release {
+		if act != fence.Release {
 			continue
 		}
-		for range Batch(f, seen.Left) {
+		for range fence.Batch(f, seen.Left) {
 			at, pods = append(at, now), pods-1
 		}
-		if age := now.Sub(f.Status.Proof.At.Time); age > ProofValidity {
+		if age := now.Sub(f.Status.Proof.At.Time); age > fence.ProofValidity {
 			t.Errorf("released on a proof of %s", age)
 		}
 	}
@@ -115,21 +117,21 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 // pods of the first minute went; the next pods go a minute after those pods did.
 func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	rate := int32(10)
-	spec := walkSpec()
+	spec := fencetest.Spec()
 	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
 	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
-	at := func(after time.Duration, pods, detach int) (Action, int32) {
-		now := walkStart.Add(after)
+	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
+	at := func(after time.Duration, pods, detach int) (fence.Action, int32) {
+		now := fencetest.Start.Add(after)
 		f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now)
-		seen.Left = &Left{Delete: make([]Pod, pods), Detach: make([]Attachment, detach), Attachments: 1}
-		st, act := Decide(f, seen, now)
+		seen.Left = &fence.Left{Delete: make([]fence.Pod, pods), Detach: make([]fence.Attachment, detach), Attachments: 1}
+		st, act := fence.Decide(f, seen, now)
 		f.Status = st
 		return act, st.Release.Batch
 	}
 	type step struct {
-		act  Action
+		act  fence.Action
 		pods int32
 	}
 	var got []step
@@ -137,15 +139,15 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 		after        time.Duration
 		pods, detach int
 	}{
-		{0, 20, 0}, {20 * time.Second, 10, 1}, {20*time.Second + Poll/2, 10, 1}, {40 * time.Second, 10, 1}, {59 * time.Second, 10, 1}, {61 * time.Second, 10, 0},
+		{0, 20, 0}, {20 * time.Second, 10, 1}, {20*time.Second + fence.Poll/2, 10, 1}, {40 * time.Second, 10, 1}, {59 * time.Second, 10, 1}, {61 * time.Second, 10, 0},
 	} {
 		act, n := at(l.after, l.pods, l.detach)
-		if act != Release {
+		if act != fence.Release {
 			n = 0
 		}
 		got = append(got, step{act, n})
 	}
-	want := []step{{Release, 10}, {Release, 0}, {None, 0}, {Release, 0}, {Release, 0}, {Release, 10}}
+	want := []step{{fence.Release, 10}, {fence.Release, 0}, {fence.None, 0}, {fence.Release, 0}, {fence.Release, 0}, {fence.Release, 10}}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(step{})); d != "" {
 		t.Error(d)
 	}
@@ -155,17 +157,17 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 }
 
 // releasing is a fence whose machine we cut and saw off.
-func releasing(spec given) *api.NodeFence {
-	f := &api.NodeFence{Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
+func releasing(spec fencetest.Given) *api.NodeFence {
+	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	f.Name, f.UID = "n", "fence-1"
-	start := stampOf(walkStart)
-	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(walkStart),
+	start := fence.StampOf(fencetest.Start)
+	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(fencetest.Start),
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{SwitchedByUs: true, Cut: []int32{0}}}
 	return f
 }
 
 func proofOf(at time.Time) *api.Proof {
-	return &api.Proof{Type: api.ProofSeenOff, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: stampOf(at)}
+	return &api.Proof{Type: api.ProofSeenOff, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: fence.StampOf(at)}
 }
 
 // TestWaitsAreSaid: each way of waiting names its cause, and its end is stated.
@@ -174,43 +176,43 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 	volume := "volume pv-1 (CSI driver csi.example.com)"
 	for name, c := range map[string]struct {
 		how    api.ReleaseSettings
-		left   Left
+		left   fence.Left
 		at     time.Duration
 		reason api.Reason
 		words  string
 		phase  api.Phase
 	}{
-		"a volume that does not go": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
+		"a volume that does not go": {api.ReleaseSettings{}, fence.Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
 			api.WaitingForRelease, "waiting for " + volume, api.Releasing},
-		"a volume that has not gone in time": {api.ReleaseSettings{}, Left{Attachments: 1, Names: []string{volume}}, time.Minute,
+		"a volume that has not gone in time": {api.ReleaseSettings{}, fence.Left{Attachments: 1, Names: []string{volume}}, time.Minute,
 			api.ReleaseTimedOut, "1 attachments are left after 50s: " + volume + "; going on", api.PoweringOn},
-		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, Left{Delete: make([]Pod, 3)}, 2 * time.Second,
+		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, fence.Left{Delete: make([]fence.Pod, 3)}, 2 * time.Second,
 			api.PodsPerMinute, "podsPerMinute is 1, the next go at 00:01:00", api.Releasing},
 		"a budget": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
-			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
+			fence.Left{Delete: []fence.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]fence.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
 			api.DisruptionBudget, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
 		"a budget that held to the end": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
-			Left{Delete: []Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
+			fence.Left{Delete: []fence.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]fence.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
 			api.ReleaseTimedOut, "held: pod a/p by budget a/b", api.PoweringOn},
-		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
+		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, fence.Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
 			api.WaitingForRelease, "waiting for pod a/p (finalizer x)", api.Releasing},
-		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
+		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, fence.Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
 	} {
-		spec := walkSpec()
+		spec := fencetest.Spec()
 		c.how.Timeout = spec.Decision.Settings.Release.Timeout
 		spec.Decision.Settings.Release = c.how
 		f := releasing(spec)
-		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, walkStart, "Unknown", false, "a")
+		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
 		seen.Left = &c.left
-		f.Status, _ = Decide(f, seen, walkStart)
+		f.Status, _ = fence.Decide(f, seen, fencetest.Start)
 		if c.at > 0 {
 			if c.phase == api.PoweringOn {
 				f.Status.Placed.OutOfService = false // cleared in a step of its own
 			}
 			seen.Node.OutOfService = f.Status.Placed.OutOfService
-			now := walkStart.Add(c.at)
+			now := fencetest.Start.Add(c.at)
 			f.Status.Proof = proofOf(now)
-			f.Status, _ = Decide(f, seen, now)
+			f.Status, _ = fence.Decide(f, seen, now)
 		}
 		if st := f.Status; st.Reason != c.reason || !strings.Contains(st.Message, c.words) || st.Phase != c.phase {
 			t.Errorf("%s: %s %s: %s", name, st.Phase, st.Reason, st.Message)

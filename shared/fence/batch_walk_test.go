@@ -1,9 +1,11 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // pod by pod: what a walk adds for a release at a rate, under budgets. It is
@@ -11,7 +13,7 @@ import (
 // how work is released.
 
 // gentle is such a policy.
-func gentle(s given) given {
+func gentle(s fencetest.Given) fencetest.Given {
 	one := int32(1)
 	s.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one, RespectDisruptionBudgets: true}
 	s.Decision.Settings.Release.Timeout.Duration = 130 * time.Second
@@ -32,7 +34,7 @@ func mayBeGentle(s *state) bool {
 func settled(s *state) {
 	begun := s.st.Release.StartedAt != nil && s.st.Release.DoneAt == nil
 	if s.isGentle() && s.st.Phase != api.Releasing && !(begun && s.st.Phase == api.Fencing) {
-		plain := walkSpec()
+		plain := fencetest.Spec()
 		s.spec.Decision.Settings.Release, s.spec.Decision.Settings.Release.Timeout = plain.Decision.Settings.Release, plain.Decision.Settings.Release.Timeout
 		s.sh.deleted = time.Time{}
 		s.st.Release.AskedAt, s.st.Release.BatchAt, s.st.Release.InMinute = nil, nil, 0
@@ -41,41 +43,41 @@ func settled(s *state) {
 
 // gentleKey is what such a release reads besides.
 func gentleKey(s *state, age func(*api.Time, ...time.Duration) string) []any {
-	deleted := stampOf(s.sh.deleted)
-	return []any{"gentle", age(s.st.Release.AskedAt, Poll), age(s.st.Release.BatchAt, deletionWindow), s.st.Release.InMinute, age(&deleted, deletionWindow)}
+	deleted := fence.StampOf(s.sh.deleted)
+	return []any{"gentle", age(s.st.Release.AskedAt, fence.Poll), age(s.st.Release.BatchAt, fence.DeletionWindow), s.st.Release.InMinute, age(&deleted, fence.DeletionWindow)}
 }
 
 // gentleLooks: two pods, of a budget that lets both go, one or none.
-func gentleLooks(s *state, with func(func(*Seen))) {
+func gentleLooks(s *state, with func(func(*fence.Seen))) {
 	if !s.isGentle() || s.st.Phase != api.Releasing {
 		return
 	}
-	pod := Pod{Name: "p", Ready: true, Budgets: []string{"b"}}
+	pod := fence.Pod{Name: "p", Ready: true, Budgets: []string{"b"}}
 	for allowed := range int32(3) {
-		with(func(y *Seen) {
-			y.Left = &Left{Delete: []Pod{pod, pod}, Attachments: 1, Budgets: map[string]Disruption{"b": {Allowed: allowed, Healthy: 2, Wanted: 2}}}
+		with(func(y *fence.Seen) {
+			y.Left = &fence.Left{Delete: []fence.Pod{pod, pod}, Attachments: 1, Budgets: map[string]fence.Disruption{"b": {Allowed: allowed, Healthy: 2, Wanted: 2}}}
 		})
 	}
-	with(func(y *Seen) { y.Left = &Left{Attachments: 1, Detach: []Attachment{{Name: "v"}}} })
+	with(func(y *fence.Seen) { y.Left = &fence.Left{Attachments: 1, Detach: []fence.Attachment{{Name: "v"}}} })
 }
 
 // deletedBy is when pods were really last asked to go.
-func (sh *shadow) deletedBy(after *api.NodeFenceStatus, act Action, now time.Time) {
-	if act == Release && after.Release.Batch > 0 {
+func (sh *shadow) deletedBy(after *api.NodeFenceStatus, act fence.Action, now time.Time) {
+	if act == fence.Release && after.Release.Batch > 0 {
 		sh.deleted = now
 	}
 }
 
-func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkGentle(s *state, sh *shadow, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isGentle() {
 		return
 	}
 	say(!a.Placed.OutOfService, "S24: no taint frees all at once where the release is pod by pod")
-	if act != Release || seen.Left == nil {
+	if act != fence.Release || seen.Left == nil {
 		return
 	}
 	n := a.Release.Batch
-	say(n <= 1 && (n == 0 || sh.deleted.IsZero() || now.Sub(sh.deleted) >= deletionWindow), "S24: no minute has more deletions than the rate")
+	say(n <= 1 && (n == 0 || sh.deleted.IsZero() || now.Sub(sh.deleted) >= fence.DeletionWindow), "S24: no minute has more deletions than the rate")
 	allowed := int32(0)
 	for _, p := range seen.Left.Delete {
 		if len(p.Budgets) == 0 {
@@ -90,14 +92,14 @@ func checkGentle(s *state, sh *shadow, seen *Seen, a *api.NodeFenceStatus, act A
 
 // brokenGentle lack one guard of such a release each.
 var brokenGentle = map[string]decider{
-	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"frees all at once where it is to go pod by pod": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		f.Status.Decision.Settings.Release = api.ReleaseSettings{Timeout: f.Status.Decision.Settings.Release.Timeout}
 	}),
-	"forgets when it deleted last": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
-	"does not ask the budgets": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"forgets when it deleted last": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Status.Release.BatchAt = nil }),
+	"does not ask the budgets": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if s.Left != nil {
 			left := *s.Left
-			left.Delete = make([]Pod, len(left.Delete))
+			left.Delete = make([]fence.Pod, len(left.Delete))
 			s.Left = &left
 		}
 	}),

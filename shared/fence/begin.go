@@ -26,9 +26,9 @@ func (d *decision) pending() Action {
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
-		return d.hold(api.PolicyConflict, conflict(p), Resync)
+		return d.hold(api.PolicyConflict, ConflictWords(p), Resync)
 	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
-		return d.hold(api.ControlPlaneNode, policyOf(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
+		return d.hold(api.ControlPlaneNode, DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
 	case p.Settings.Excluded != "" || n.Excluded != "":
 		return d.holdUnmarked(api.Excluded, cmp.Or(p.Settings.Excluded, n.Excluded))
 	case d.goes():
@@ -51,7 +51,7 @@ func (d *decision) pending() Action {
 	case d.doubtful():
 		return d.checking()
 	case p.Settings.Mode == api.ModeDryRun:
-		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+policyOf(p)+" is in DryRun")
+		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+DecidingPolicy(p)+" is in DryRun")
 	case p.Settings.Mode == api.ModeRequireApproval && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
@@ -88,7 +88,7 @@ func (d *decision) unbound() Action {
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() Action {
-	if r := d.seen.Reserved; r != nil && isWithin(*r, d.now, DecisionValidity) {
+	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt = d.stamp(*r)
 		d.readAnew()
 		waived := ""

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -6,23 +6,27 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // under is a fence in the middle of its way, and what its next look sees: the node is
 // NotReady, its Lease stands still, and a slot is reserved.
-func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
-	at := stampOf(now)
-	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+func under(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
+	at := fence.StampOf(now)
+	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 	f.Status.Decision.Settings.PerNode.CutsPerDay = 3
-	opened := stampOf(walkStart)
+	opened := fence.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
-	s := Seen{
-		Me: "me", Node: Node{Exists: true, UID: f.Status.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
-		Lease: Lease{Exists: true, Renewed: "r0", Renewal: walkRenewal}, Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now,
+	s := fence.Seen{
+		Me: "me", Node: fence.Node{Exists: true, UID: f.Status.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
+		Lease: fence.Lease{Exists: true, Renewed: "r0", Renewal: fencetest.Renewal}, Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &fence.Left{}, Reserved: &now,
 	}
 	change(f, &s)
 	s.Node.OutOfService = s.Node.OutOfService || f.Status.Placed.OutOfService
@@ -31,7 +35,7 @@ func under(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, S
 
 // begunAt is a release that was begun, and done or not.
 func begunAt(now time.Time, done bool) api.ReleaseRecord {
-	at, end := stampOf(now), stampOf(now.Add(time.Hour))
+	at, end := fence.StampOf(now), fence.StampOf(now.Add(time.Hour))
 	r := api.ReleaseRecord{StartedAt: &at, Deadline: &end, Batches: 1}
 	if done {
 		r.DoneAt = &at
@@ -42,19 +46,19 @@ func begunAt(now time.Time, done bool) api.ReleaseRecord {
 // TestAWordIsForNow: what a person asks for is carried out on the state that they
 // speak of, or never. A machine that they said is off may have been switched on since.
 func TestAWordIsForNow(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for phase, want := range map[api.Phase][2]bool{ // is a word to confirm, to retry, still waiting
 		api.Pending: {true, false}, api.Isolating: {true, false}, api.Fencing: {false, false}, api.Failed: {true, false},
 		api.Releasing: {}, api.PoweringOn: {}, api.Restoring: {}, api.Recovering: {}, api.Fenced: {},
 	} {
-		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Phase = phase
 			f.Status.Release = begunAt(now, true)
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}}
-			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 		})
-		st, _ := Decide(f, s, now)
-		got := [2]bool{!st.Answered(api.AskedConfirmOff, metav1.NewTime(walkStart)), !st.Answered(api.AskedRetry, metav1.NewTime(walkStart))}
+		st, _ := fence.Decide(f, s, now)
+		got := [2]bool{!st.Answered(api.AskedConfirmOff, metav1.NewTime(fencetest.Start)), !st.Answered(api.AskedRetry, metav1.NewTime(fencetest.Start))}
 		if got != want {
 			t.Errorf("%s: waiting %v, want %v", phase, got, want)
 		}
@@ -66,13 +70,13 @@ func TestAWordIsForNow(t *testing.T) {
 
 // TestASecondWordCounts whatever the clocks of those who speak say (S30).
 func TestASecondWordCounts(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	first, second := metav1.NewTime(walkStart), metav1.NewTime(walkStart.Add(-time.Minute))
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+	now := fencetest.Start.Add(time.Hour)
+	first, second := metav1.NewTime(fencetest.Start), metav1.NewTime(fencetest.Start.Add(-time.Minute))
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 		f.Status.Phase, f.Status.Answers = api.Failed, done(api.AskedRetry, first)
 		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ben", At: second}
 	})
-	if st, _ := Decide(f, s, now); st.Phase != api.Pending || !st.Answered(api.AskedRetry, second) {
+	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || !st.Answered(api.AskedRetry, second) {
 		t.Errorf("%s, answered %v", st.Phase, st.Answers)
 	}
 }
@@ -80,9 +84,9 @@ func TestASecondWordCounts(t *testing.T) {
 // TestAnOffThatDoesNothingIsAborted: the device says on whatever it is told, and a
 // person ends the fence: it gives its slot back, and the machine is seen on (S25, S27).
 func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *Seen) {
-		at := stampOf(now)
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		at := fence.StampOf(now)
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"}
 		s.Deleting = true
@@ -96,18 +100,18 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 		}
 		now = now.Add(time.Millisecond)
 		s.Node.Taint, s.Call = f.Status.Phase != api.Finished, nil
-		var act Action
-		if f.Status, act = Decide(f, s, now); act == Undo {
+		var act fence.Action
+		if f.Status, act = fence.Decide(f, s, now); act == fence.Undo {
 			s.Node.Taint = false
-			f.Status, act = Decide(f, s, now)
+			f.Status, act = fence.Decide(f, s, now)
 		}
 		switch act {
-		case Off, On:
+		case fence.Off, fence.On:
 			t.Fatalf("it is told %s", act)
-		case Read:
-			s.Call = &CallResult{Call: api.CallRead, Power: "On", At: now}
-			f.Status, _ = Decide(f, s, now)
-		case DropFinalizer:
+		case fence.Read:
+			s.Call = &fence.CallResult{Call: api.CallRead, Power: "On", At: now}
+			f.Status, _ = fence.Decide(f, s, now)
+		case fence.DropFinalizer:
 			s.Finalizer = false
 		}
 	}
@@ -116,45 +120,45 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 
 // TestWhatWasGivenUp: a person ends it, or begins it anew, and it has an end either way.
 func TestWhatWasGivenUp(t *testing.T) {
-	now := walkStart.Add(72 * time.Hour)
-	cut := stampOf(walkStart)
-	abort := func(f *api.NodeFence, _ *Seen) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }
+	now := fencetest.Start.Add(72 * time.Hour)
+	cut := fence.StampOf(fencetest.Start)
+	abort := func(f *api.NodeFence, _ *fence.Seen) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen)
+		change func(*api.NodeFence, *fence.Seen)
 		phase  api.Phase
 		reason api.Reason
 	}{
-		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.Aborted},
+		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *fence.Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.Aborted},
 		"ended: nothing is cut":                         {abort, api.Recovering, api.Aborted},
-		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *Seen) {
+		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *fence.Seen) {
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Pending, true
 			abort(f, s)
 		}, api.PoweringOn, api.Aborted},
-		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *Seen) {
+		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &cut
 		}, api.Isolating, api.Admitted},
-		"begun anew: its cuts are of today": {func(f *api.NodeFence, _ *Seen) {
-			at := stampOf(now.Add(-time.Hour))
+		"begun anew: its cuts are of today": {func(f *api.NodeFence, _ *fence.Seen) {
+			at := fence.StampOf(now.Add(-time.Hour))
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &at
 		}, api.Pending, api.NodeFencedTooOften},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				f.Status.Phase = api.Failed
 				c.change(f, s)
 			})
-			if st, _ := Decide(f, s, now); st.Phase != c.phase || st.Reason != c.reason {
+			if st, _ := fence.Decide(f, s, now); st.Phase != c.phase || st.Reason != c.reason {
 				t.Errorf("%s %s %s", st.Phase, st.Reason, st.Message)
 			}
 		})
 	}
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
-		f.Status.Phase, f.Status.Release = api.Failed, begunAt(walkStart, true)
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f.Status.Phase, f.Status.Release = api.Failed, begunAt(fencetest.Start, true)
 		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann"}
 	})
-	if st, _ := Decide(f, s, now); st.Phase != api.Pending || st.Release.StartedAt != nil {
+	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || st.Release.StartedAt != nil {
 		t.Errorf("%s, with the release of the last pass: %v", st.Phase, st.Release.StartedAt != nil)
 	}
 }
@@ -162,27 +166,30 @@ func TestWhatWasGivenUp(t *testing.T) {
 // TestNoTaintWithoutAProof: the out-of-service taint stays on no machine that nobody
 // sees off any more (S3, S4, S23).
 func TestNoTaintWithoutAProof(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	unreachable := func(s *Seen) { s.Call = &CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
+	now := fencetest.Start.Add(time.Hour)
+	unreachable := func(s *fence.Seen) { s.Call = &fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen)
+		change func(*api.NodeFence, *fence.Seen)
 		phase  api.Phase
-		act    Action
+		act    fence.Action
 	}{
-		"it was given up":                  {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Failed }, api.Failed, ClearOutOfService},
-		"it has rebooted":                  {func(_ *api.NodeFence, s *Seen) { s.Node.BootID = "b" }, api.Recovering, None},
-		"its Lease moves":                  {func(_ *api.NodeFence, s *Seen) { s.Lease.Renewed = "r1"; s.Lease.StillSince = now.Add(time.Second) }, api.Recovering, None},
-		"the last try failed: not our cut": {func(f *api.NodeFence, s *Seen) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, None},
+		"it was given up": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase = api.Failed }, api.Failed, fence.ClearOutOfService},
+		"it has rebooted": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.BootID = "b" }, api.Recovering, fence.None},
+		"its Lease moves": {func(_ *api.NodeFence, s *fence.Seen) {
+			s.Lease.Renewed = "r1"
+			s.Lease.StillSince = now.Add(time.Second)
+		}, api.Recovering, fence.None},
+		"the last try failed: not our cut": {func(f *api.NodeFence, s *fence.Seen) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				f.Status.Placed.OutOfService, f.Status.Release = true, begunAt(now, false)
 				c.change(f, s)
 				if s.Call != nil {
-					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: stampOf(now.Add(time.Second))}
+					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: fence.StampOf(now.Add(time.Second))}
 				}
 			})
-			if st, act := Decide(f, s, now); st.Phase != c.phase || act != c.act {
+			if st, act := fence.Decide(f, s, now); st.Phase != c.phase || act != c.act {
 				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
 			}
 		})
@@ -191,16 +198,16 @@ func TestNoTaintWithoutAProof(t *testing.T) {
 
 // TestAnothersOutOfServiceTaintIsLeft: with the value that ours has too (S22).
 func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for theirs, ours := range map[bool]bool{true: false, false: true} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			at := stampOf(now)
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			at := fence.StampOf(now)
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
-			s.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
+			s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
 			s.Node.OutOfService = theirs
 		})
-		if st, act := Decide(f, s, now); act != Release || st.Placed.OutOfService != ours {
+		if st, act := fence.Decide(f, s, now); act != fence.Release || st.Placed.OutOfService != ours {
 			t.Errorf("theirs %v: placed %v, action %q", theirs, st.Placed.OutOfService, act)
 		}
 	}
@@ -208,12 +215,12 @@ func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
 
 // TestOurOwnMachineIsNotCut, also where nodefence came to run on it after the gate (S13).
 func TestOurOwnMachineIsNotCut(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *Seen) {
-		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}
 		s.Self = true
 	})
-	if st, act := Decide(f, s, now); act != None || st.Power.SwitchedByUs || st.Reason != api.OwnMachine {
+	if st, act := fence.Decide(f, s, now); act != fence.None || st.Power.SwitchedByUs || st.Reason != api.OwnMachine {
 		t.Errorf("action %q, cut %v: %s", act, st.Power.SwitchedByUs, st.Message)
 	}
 }
@@ -221,22 +228,22 @@ func TestOurOwnMachineIsNotCut(t *testing.T) {
 // TestABrakeTakesTheSlot: what was admitted before a storm is decided anew after its
 // cool-down (S15).
 func TestABrakeTakesTheSlot(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	for name, brakes := range map[string]Brakes{
+	now := fencetest.Start.Add(time.Hour)
+	for name, brakes := range map[string]fence.Brakes{
 		"storm":  {Looked: true, Storm: true},
 		"pause":  {Looked: true, Paused: true},
-		"window": {Looked: true, Windows: []Windows{{Policy: "p", Windows: []api.PauseWindowRule{opens("00:00", 24*time.Hour, "")}}}},
+		"window": {Looked: true, Windows: []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{fencetest.Window("00:00", 24*time.Hour, "")}}}},
 	} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
 		given := *f.Status.DecidedAt
-		st, _ := Decide(f, s, now)
+		st, _ := fence.Decide(f, s, now)
 		if st.Phase != api.Pending || st.GivenBack == nil || !st.GivenBack.Time.Equal(given.Time) {
 			t.Errorf("%s: %s, given back %v", name, st.Phase, st.GivenBack)
 		}
 		l := &api.FenceLedger{}
 		l.Status.Reservations = []api.Reservation{{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: 1, At: given}}
 		f.Status = st
-		if broughtUpToDate(l, f, now.Add(time.Second)); ReservedAt(l, f) != nil {
+		if broughtUpToDate(l, f, now.Add(time.Second)); admission.ReservedAt(l, f) != nil {
 			t.Errorf("%s: it still has its slot", name)
 		}
 	}
@@ -245,13 +252,13 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 // TestTheEndOfAnEarlierFence is when it ended, not when the next one began: by it the
 // node's cuts of a day are counted.
 func TestTheEndOfAnEarlierFence(t *testing.T) {
-	now := walkStart.Add(90 * 24 * time.Hour)
-	ended := stampOf(walkStart.Add(time.Hour))
-	f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+	now := fencetest.Start.Add(90 * 24 * time.Hour)
+	ended := fence.StampOf(fencetest.Start.Add(time.Hour))
+	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 		f.Status.FenceNumber, f.Status.Decision.Settings.PerNode.CutsPerDay = 2, 1
 		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = "", &ended, 1
 	})
-	st, _ := Decide(f, s, now)
+	st, _ := fence.Decide(f, s, now)
 	if len(st.Past) != 1 || !st.Past[0].ClosedAt.Time.Equal(ended.Time) || st.Reason == api.NodeFencedTooOften {
 		t.Errorf("%s: %+v", st.Reason, st.Past)
 	}
@@ -260,13 +267,13 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 // TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal: a Node that turns Ready wakes its
 // record, its Lease does not.
 func TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	for status, want := range map[string]time.Duration{"True": walkRenewal, "False": Resync} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+	now := fencetest.Start.Add(time.Hour)
+	for status, want := range map[string]time.Duration{"True": fencetest.Renewal, "False": fence.Resync} {
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 			f.Status.Phase = api.Recovering
 			s.Node.BootID, s.Node.Conditions[0].Status = "b", status
 		})
-		if st, _ := Decide(f, s, now); st.Phase != api.Recovering || st.NextLook == nil || st.NextLook.Sub(now) != want {
+		if st, _ := fence.Decide(f, s, now); st.Phase != api.Recovering || st.NextLook == nil || st.NextLook.Sub(now) != want {
 			t.Errorf("Ready=%s: %s, looked at again at %v, want in %s", status, st.Phase, st.NextLook, want)
 		}
 	}
@@ -276,6 +283,6 @@ func TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal(t *testing.T) {
 // nothing.
 func broughtUpToDate(l *api.FenceLedger, f *api.NodeFence, now time.Time) {
 	l.Spec.Stop = true
-	Admit(&api.NodeFence{}, Cluster{Fences: []api.NodeFence{*f}}, l, now)
+	admission.Admit(&api.NodeFence{}, admission.Picture{Fences: []api.NodeFence{*f}}, l, now)
 	l.Spec.Stop = false
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // breaks names the promise that each broken Decide breaks. Another promise that it
@@ -204,11 +206,11 @@ func init() {
 // moved then, and with one that did not.
 func cutJustNow() []state {
 	of := func(still time.Time, fresh bool) state {
-		at, since, effect := stampOf(walkStart), stampOf(still), walkStart.Add(3*time.Second)
-		until := stampOf(effect)
+		at, since, effect := fence.StampOf(fencetest.Start), fence.StampOf(still), fencetest.Start.Add(3*time.Second)
+		until := fence.StampOf(effect)
 		return state{
-			now: walkStart, spec: walkSpec(),
-			sh: shadow{cut: true, served: true, fresh: fresh, moved: still, renewed: "r0", sent: walkStart, until: effect, effect: [2]time.Time{effect}, off: [2]bool{true}, decided: &at},
+			now: fencetest.Start, spec: fencetest.Spec(),
+			sh: shadow{cut: true, served: true, fresh: fresh, moved: still, renewed: "r0", sent: fencetest.Start, until: effect, effect: [2]time.Time{effect}, off: [2]bool{true}, decided: &at},
 			st: api.NodeFenceStatus{
 				Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, CutOrReleased: true, BootIDBefore: "a",
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since},
@@ -216,7 +218,7 @@ func cutJustNow() []state {
 			},
 		}
 	}
-	return []state{of(walkStart.Add(-time.Second), true), of(walkStart.Add(-time.Minute), false)}
+	return []state{of(fencetest.Start.Add(-time.Second), true), of(fencetest.Start.Add(-time.Minute), false)}
 }
 
 // lostJustNow is such a machine whose Node was deleted since, with nothing left on it.
@@ -240,13 +242,13 @@ func awaitedNow() []state {
 	s := cutJustNow()[1]
 	s.now, s.sh.decided = s.now.Add(time.Minute), nil
 	s.st.DecidedAt, s.st.Power.OffAt = nil, nil
-	s.st.Awaited = &api.AwaitedRecord{Since: stampOf(s.now), Reason: api.DeviceFailed}
+	s.st.Awaited = &api.AwaitedRecord{Since: fence.StampOf(s.now), Reason: api.DeviceFailed}
 	return []state{s}
 }
 
 // readOn is a machine that has just been read on.
-func readOn(spec given) state {
-	s, on := cutJustNow()[1], api.Read{State: api.PoweredOn, At: stampOf(walkStart)}
+func readOn(spec fencetest.Given) state {
+	s, on := cutJustNow()[1], api.Read{State: api.PoweredOn, At: fence.StampOf(fencetest.Start)}
 	s.spec, s.st.Power, s.st.CutOrReleased = spec, api.PowerRecord{LastRead: &on}, false
 	s.sh = shadow{moved: s.sh.moved, renewed: "r0", decided: s.sh.decided, reads: []api.Read{on}}
 	return s
@@ -262,26 +264,26 @@ func readOnServed() []state {
 }
 
 // readOnAgain is such a machine to which an Off was sent a minute ago.
-func readOnAgain() []state { return []state{again(walkSpec())} }
+func readOnAgain() []state { return []state{again(fencetest.Spec())} }
 
 func readOnHeld() []state { return []state{again(heldSpec())} }
 
-func again(spec given) state {
+func again(spec fencetest.Given) state {
 	s := cutJustNow()[1]
 	s.now, s.spec = s.now.Add(time.Minute), spec
-	on := api.Read{State: api.PoweredOn, At: stampOf(s.now)}
+	on := api.Read{State: api.PoweredOn, At: fence.StampOf(s.now)}
 	s.st.Power.OffAt, s.st.Power.LastRead, s.sh.reads = nil, &on, []api.Read{on}
 	return s
 }
 
 // releasesHeld is a machine that was seen off, and whose work is to be released.
 func releasesHeld() []state {
-	return []state{releasedBy(state{now: walkStart, spec: heldSpec(), sh: shadow{renewed: "r0"}}, api.ProofSeenOff)}
+	return []state{releasedBy(state{now: fencetest.Start, spec: heldSpec(), sh: shadow{renewed: "r0"}}, api.ProofSeenOff)}
 }
 
 // cutOnce is a machine that was cut once, was switched on, and was healthy since.
 func cutOnce() []state {
-	return onItsWayBack(state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}})[1:]
+	return onItsWayBack(state{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}})[1:]
 }
 
 // dumpsNow is a fence that releases pods for a dump.
@@ -289,7 +291,7 @@ func dumpsNow() []state {
 	f, _, now := dumps()
 	k := f.Status.Kdump
 	return []state{{
-		now: now, spec: givenBy(f), st: f.Status,
+		now: now, spec: fencetest.GivenBy(f), st: f.Status,
 		sh: shadow{moved: f.Status.Lease.StillSince.Time, renewed: "r0", decided: f.Status.DecidedAt, dumpSince: k.Since.Time, dumpLast: k.LastSeen.Time, dumpBoot: "a"},
 	}}
 }
@@ -320,7 +322,7 @@ func TestEachBrokenDecideNamesItsPromise(t *testing.T) {
 // TestHuntsFindNothingInDecide itself: what they caught a twin by would be worth nothing.
 func TestHuntsFindNothingInDecide(t *testing.T) {
 	hunt := func(name string, few, most int, begin ...state) {
-		w := newWalker(Decide)
+		w := newWalker(fence.Decide)
 		w.hunts, w.live, w.levels, w.most = few, false, false, most
 		w.begin(begin...)
 		w.walk()

@@ -1,11 +1,14 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The API server's clock was set back. What was stamped before is of the future now, and
@@ -13,78 +16,78 @@ import (
 
 // backLooks are fences that rest on one stamp each, and how the next step on it shows.
 var backLooks = map[string]struct {
-	change func(f *api.NodeFence, s *Seen, stamp *api.Time)
+	change func(f *api.NodeFence, s *fence.Seen, stamp *api.Time)
 	// near is the step on a stamp that another process's clock may have given, and far that
 	// on one that no clock of now has given.
 	near, far string
 }{
-	"the proof before a deletion of pods": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"the proof before a deletion of pods": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
-		s.Left = &Left{Delete: []Pod{{Name: "p"}}}
+		s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}
 	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, "},
-	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		released(f)
 		f.Status.Proof.At = *stamp
 	}, "Releasing NodeDeletionSent, DeleteNode", "Fencing ProofExpired, "},
-	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		released(f)
 		f.Status.Release.MarkedAt, s.Node.Conditions[0].Status = stamp, "True"
 	}, "Releasing NodeDeletionSent, DeleteNode", "Recovering SignOfLife, "},
-	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofConfirmed, At: *stamp, BootIDBefore: "a"}
-		s.Left, s.Lease.Renewed, s.Lease.StillSince = &Left{Delete: []Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
+		s.Left, s.Lease.Renewed, s.Lease.StillSince = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
 	}, "Releasing ReleaseStarted, Release", "Pending FlowRestarted, "},
-	"two reads of a cut": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
-		first := stampOf(stamp.Add(-Settle))
+	"two reads of a cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+		first := fence.StampOf(stamp.Add(-fence.Settle))
 		cutBefore(f, first, *stamp)
 	}, "Releasing SeenCutOff, ", "Isolating , Read"},
-	"a read of on before the Off": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"a read of on before the Off": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: *stamp}
 	}, "Fencing PowerOffSent, Off", "Fencing , Read"},
-	"the gate's yes": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) { f.Status.DecidedAt = stamp },
+	"the gate's yes": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) { f.Status.DecidedAt = stamp },
 		"Fencing , Read", "Pending DecisionExpired, "},
-	"a reserved slot": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"a reserved slot": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
 	}, "Isolating Admitted, ", "Pending , Reserve"},
-	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
 		f.Status.Decision.Settings.ActivityChecks = deviceSpec().Decision.Settings.ActivityChecks
-		begun := stampOf(backNow)
+		begun := fence.StampOf(backNow)
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
-			Results: []api.CheckResult{{Check: DeviceCheck(1)}}}}
+			Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
 	}, "Fencing CheckingActivity, ", "Pending , Reserve"},
-	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, activitySpec().Decision.Settings.ActivityChecks
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, "},
-	"a check that found the storage reachable": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"a check that found the storage reachable": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, storageSpec().Decision.Settings.StorageCheck
 		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check"},
-	"a request about a healthy node": {func(f *api.NodeFence, s *Seen, stamp *api.Time) {
+	"a request about a healthy node": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
 		f.Status.Decision.AskedBy[0].JoinedAt, s.Node.Conditions[0].Status = *stamp, "True"
 	}, "Isolating Admitted, ", "Recovering RequestExpired, "},
-	"this fence's cut": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"this fence's cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Power.CutAt, f.Status.Power.Cuts = api.Pending, stamp, 3
 	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
-	"an earlier fence's cuts": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
+	"an earlier fence's cuts": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Past = api.Pending, []api.PastFence{{Cuts: 3, ClosedAt: *stamp}}
 	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
-	"an Off that was sent": {func(f *api.NodeFence, _ *Seen, stamp *api.Time) {
-		at := stampOf(backNow)
+	"an Off that was sent": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+		at := fence.StampOf(backNow)
 		f.Status.Power = api.PowerRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true, CutAt: stamp, Cuts: 1}
 	}, "Fencing , Read", "Fencing , Read"},
 }
 
-var backNow = walkStart.Add(time.Hour)
+var backNow = fencetest.Start.Add(time.Hour)
 
 func TestClockSetBack(t *testing.T) { // S3, S17, S30
 	for name, c := range backLooks {
-		for ahead, want := range map[time.Duration]string{0: c.near, clockSlack: c.near, clockSlack + time.Millisecond: c.far, 10 * time.Minute: c.far} {
-			stamp := stampOf(backNow.Add(ahead))
-			f, s := under(backNow, func(f *api.NodeFence, s *Seen) { c.change(f, s, &stamp) })
-			st, act := Decide(f, s, backNow)
+		for ahead, want := range map[time.Duration]string{0: c.near, fence.ClockSlack: c.near, fence.ClockSlack + time.Millisecond: c.far, 10 * time.Minute: c.far} {
+			stamp := fence.StampOf(backNow.Add(ahead))
+			f, s := under(backNow, func(f *api.NodeFence, s *fence.Seen) { c.change(f, s, &stamp) })
+			st, act := fence.Decide(f, s, backNow)
 			if got := fmt.Sprintf("%s %s, %s", st.Phase, st.Reason, act); got != want {
 				t.Errorf("%s, %s ahead: %s (%s), want %s", name, ahead, got, st.Message, want)
 			}
@@ -94,7 +97,7 @@ func TestClockSetBack(t *testing.T) { // S3, S17, S30
 
 // released is a fence whose release is done, and whose Node object is to go.
 func released(f *api.NodeFence) {
-	done := stampOf(backNow)
+	done := fence.StampOf(backNow)
 	f.Status.Phase, f.Status.Decision.Settings = api.Releasing, goneSpec().Decision.Settings
 	f.Status.Reason, f.Status.Power.SwitchedByUs = api.Released, true
 	f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", At: done}
@@ -111,11 +114,11 @@ func cutBefore(f *api.NodeFence, first, last api.Time) {
 
 // TestAFirstReadOfTheFutureIsReadAnew: of two reads the first is as old as a proof may be.
 func TestAFirstReadOfTheFutureIsReadAnew(t *testing.T) { // S1, S3
-	for ahead, kept := range map[time.Duration]bool{clockSlack: true, 10 * time.Minute: false} {
-		f, s := under(backNow, func(f *api.NodeFence, _ *Seen) {
-			cutBefore(f, stampOf(backNow.Add(ahead)), stampOf(backNow))
+	for ahead, kept := range map[time.Duration]bool{fence.ClockSlack: true, 10 * time.Minute: false} {
+		f, s := under(backNow, func(f *api.NodeFence, _ *fence.Seen) {
+			cutBefore(f, fence.StampOf(backNow.Add(ahead)), fence.StampOf(backNow))
 		})
-		if st, act := Decide(f, s, backNow); act != Read || (st.Isolation[0].FirstCut != nil) != kept {
+		if st, act := fence.Decide(f, s, backNow); act != fence.Read || (st.Isolation[0].FirstCut != nil) != kept {
 			t.Errorf("%s ahead: %s, the first read is kept: %v", ahead, act, st.Isolation[0].FirstCut != nil)
 		}
 	}
@@ -124,23 +127,23 @@ func TestAFirstReadOfTheFutureIsReadAnew(t *testing.T) { // S1, S3
 // TestTheLedgerCountsWhatIsOfTheFuture: a slot under which another gate may go on is kept,
 // and what rates count counts on (S14).
 func TestTheLedgerCountsWhatIsOfTheFuture(t *testing.T) {
-	at := stampOf(walkStart.Add(10 * time.Minute))
+	at := fence.StampOf(fencetest.Start.Add(10 * time.Minute))
 	taken := api.Reservation{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: at, CountedBy: []api.CountedBy{{Policy: "p"}}}
-	for want, change := range map[api.Reason]func(*api.NodeFence, *Cluster, *api.FenceLedger){
-		api.TooManyConcurrent: func(_ *api.NodeFence, c *Cluster, l *api.FenceLedger) {
-			c.Fences = append(c.Fences, running("n1", "f1", api.Pending))
+	for want, change := range map[api.Reason]func(*api.NodeFence, *admission.Picture, *api.FenceLedger){
+		api.TooManyConcurrent: func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
+			c.Fences = append(c.Fences, fencetest.Running("n1", "f1", api.Pending))
 			l.Status.Reservations = append(l.Status.Reservations, taken)
 		},
-		api.TooManyInATime: func(f *api.NodeFence, _ *Cluster, l *api.FenceLedger) {
+		api.TooManyInATime: func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 1}
 			f.Status.Decision.Limits[0].MaxRate.Period.Duration = time.Minute
 			l.Status.Admitted = append(l.Status.Admitted, taken)
 		},
-		"": func(*api.NodeFence, *Cluster, *api.FenceLedger) {},
+		"": func(*api.NodeFence, *admission.Picture, *api.FenceLedger) {},
 	} {
-		f, c, l := admitWorld(walkStart)
+		f, c, l := fencetest.World(fencetest.Start)
 		change(f, &c, l)
-		if v := Admit(f, c, l, walkStart); reasonOf(v) != want {
+		if v := admission.Admit(f, c, l, fencetest.Start); fencetest.ReasonOf(v) != want {
 			t.Errorf("want %q: %+v", want, v)
 		}
 	}

@@ -45,7 +45,7 @@ var conditionRules = map[string]func(*decision) says{
 // saysAdmitted: the gate said yes within all limits, or holds it, and why.
 func (d *decision) saysAdmitted() says {
 	switch st := &d.st; {
-	case st.DecidedAt != nil || served(st):
+	case st.DecidedAt != nil || Served(st):
 		return says{metav1.ConditionTrue, api.Admitted, ""}
 	case st.Phase == api.Pending && (st.Reason == api.Opened || st.Reason == ""):
 		return notYet

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -8,12 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestConditionsSayHowFarItCame, one row for each place at which a fence may stand.
 func TestConditionsSayHowFarItCame(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	when := stampOf(now.Add(-time.Minute))
+	now := fencetest.Start.Add(time.Hour)
+	when := fence.StampOf(now.Add(-time.Minute))
 	fenced := func(f *api.NodeFence) {
 		f.Status.DecidedAt, f.Status.Placed.Taint = &when, true
 		f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, Device: "mem 7", Reads: []api.Read{{At: when}, {At: when}}}
@@ -49,7 +51,7 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.WaitingForTime}}
 			c.change(f)
-			d := CoreOf(&f.Status.Decision, f.Status, Seen{}, now)
+			d := fence.CoreOf(&f.Status.Decision, f.Status, fence.Seen{}, now)
 			d.Describe()
 			conditions := d.Status().Conditions
 			got := ""
@@ -70,17 +72,17 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 // TestAFenceThatOpensForgetsTheLast: whoever waits for a condition waits for this fence,
 // and not for what the last one came to.
 func TestAFenceThatOpensForgetsTheLast(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, _ := under(now, func(f *api.NodeFence, _ *Seen) {
+	now := fencetest.Start.Add(time.Hour)
+	f, _ := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 		f.Status.Phase, f.Status.Outcome = api.Finished, api.Recovered
 		f.Status.Conditions = []metav1.Condition{{Type: api.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Recovered"}, {Type: "Processing", Status: metav1.ConditionFalse}}
 	})
-	st := Opening(f, f.Status.Decision, now)
+	st := fence.Opening(f, f.Status.Decision, now)
 	if st.Conditions != nil {
 		t.Error("before its first look:", st.Conditions)
 	}
 	f.Status = st
-	st, _ = Decide(f, usual(&state{spec: givenBy(f), st: st, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	st, _ = fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: st, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 	for _, typ := range api.FenceConditions {
 		if is := meta.FindStatusCondition(st.Conditions, typ); is == nil || is.Status == metav1.ConditionTrue && typ != api.ConditionAdmitted {
 			t.Errorf("%s: %+v", typ, is)

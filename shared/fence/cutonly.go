@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // CutOnly: nothing switches this node's machine, and what stands in for that is a
@@ -120,7 +121,7 @@ func (d *decision) noteRelease(act Action) {
 	if d.cutOnly() {
 		r.KeptPods = ""
 		if len(left.Stay) > 0 {
-			r.KeptPods = clipped(fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay)))
+			r.KeptPods = clip.Message(fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay)))
 		}
 	}
 	if act != Release || p == nil {

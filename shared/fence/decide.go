@@ -5,6 +5,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // Decide is the whole automaton. It returns what the record becomes, which is
@@ -151,7 +152,7 @@ func (d *decision) begin() {
 		d.tell(api.Opened, "to be deleted: no fence was decided on")
 		return
 	}
-	d.tell(api.Opened, why(d.dec)+", "+policyOf(d.dec.ResolvedPolicy))
+	d.tell(api.Opened, why(d.dec)+", "+DecidingPolicy(d.dec.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -262,7 +263,7 @@ func (d *decision) noteCall() {
 	}
 	claim := d.st.Claim
 	d.st.Claim = nil
-	c.Err, c.Identity, c.MissingSupply = clipped(c.Err), clipped(c.Identity), clipped(c.MissingSupply) // a record that does not fit its schema could not be saved any more
+	c.Err, c.Identity, c.MissingSupply = clip.Message(c.Err), clip.Message(c.Identity), clip.Message(c.MissingSupply) // a record that does not fit its schema could not be saved any more
 	d.noteJobs(c)
 	switch b := d.dec.Device(claim.Device); {
 	case b == nil:

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestWhatDeletesANodeIsNotDisturbed: until the first Off a fence goes back to the gate
 // and gives its slot to others; after it nothing holds it (S25). A person's word that
 // the machine is off touches no machine.
 func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
-	before := stampOf(walkStart.Add(-time.Second))
+	before := fence.StampOf(fencetest.Start.Add(-time.Second))
 	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{State: api.PoweredOn, At: before} }
 	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.SwitchedByUs = true }
 	for name, c := range map[string]struct {
@@ -36,7 +38,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 		"after the first Off":                      {api.Fencing, begun, true, false, "Fencing PowerOffSent, Off gives back false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, _, _ := admitWorld(walkStart)
+			f, _, _ := fencetest.World(fencetest.Start)
 			f.Status.Decision.NodeUID, f.Status.Decision.Devices = "uid-1", api.Named(api.Binding{Driver: "mem"})
 			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Mode = api.ActionReboot, api.ModeEnforce
 			f.Status.Decision.Settings.PerNode = (*api.PerNode)(nil).Settings()
@@ -49,12 +51,12 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			if c.was != nil {
 				c.was(&f.Status)
 			}
-			seen := Seen{Me: "me", Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
-				Node: Node{Exists: true, UID: types.UID("uid-1"), Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
+			seen := fence.Seen{Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
+				Node: fence.Node{Exists: true, UID: types.UID("uid-1"), Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
 			if c.deleting {
 				seen.Node.Deleting = "its Machine is being deleted"
 			}
-			st, act := Decide(f, seen, walkStart)
+			st, act := fence.Decide(f, seen, fencetest.Start)
 			if d := cmp.Diff(c.want, fmt.Sprintf("%s %s, %s gives back %v", st.Phase, st.Reason, act, st.GivenBack != nil)); d != "" {
 				t.Error(d, st.Message)
 			}

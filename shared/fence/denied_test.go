@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -8,25 +8,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // denying runs a fence at a device that refuses our account each time, until it has failed
 // or the time is over, and gives when the device was asked.
-func denying(f *api.NodeFence, s Seen, now time.Time) (asked []time.Time, end time.Time) {
+func denying(f *api.NodeFence, s fence.Seen, now time.Time) (asked []time.Time, end time.Time) {
 	until := now.Add(time.Hour)
 	for now.Before(until) {
 		s.Reserved, s.Node.Taint = &now, f.Status.Placed.Taint
-		st, act := Decide(f, s, now)
+		st, act := fence.Decide(f, s, now)
 		f.Status, s.Call = st, nil
 		switch {
 		case act.Device():
 			asked = append(asked, now)
-			s.Call = &CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != Read}
-		case act == None && st.Phase == api.Failed:
+			s.Call = &fence.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
+		case act == fence.None && st.Phase == api.Failed:
 			return asked, now
-		case act == None && st.NextLook != nil && st.NextLook.After(now):
+		case act == fence.None && st.NextLook != nil && st.NextLook.After(now):
 			now = st.NextLook.Time
-		case act == None:
+		case act == fence.None:
 			now = now.Add(time.Second)
 		}
 	}
@@ -39,10 +41,10 @@ func denying(f *api.NodeFence, s Seen, now time.Time) (asked []time.Time, end ti
 func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 	for name, begun := range map[string]bool{"nothing was sent yet": false, "an Off was sent": true} {
 		t.Run(name, func(t *testing.T) {
-			now := walkStart.Add(time.Hour)
-			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+			now := fencetest.Start.Add(time.Hour)
+			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 				f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
-				if at := stampOf(now); begun {
+				if at := fence.StampOf(now); begun {
 					f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
 				}
 			})
@@ -51,7 +53,7 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 				t.Fatalf("it was asked %d times only", len(asked))
 			}
 			for i := 3; i < len(asked); i++ {
-				if gap := asked[i].Sub(asked[i-1]); gap < deniedPause {
+				if gap := asked[i].Sub(asked[i-1]); gap < fence.DeniedPause {
 					t.Errorf("try %d came %s after the one before", i+1, gap)
 				}
 			}
@@ -73,28 +75,28 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 // TestARetryEndsTheWait, whatever the phase is: who asks for it has mended something. It
 // is good for one try.
 func TestARetryEndsTheWait(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for name, tc := range map[string]struct {
 		refused, asked time.Duration
-		want           Action
+		want           fence.Action
 	}{
-		"no retry":                 {time.Minute, 0, None},
-		"a retry since":            {time.Minute, 30 * time.Second, Read},
-		"a retry before that":      {time.Minute, 2 * time.Minute, None},
-		"it was refused long ago":  {deniedPause, 0, Read},
-		"almost as long ago as so": {deniedPause - time.Second, 0, None},
+		"no retry":                 {time.Minute, 0, fence.None},
+		"a retry since":            {time.Minute, 30 * time.Second, fence.Read},
+		"a retry before that":      {time.Minute, 2 * time.Minute, fence.None},
+		"it was refused long ago":  {fence.DeniedPause, 0, fence.Read},
+		"almost as long ago as so": {fence.DeniedPause - time.Second, 0, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 				b := f.Status.Decision.Power(0)
-				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now.Add(-tc.refused))}}
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: fence.DeniedTries, At: fence.StampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
-					at := metav1.NewTime(walkStart) // by her own clock, which is compared with nobody's
+					at := metav1.NewTime(fencetest.Start) // by her own clock, which is compared with nobody's
 					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: at}
-					f.Status.Answers = []api.RequestAnswer{{Request: api.AskedRetry, At: at, Result: api.Done, AnsweredAt: stampOf(now.Add(-tc.asked))}}
+					f.Status.Answers = []api.RequestAnswer{{Request: api.AskedRetry, At: at, Result: api.Done, AnsweredAt: fence.StampOf(now.Add(-tc.asked))}}
 				}
 			})
-			if _, got := Decide(f, s, now); got != tc.want {
+			if _, got := fence.Decide(f, s, now); got != tc.want {
 				t.Errorf("it does %q, want %q", got, tc.want)
 			}
 		})
@@ -104,20 +106,20 @@ func TestARetryEndsTheWait(t *testing.T) {
 // TestARefusedAccountTakesNoSlotForAnActivityCheck: while the device is left alone, a fence
 // whose activity check it is waits at the gate, and its slot is another's (S14).
 func TestARefusedAccountTakesNoSlotForAnActivityCheck(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			aloneSpec().to(f)
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			aloneSpec().To(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
 			if b := f.Status.Decision.Power(0); refused {
-				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: deniedTries, At: stampOf(now)}}
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: fence.DeniedTries, At: fence.StampOf(now)}}
 			}
 		})
 		for range 6 {
-			var act Action
-			if f.Status, act = Decide(f, s, now); act == Check {
-				s.Checked = &Checked{Round: f.Status.ActivityChecks.Number, Results: []api.CheckResult{{Check: DeviceCheck(1)}}}
+			var act fence.Action
+			if f.Status, act = fence.Decide(f, s, now); act == fence.Check {
+				s.Checked = &fence.Checked{Round: f.Status.ActivityChecks.Number, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}
 			}
 		}
 		if f.Status.Phase != want || refused && f.Status.Reason != api.DeviceDenied {
@@ -144,7 +146,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		"it need not be cut": {func(f *api.NodeFence) { f.Status.Decision.Isolation()[0].Must = false }, seen{3, api.Fencing, false}},
 		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
 			f.Status.Decision.Isolation()[0].Must = false
-			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: deniedTries, At: stampOf(walkStart.Add(time.Minute))}}
+			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: fence.DeniedTries, At: fence.StampOf(fencetest.Start.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.CutOrReleased = api.Restoring, true
@@ -166,8 +168,8 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {
 				t.Errorf("%s (%s: %s)", d, f.Status.Reason, f.Status.Message)
 			}
-			for i := deniedTries; i < len(asked); i++ {
-				if gap := asked[i].Sub(asked[i-1]); gap < deniedPause {
+			for i := fence.DeniedTries; i < len(asked); i++ {
+				if gap := asked[i].Sub(asked[i-1]); gap < fence.DeniedPause {
 					t.Errorf("try %d came %s after the one before", i+1, gap)
 				}
 			}
@@ -179,19 +181,19 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 // more to say to it, and gives when it was asked and whether the gate was waited at.
 func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []time.Time, held bool) {
 	for end := now.Add(lasts); now.Before(end); {
-		s := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		s := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		s.Reserved, s.Resolved = &now, true
 		for {
-			st, act := Decide(f, s, now)
+			st, act := fence.Decide(f, s, now)
 			f.Status, s.Call = st, nil
 			if !act.Device() {
 				break
 			}
-			if Claimed(f) == nil {
+			if fence.Claimed(f) == nil {
 				return asked, held
 			}
 			asked = append(asked, now)
-			s.Call = &CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != Read}
+			s.Call = &fence.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
 		}
 		held = held || f.Status.Phase == api.Pending && f.Status.Reason == api.DeviceDenied
 		if p := f.Status.Phase; p != api.Isolating && p != api.Restoring && p != api.Pending {
@@ -208,7 +210,7 @@ func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []tim
 
 // TestNoDeviceNoWait: a policy by which no device is spoken with waits for none.
 func TestNoDeviceNoWait(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for name, tc := range map[string]struct {
 		action  api.FenceAction
 		refuses string
@@ -218,16 +220,16 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"no device is touched, and the power's own refuses": {api.ActionIsolate, "own", api.Isolating},
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) {
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = fabricSpec().Decision.Devices, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
 				tc.refuses = f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address
 			}
-			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: deniedTries, At: stampOf(now)}}
+			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: fence.DeniedTries, At: fence.StampOf(now)}}
 		})
-		if st, _ := Decide(f, s, now); st.Phase != tc.want {
+		if st, _ := fence.Decide(f, s, now); st.Phase != tc.want {
 			t.Errorf("%s: %s, %s: %s", name, st.Phase, st.Reason, st.Message)
 		}
 	}

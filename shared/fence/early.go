@@ -22,9 +22,9 @@ func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 	return p.Settings.EarlyProbe
 }
 
-// onlyLease: nothing but its Lease can speak for this fence now. Once power was
+// OnlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
-func onlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+func OnlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Begun() {
 		return false
 	}
@@ -32,7 +32,7 @@ func onlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 	return due.IsZero() || due.After(now)
 }
 
-func (d *decision) onlyLease() bool { return onlyLease(d.dec, &d.st, d.now) }
+func (d *decision) onlyLease() bool { return OnlyLease(d.dec, &d.st, d.now) }
 
 // conditionsDue is when the first of the conditions that hold has held for as
 // long as the policy asks; zero if none holds.

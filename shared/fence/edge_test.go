@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"flag"
@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 var edges = flag.Int("edges", 3000, "how many random schedules to go through across the edge of a reservation")
@@ -43,32 +45,34 @@ type edgeProc struct {
 	me        string
 	f         *api.NodeFence
 	read, led int
-	seen      Seen
+	seen      fence.Seen
 	st        api.NodeFenceStatus
-	act       Action
+	act       fence.Action
 	l         *api.FenceLedger
 	all       []api.NodeFence
 	at        time.Time
 	done      bool
-	verdict   *Verdict
-	call      *CallResult
+	verdict   *fence.Verdict
+	call      *fence.CallResult
 	spoke     bool
 }
 
 func newEdgeWorld(seed uint64) *edgeWorld {
 	w := &edgeWorld{dice: rand.New(rand.NewPCG(seed, 1)), kept: -1}
-	since := stampOf(walkStart.Add(-time.Minute))
-	w.ledger = &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{Since: &since, Total: 10, Renewal: metav1.Duration{Duration: walkRenewal}}}}
+	since := fence.StampOf(fencetest.Start.Add(-time.Minute))
+	w.ledger = &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{Since: &since, Total: 10, Renewal: metav1.Duration{Duration: fencetest.Renewal}}}}
 	for i := range w.fences {
-		spec := walkSpec()
+		spec := fencetest.Spec()
 		spec.NodeName, spec.FenceNumber = []string{"a", "b"}[i], 1
-		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *number(5), MaxConcurrent: 1}}
-		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
+		spec.Decision.Limits = []api.ScopedLimits{{Policy: "p", MaxUnhealthy: *fencetest.Number(5), MaxConcurrent: 1}}
+		w.fences[i] = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: spec.NodeName, UID: types.UID("f-" + spec.NodeName)}, Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	}
 	return w
 }
 
-func (w *edgeWorld) clock(p *edgeProc) time.Time { return walkStart.Add(time.Hour + w.now + p.ahead) }
+func (w *edgeWorld) clock(p *edgeProc) time.Time {
+	return fencetest.Start.Add(time.Hour + w.now + p.ahead)
+}
 
 func (w *edgeWorld) begin(node int) *edgeProc {
 	// Two API servers two seconds apart, whose time each process knows to half a second.
@@ -82,18 +86,18 @@ func (w *edgeWorld) next(p *edgeProc) {
 	switch p.step {
 	case 0: // look
 		p.f, p.read = w.fences[i], w.saved[i]
-		p.seen = Seen{
-			Me: p.me, Node: Node{Exists: true, UID: "uid-1", BootID: "b", Taint: w.taint[i], Conditions: []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}},
-			Brakes: Brakes{Looked: true, Counted: true}, Resolved: true, Finalizer: true, Reserved: ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
+		p.seen = fence.Seen{
+			Me: p.me, Node: fence.Node{Exists: true, UID: "uid-1", BootID: "b", Taint: w.taint[i], Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
+			Brakes: fence.Brakes{Looked: true, Counted: true}, Resolved: true, Finalizer: true, Reserved: admission.ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
 		}
 	case 1: // decide
-		p.st, p.act = Decide(p.f, p.seen, w.clock(p))
+		p.st, p.act = fence.Decide(p.f, p.seen, w.clock(p))
 	case 2:
 		w.save(p)
 		return
 	case 3: // the gate's step on the ledger begins
 		p.at, p.l, p.led = w.clock(p), w.ledger.DeepCopy(), w.wrote
-		seen := stampOf(p.at)
+		seen := fence.StampOf(p.at)
 		p.l.Status.Leases.ObservedAt = &seen
 	case 4:
 		p.all = []api.NodeFence{*w.fences[0], *w.fences[1]}
@@ -106,9 +110,9 @@ func (w *edgeWorld) next(p *edgeProc) {
 		p.step = 0
 		return
 	case 7: // the device
-		p.call = &CallResult{Call: api.CallRead, Power: "On", At: w.clock(p)}
-		if p.act == Off {
-			p.call, w.off[i] = &CallResult{Call: api.CallOff, At: w.clock(p)}, true
+		p.call = &fence.CallResult{Call: api.CallRead, Power: "On", At: w.clock(p)}
+		if p.act == fence.Off {
+			p.call, w.off[i] = &fence.CallResult{Call: api.CallOff, At: w.clock(p)}, true
 		} else if w.off[i] {
 			p.call.Power = "Off"
 		}
@@ -119,9 +123,9 @@ func (w *edgeWorld) next(p *edgeProc) {
 }
 
 func (w *edgeWorld) admit(p *edgeProc) {
-	c := Cluster{Fences: p.all}
+	c := admission.Picture{Fences: p.all}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
-		c.Nodes = append(c.Nodes, ClusterNode{Name: n, Unhealthy: n < "c"})
+		c.Nodes = append(c.Nodes, admission.Node{Name: n, Unhealthy: n < "c"})
 	}
 	if w.late {
 		p.at = w.clock(p)
@@ -131,7 +135,7 @@ func (w *edgeWorld) admit(p *edgeProc) {
 			return p.at.Sub(r.At.Time) > w.kept && slices.ContainsFunc(p.all, func(f api.NodeFence) bool { return f.UID == r.FenceUID && f.CurrentPhase() == api.Pending })
 		})
 	}
-	p.verdict = Admit(p.f, c, p.l, p.at)
+	p.verdict = admission.Admit(p.f, c, p.l, p.at)
 }
 
 // save is the compare-and-swap of the record, and what comes after it.
@@ -147,14 +151,14 @@ func (w *edgeWorld) save(p *edgeProc) {
 	w.cut[i] = (w.cut[i] || p.st.Power.SwitchedByUs) && p.st.Awaited == nil
 	p.call = nil
 	switch {
-	case p.spoke || p.act == None || p.act == Release:
+	case p.spoke || p.act == fence.None || p.act == fence.Release:
 		p.done = true
-	case p.act == Reserve:
+	case p.act == fence.Reserve:
 		p.step = 3
 	case p.act.Device():
 		p.step = 7
 	default:
-		w.taint[i] = w.taint[i] || p.act == Isolate
+		w.taint[i] = w.taint[i] || p.act == fence.Isolate
 		p.step = 0
 	}
 }
@@ -203,9 +207,9 @@ func TestTheEdgeOfAReservation(t *testing.T) {
 		kept time.Duration
 		late bool
 	}{
-		"for as long as a yes is valid, by the time after the records were read": {DecisionValidity, true},
-		"for as long as a yes is valid":                                          {DecisionValidity, false},
-		"for a second longer, by the time after the records were read":           {DecisionValidity + time.Second, true},
+		"for as long as a yes is valid, by the time after the records were read": {fence.DecisionValidity, true},
+		"for as long as a yes is valid":                                          {fence.DecisionValidity, false},
+		"for a second longer, by the time after the records were read":           {fence.DecisionValidity + time.Second, true},
 	} {
 		caught := false
 		for seed := uint64(0); seed < 20000 && !caught; seed++ {

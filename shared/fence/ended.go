@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // ended: the node of this record is gone, or another one has its name (S6). Nothing is
@@ -154,16 +155,16 @@ func (d *decision) braked() bool {
 // inWindow sends a fence that was not begun back to the gate while a window is
 // open, and looks again when it ends.
 func (d *decision) inWindow() bool {
-	c := closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
+	c := policy.Closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
 	if c == nil {
 		return false
 	}
 	d.st.Proof = nil
 	d.giveBack()
-	d.to(api.Pending, c.why, c.message)
+	d.to(api.Pending, c.Why, c.Message)
 	d.next(Resync)
-	if !c.until.IsZero() && c.until.Sub(d.now) < Resync {
-		d.awaken(c.until)
+	if !c.Until.IsZero() && c.Until.Sub(d.now) < Resync {
+		d.awaken(c.Until)
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -6,36 +6,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestAHeldFurtherOffLeavesRoom: its machine reads on and is healthy, another of its set
 // is lost, and a budget lets one of them be unavailable. Each would hold the other for ever,
 // if the one that can't send its further Off kept its slot (S14).
 func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
-	ps := []api.FencePolicy{livePolicy()}
+	ps := []api.FencePolicy{fencetest.LivePolicy()}
 	f := underPolicy(ps, true)
 	f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t"}}
 	f.Status.CutOrReleased = true
-	at := stampOf(walkStart)
-	_, c, l := admitWorld(walkStart)
+	at := fence.StampOf(fencetest.Start)
+	_, c, l := fencetest.World(fencetest.Start)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "fence-1", FenceNumber: 1, At: at}}
-	other := running("n1", "f1", api.Pending)
+	other := fencetest.Running("n1", "f1", api.Pending)
 	other.Status.Decision.ResolvedPolicy = f.Status.Decision.ResolvedPolicy
-	budget(&c, api.FenceBudgetSpec{MaxUnavailable: number(1)})
+	fencetest.Budget(&c, api.FenceBudgetSpec{MaxUnavailable: fencetest.Number(1)})
 	c.Fences = []api.NodeFence{*f, other}
-	if v := Admit(&other, c, l.DeepCopy(), walkStart); v == nil || v.Reason != api.BudgetExhausted {
+	if v := admission.Admit(&other, c, l.DeepCopy(), fencetest.Start); v == nil || v.Reason != api.BudgetExhausted {
 		t.Fatalf("the other one has room before: %+v", v)
 	}
 	seen := lookBeforeOff(f, ps, c, l)
-	st, act := Decide(f, seen, walkStart)
-	if got := []any{act, st.Phase, st.Reason, st.Power.SwitchedByUs}; !cmp.Equal(got, []any{None, api.Pending, api.BudgetExhausted, false}) {
+	st, act := fence.Decide(f, seen, fencetest.Start)
+	if got := []any{act, st.Phase, st.Reason, st.Power.SwitchedByUs}; !cmp.Equal(got, []any{fence.None, api.Pending, api.BudgetExhausted, false}) {
 		t.Fatalf("held: %v, %s", got, st.Message)
 	}
 	f.Status = st
 	c.Fences[0] = *f
-	if v := Admit(&other, c, l.DeepCopy(), walkStart); v != nil {
+	if v := admission.Admit(&other, c, l.DeepCopy(), fencetest.Start); v != nil {
 		t.Errorf("the other one is held: %s: %s", v.Reason, v.Message)
 	}
 }
@@ -43,7 +46,7 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 // TestAHeldFurtherOffThatMayBeLate: what was sent before is waited for first (S8), by each
 // device that it was sent to.
 func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	type end struct {
 		Phase        api.Phase
 		Level        int32
@@ -51,36 +54,38 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		Reason       api.Reason
 	}
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen)
+		change func(*api.NodeFence, *fence.Seen)
 		want   end
 	}{
-		"nothing may be late": {func(*api.NodeFence, *Seen) {}, end{api.Pending, 0, false, api.TooManyUnhealthy}},
-		"the policies are paused": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{Looked: true, Counted: true, Paused: true} },
+		"nothing may be late": {func(*api.NodeFence, *fence.Seen) {}, end{api.Pending, 0, false, api.TooManyUnhealthy}},
+		"the policies are paused": {func(_ *api.NodeFence, s *fence.Seen) {
+			s.Brakes = fence.Brakes{Looked: true, Counted: true, Paused: true}
+		},
 			end{api.Pending, 0, false, api.Paused}},
-		"it is still to come": {func(f *api.NodeFence, _ *Seen) {
-			late := stampOf(now.Add(time.Second))
+		"it is still to come": {func(f *api.NodeFence, _ *fence.Seen) {
+			late := fence.StampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late
 		}, end{api.Fencing, 0, true, api.TooManyUnhealthy}},
-		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *Seen) { s.Brakes = Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
-		"another device was told it too": {func(f *api.NodeFence, _ *Seen) {
-			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
+		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *fence.Seen) { s.Brakes = fence.Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
+		"another device was told it too": {func(f *api.NodeFence, _ *fence.Seen) {
+			fencetest.Powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.WaitingForDevice}},
-		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *Seen) {
-			powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
+		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *fence.Seen) {
+			fencetest.Powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
-			s.Brakes = Brakes{Looked: true, Counted: true, Paused: true}
+			s.Brakes = fence.Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.Paused}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *Seen) {
-				at := stampOf(now)
+			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+				at := fence.StampOf(now)
 				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at}}
 				s.Brakes.Storm = true
 				c.change(f, s)
 			})
-			st, act := Decide(f, s, now)
-			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.SwitchedByUs, st.Reason}); d != "" || act != None {
+			st, act := fence.Decide(f, s, now)
+			if d := cmp.Diff(c.want, end{st.Phase, st.Power.Level, st.Power.SwitchedByUs, st.Reason}); d != "" || act != fence.None {
 				t.Errorf("%s%s (%s)", d, act, st.Message)
 			}
 			if counted := st.Reason == api.WaitingForDevice; counted && (&api.NodeFence{Spec: f.Spec, Status: st}).HoldsSlot() {
@@ -93,14 +98,14 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 // TestAHeldFurtherOffForgetsNoRefusal: a switch that has refused the account three times is
 // left alone in the next pass too; only a person may have mended the Secret.
 func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *Seen) {
-		at := stampOf(now)
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		at := fence.StampOf(now)
 		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at},
-			Denied: []api.Denied{{Device: "fabric s1", Count: deniedTries, At: at}}}
+			Denied: []api.Denied{{Device: "fabric s1", Count: fence.DeniedTries, At: at}}}
 		s.Brakes.Storm = true
 	})
-	if st, _ := Decide(f, s, now); st.Phase != api.Pending || len(st.Power.Denied) != 1 {
+	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || len(st.Power.Denied) != 1 {
 		t.Errorf("%s, refusals %v", st.Phase, st.Power.Denied)
 	}
 }

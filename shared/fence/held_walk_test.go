@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // What a walk adds for pause windows, and for an API server whose state went
@@ -16,8 +19,8 @@ import (
 // machine is on its way back a fence is like any other: it is left there.
 
 // heldSpec is of a node whose policies have pause windows.
-func heldSpec() given {
-	s := walkSpec()
+func heldSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Policy.Name = "held"
 	s.Decision.Settings.Release.Timeout.Duration = 200 * time.Second // a release may go on after a restore
 	return s
@@ -53,9 +56,9 @@ func (s *state) remembers() bool {
 }
 
 // windowOf is one that begins at the minute of a time, and lasts until another.
-func windowOf(name string, from, until time.Time) Windows {
+func windowOf(name string, from, until time.Time) policy.Windows {
 	from = from.UTC().Truncate(time.Minute)
-	return Windows{Policy: name, Windows: []api.PauseWindowRule{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
+	return policy.Windows{Policy: name, Windows: []api.PauseWindowRule{{Start: from.Format("15:04"), Duration: *api.DurationOf(until.Sub(from))}}}
 }
 
 // What the policies are called tells the checks how their windows stand, which must
@@ -65,11 +68,11 @@ const (
 	endsSoon                                         = 10 * time.Second
 )
 
-func wentBack() Brakes {
-	return Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "from 1000 to 600"}
+func wentBack() fence.Brakes {
+	return fence.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "from 1000 to 600"}
 }
 
-func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
+func windowsAt(now time.Time) (shut, open, ends, unread policy.Windows) {
 	unread = windowOf(unreadPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour))
 	unread.Windows[0].TimeZone = new("Europe/Atlantis")
 	return windowOf(shutPolicy, now.Add(2*time.Hour), now.Add(3*time.Hour)), windowOf(openPolicy, now, now.Add(time.Hour)),
@@ -77,14 +80,16 @@ func windowsAt(now time.Time) (shut, open, ends, unread Windows) {
 }
 
 // holdLooks are what holds, and what looks like it and does not.
-func holdLooks(s *state, now time.Time, with func(func(*Seen))) {
+func holdLooks(s *state, now time.Time, with func(func(*fence.Seen))) {
 	if !s.isHeld() {
 		return
 	}
-	brakes := func(b Brakes) {
-		with(func(y *Seen) { y.Brakes = b })
+	brakes := func(b fence.Brakes) {
+		with(func(y *fence.Seen) { y.Brakes = b })
 		if s.st.Phase == api.Releasing {
-			with(func(y *Seen) { y.Brakes, y.Left = b, &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1} })
+			with(func(y *fence.Seen) {
+				y.Brakes, y.Left = b, &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
+			})
 		}
 	}
 	brakes(wentBack())
@@ -92,18 +97,18 @@ func holdLooks(s *state, now time.Time, with func(func(*Seen))) {
 		return // the rest is as in any other
 	}
 	shut, open, ends, unread := windowsAt(now)
-	for _, all := range [][]Windows{{shut}, {shut, open}, {ends}, {unread}} {
-		brakes(Brakes{Looked: true, Counted: true, Windows: all})
+	for _, all := range [][]policy.Windows{{shut}, {shut, open}, {ends}, {unread}} {
+		brakes(fence.Brakes{Looked: true, Counted: true, Windows: all})
 	}
 }
 
 // holding is whether a brake lets nothing new begin. A storm is the gate's to say.
-func holding(b Brakes) bool {
-	return !b.Looked || b.Stopped || b.Paused || slices.ContainsFunc(b.Windows, func(w Windows) bool { return w.Policy != shutPolicy })
+func holding(b fence.Brakes) bool {
+	return !b.Looked || b.Stopped || b.Paused || slices.ContainsFunc(b.Windows, func(w policy.Windows) bool { return w.Policy != shutPolicy })
 }
 
 // checkHeld holds what is promised of such a fence.
-func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if c := s.st.Claim; !s.isHeld() || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) {
 		return // S7
 	}
@@ -123,13 +128,13 @@ func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a
 	word := f.Spec.Requests.ConfirmOff != nil // by which a look at the machine is spared, and nothing done
 	back := a.Phase == s.st.Phase || a.Phase == api.Pending || a.Phase == api.Recovering || a.Phase == api.Finished || a.Phase == api.Failed
 	say(back || word, "S16, S25: a fence that is held does not go on")
-	say(act != Reserve && act != Isolate && act != MarkNotReady && act != Release && !act.Device(), "S16, S25: a fence that is held begins nothing")
+	say(act != fence.Reserve && act != fence.Isolate && act != fence.MarkNotReady && act != fence.Release && !act.Device(), "S16, S25: a fence that is held begins nothing")
 	waits := a.Phase == api.Pending && (s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating || s.st.Phase == api.Fencing)
 	if !waits || !b.Looked {
 		return
 	}
 	say((a.Message != "" || b.Message == "" && len(b.Windows) == 0) && a.Reason == whyHeld(b), "S28: a fence that is held says why")
-	until := now.Add(Resync)
+	until := now.Add(fence.Resync)
 	if len(b.Windows) > 0 && b.Windows[0].Policy == endsPolicy && !b.Stopped && !b.Paused {
 		until = now.Add(endsSoon)
 	}
@@ -138,9 +143,9 @@ func (w *walker) checkHeld(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a
 
 // checkBegun: of what was begun a window changes nothing, and a brake nothing but the
 // Offs. But a person's word from before a restore is a word about another time.
-func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := seen.Brakes
-	if act == Release && s.isRestored() && b.Why == api.StateWentBack {
+	if act == fence.Release && s.isRestored() && b.Why == api.StateWentBack {
 		say(a.Proof.At.After(sh.restored), "S16: as long as nobody confirms a restore, nothing is released on a proof from before it")
 	}
 	if b.Looked && !b.Stopped && !b.Paused && !b.Storm && len(b.Windows) == 0 {
@@ -148,7 +153,7 @@ func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	}
 	st, same := w.without(f, seen, now)
 	if onlyWindows := b.Looked && !b.Stopped && !b.Paused && !b.Storm; !onlyWindows {
-		if p := s.st.Proof; same == Off || s.st.Phase == api.Releasing && p != nil && p.Type == api.ProofConfirmed {
+		if p := s.st.Proof; same == fence.Off || s.st.Phase == api.Releasing && p != nil && p.Type == api.ProofConfirmed {
 			return
 		}
 	}
@@ -156,13 +161,13 @@ func (w *walker) checkBegun(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 }
 
 // without is what is decided where nothing holds.
-func (w *walker) without(f *api.NodeFence, seen *Seen, now time.Time) (api.NodeFenceStatus, Action) {
+func (w *walker) without(f *api.NodeFence, seen *fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
 	free := *seen
-	free.Brakes = Brakes{Looked: true, Counted: true}
+	free.Brakes = fence.Brakes{Looked: true, Counted: true}
 	return w.decide(f, free, now)
 }
 
-func whyHeld(b Brakes) api.Reason {
+func whyHeld(b fence.Brakes) api.Reason {
 	switch {
 	case b.Stopped && b.Why != "":
 		return b.Why
@@ -178,18 +183,18 @@ func whyHeld(b Brakes) api.Reason {
 
 // olderThan: a backup is older than whatever is still believed of what was read or
 // decided when it was made.
-const olderThan = DecisionValidity + time.Second
+const olderThan = fence.DecisionValidity + time.Second
 
 // goBack lets the API server be restored from a backup of each stage that this fence
 // has come through: the record is what it was then, and the world is what it is. Of
 // each kind of record, in each kind of world, the first stands for all.
-func (w *walker) goBack(before, next *state, act Action) {
+func (w *walker) goBack(before, next *state, act fence.Action) {
 	if !next.isHeld() || next.isRestored() {
 		return
 	}
 	next.was = before.was
 	half := next.st.Power.FirstOff != nil && before.st.Power.FirstOff == nil
-	if act != Off && act != On && act != Release && !half && before.st.Phase == next.st.Phase {
+	if act != fence.Off && act != fence.On && act != fence.Release && !half && before.st.Phase == next.st.Phase {
 		return
 	}
 	for _, old := range next.was {
@@ -250,37 +255,37 @@ func (s *state) holdKey() []any {
 func (w *walker) liveHeld(s *state) {
 	shut, _, _, unread := windowsAt(s.now)
 	lasting := windowOf(openPolicy, s.now, s.now.Add(20*time.Minute))
-	for name, hold := range map[string]func(look int, seen *Seen){
-		"a window has ended":              func(_ int, seen *Seen) { seen.Brakes.Windows = []Windows{shut, lasting} },
-		"a window was corrected":          until(30, Brakes{Looked: true, Counted: true, Windows: []Windows{unread}}),
+	for name, hold := range map[string]func(look int, seen *fence.Seen){
+		"a window has ended":              func(_ int, seen *fence.Seen) { seen.Brakes.Windows = []policy.Windows{shut, lasting} },
+		"a window was corrected":          until(30, fence.Brakes{Looked: true, Counted: true, Windows: []policy.Windows{unread}}),
 		"a person has confirmed restore":  until(30, wentBack()),
-		"nobody pauses it any more":       until(30, Brakes{Looked: true, Paused: true}),
-		"somebody has looked at a brakes": until(30, Brakes{}),
+		"nobody pauses it any more":       until(30, fence.Brakes{Looked: true, Paused: true}),
+		"somebody has looked at a brakes": until(30, fence.Brakes{}),
 	} {
 		w.mustEnd(s, "S27: it ends once "+name, hold, api.Finished, api.Fenced, api.Failed)
 	}
 	if s.sh.cut || s.st.Power.SwitchedByUs || s.st.Release.StartedAt != nil {
 		return
 	}
-	for name, b := range map[string]Brakes{"a window": {Looked: true, Windows: []Windows{unread}}, "a restore": wentBack()} {
-		w.mustEnd(s, "S27: a healed node returns, though "+name+" holds", func(look int, seen *Seen) {
+	for name, b := range map[string]fence.Brakes{"a window": {Looked: true, Windows: []policy.Windows{unread}}, "a restore": wentBack()} {
+		w.mustEnd(s, "S27: a healed node returns, though "+name+" holds", func(look int, seen *fence.Seen) {
 			seen.Brakes = b
-			seen.Node.Conditions = []Condition{{Type: "Ready", Status: "True", Since: walkStart}}
+			seen.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
 			seen.Lease.Renewed = fmt.Sprint("h", look)
 		}, api.Finished)
 	}
 }
 
 // until is a brake that is on for so many looks.
-func until(looks int, b Brakes) func(int, *Seen) {
-	return func(look int, seen *Seen) {
+func until(looks int, b fence.Brakes) func(int, *fence.Seen) {
+	return func(look int, seen *fence.Seen) {
 		if look < looks {
 			seen.Brakes = b
 		}
 	}
 }
 
-func (w *walker) mustEnd(s *state, promise string, hold func(int, *Seen), ends ...api.Phase) {
+func (w *walker) mustEnd(s *state, promise string, hold func(int, *fence.Seen), ends ...api.Phase) {
 	if p := w.follow(s, false, hold); !slices.Contains(ends, p) && w.broken[promise] == "" {
 		w.broken[promise] = fmt.Sprintf("from %s (%s) it came to %s", s.st.Phase, key(s), p)
 	}

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -7,14 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // isolatedFence is in a phase for a second, with one record a device, at a minute
 // past the walk's beginning.
-func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
-	now := walkStart.Add(time.Minute)
-	at := stampOf(now.Add(-time.Second))
-	f := &api.NodeFence{Spec: spec.spec(), Status: spec.in(api.NodeFenceStatus{})}
+func isolatedFence(spec fencetest.Given, phase api.Phase) (*api.NodeFence, time.Time) {
+	now := fencetest.Start.Add(time.Minute)
+	at := fence.StampOf(now.Add(-time.Second))
+	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
@@ -28,127 +30,127 @@ func isolatedFence(spec given, phase api.Phase) (*api.NodeFence, time.Time) {
 
 // TestCut is each word with a device that is to be cut off.
 func TestCut(t *testing.T) {
-	ago := func(now time.Time, d time.Duration) *api.Time { m := stampOf(now.Add(-d)); return &m }
+	ago := func(now time.Time, d time.Duration) *api.Time { m := fence.StampOf(now.Add(-d)); return &m }
 	read := func(now time.Time, power string, d time.Duration) *api.Read {
 		return &api.Read{State: api.StateOf(power), At: *ago(now, d)}
 	}
 	type want struct {
 		Phase  api.Phase
 		Reason api.Reason
-		Action Action
+		Action fence.Action
 	}
-	said := func(power string) *CallResult { return &CallResult{Call: api.CallRead, Power: power} }
+	said := func(power string) *fence.CallResult { return &fence.CallResult{Call: api.CallRead, Power: power} }
 	for name, c := range map[string]struct {
-		spec   given
-		change func(f *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time)
+		spec   fencetest.Given
+		change func(f *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time)
 		// call is what this invocation's call has ended with.
-		call *CallResult
+		call *fence.CallResult
 		want want
 		ours bool
 	}{
-		"it is read first (S9)": {spec: fabricSpec(), want: want{api.Isolating, "", Read}},
-		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.AccessCutSent, Off}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"it is read first (S9)": {spec: fabricSpec(), want: want{api.Isolating, "", fence.Read}},
+		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.AccessCutSent, fence.Off}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", time.Second)
 			}},
-		"an old read is read again": {spec: fabricSpec(), want: want{api.Isolating, "", Read},
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"an old read is read again": {spec: fabricSpec(), want: want{api.Isolating, "", fence.Read},
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", 56*time.Second)
 			}},
-		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}},
-		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", fence.None}},
+		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"cut by somebody else, it is not ours (S12)": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, None}},
-		"not yet seen cut": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"cut by somebody else, it is not ours (S12)": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}},
+		"not yet seen cut": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"what must be cut is tried again":            {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None}},
-		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, None}},
-		"and then the fence fails": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, None},
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
-		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"what must be cut is tried again":            {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None}},
+		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, fence.None}},
+		"and then the fence fails": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, fence.None},
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
+		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
-		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.IsolationFailed, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
+		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.IsolationFailed, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what need not be cut is left": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, None},
-			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
+		"what need not be cut is left": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, fence.None},
+			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Status.Decision.Isolation()[0].Must = false
 			}},
-		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, None}},
-		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true},
-			want: want{api.Isolating, api.DeviceFailed, None}},
-		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, None}, ours: true,
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, fence.None}},
+		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true},
+			want: want{api.Isolating, api.DeviceFailed, fence.None}},
+		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, None},
-			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, _ time.Time) {
+		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, fence.None},
+			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 			}},
-		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.Paused, None},
-			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
+		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.Paused, fence.None},
+			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead, s.Brakes.Paused = read(now, "On", time.Second), true
 			}},
-		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.HealedBeforeFence, None}, ours: true,
-			change: func(_ *api.NodeFence, s *Seen, r *api.IsolationRecord, now time.Time) {
+		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.HealedBeforeFence, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.SeenCutAt = true, ago(now, time.Second)
 				s.Node.Conditions[0].Status = "True"
 			}},
-		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, None}},
-		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, None},
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None}},
+		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, fence.None},
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
-		"two reads of which one is old are not": {spec: cutSpec(), want: want{api.Isolating, "", Read},
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"two reads of which one is old are not": {spec: cutSpec(), want: want{api.Isolating, "", fence.Read},
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, r.LastRead = read(now, "Off", 40*time.Second), read(now, "Off", 31*time.Second)
 			}},
-		"a doubt between two reads undoes the first (S2)": {spec: cutSpec(), call: &CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, None},
-			change: func(_ *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"a doubt between two reads undoes the first (S2)": {spec: cutSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None},
+			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
-		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, None},
-			change: func(f *api.NodeFence, _ *Seen, r *api.IsolationRecord, now time.Time) {
+		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None},
+			change: func(f *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, f.Status.BootIDBefore = read(now, "Off", 2*time.Second), "before"
 			}},
-		"a reboot ends a release (S4)": {spec: cutSpec(), want: want{api.Recovering, api.SignOfLife, None},
-			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, now time.Time) {
+		"a reboot ends a release (S4)": {spec: cutSpec(), want: want{api.Recovering, api.SignOfLife, fence.None},
+			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "before"}
 			}},
-		"others' cut that others undo ends a release (S12)": {spec: cutSpec(), call: said("On"), want: want{api.Recovering, api.SignOfLife, None},
-			change: func(f *api.NodeFence, _ *Seen, _ *api.IsolationRecord, now time.Time) {
+		"others' cut that others undo ends a release (S12)": {spec: cutSpec(), call: said("On"), want: want{api.Recovering, api.SignOfLife, fence.None},
+			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "a"}
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At = now
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
 				seen.Call = &call
 			}
 			if c.change != nil {
 				c.change(f, &seen, &f.Status.Isolation[0], now)
 			}
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			if d := cmp.Diff(c.want, want{st.Phase, st.Reason, act}); d != "" {
 				t.Errorf("%s (%s)", d, st.Message)
 			}
 			if st.Isolation[0].SwitchedByUs != c.ours {
 				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Device != f.Status.Decision.Isolation()[0].Name || Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Device != f.Status.Decision.Isolation()[0].Name || fence.Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -194,21 +196,21 @@ func TestWithheld(t *testing.T) {
 			spec := cutSpec()
 			cut := spec.Decision.Isolation()[0]
 			cut.Role = c.role
-			cutting(&spec.Decision, cut)
+			fencetest.Cutting(&spec.Decision, cut)
 			f, now := isolatedFence(spec, api.Restoring)
-			at := stampOf(now.Add(-30 * time.Second))
+			at := fence.StampOf(now.Add(-30 * time.Second))
 			f.Status.Release = c.release
 			if c.release.By != "" {
 				f.Status.Release.StartedAt = &at
 			}
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-time.Second))}
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
+			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-time.Second))}
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
-			seen.Brakes = Brakes{} // no brake stops this (S27)
-			st, act := Decide(f, seen, now)
-			if gives := act == On && st.Reason == api.AccessRestoreSent; gives != c.gives || !gives && (st.Reason != api.WaitingForReboot || act != None) {
+			seen.Brakes = fence.Brakes{} // no brake stops this (S27)
+			st, act := fence.Decide(f, seen, now)
+			if gives := act == fence.On && st.Reason == api.AccessRestoreSent; gives != c.gives || !gives && (st.Reason != api.WaitingForReboot || act != fence.None) {
 				t.Errorf("%s, action %q: %s", st.Reason, act, st.Message)
 			}
 		})
@@ -219,21 +221,21 @@ func TestWithheld(t *testing.T) {
 // does not keep the others, and is tried again.
 func TestGivenBackInReverse(t *testing.T) {
 	spec := fabricSpec()
-	cutting(&spec.Decision, append(spec.Decision.Isolation(), api.Binding{Driver: "switch", Address: "8", Role: api.RoleNetwork})...)
+	fencetest.Cutting(&spec.Decision, append(spec.Decision.Isolation(), api.Binding{Driver: "switch", Address: "8", Role: api.RoleNetwork})...)
 	f, now := isolatedFence(spec, api.Restoring)
 	for i := range f.Status.Isolation {
 		f.Status.Isolation[i].SwitchedByUs = true
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
-	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	decide := func(power string) (device string, act Action) {
+	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	decide := func(power string) (device string, act fence.Action) {
 		if seen.Call = nil; power != "" {
-			seen.Call = &CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
+			seen.Call = &fence.CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
 			if power == "dead" {
 				seen.Call.Power, seen.Call.Err = "", "unreachable"
 			}
 		}
-		f.Status, act = Decide(f, seen, now)
+		f.Status, act = fence.Decide(f, seen, now)
 		if f.Status.Claim != nil {
 			device = f.Status.Claim.Device
 		}
@@ -242,10 +244,10 @@ func TestGivenBackInReverse(t *testing.T) {
 	for i, c := range []struct {
 		said   string
 		device string
-		act    Action
+		act    fence.Action
 	}{
-		{"", "network-2", Read}, {"dead", "", None}, // its turn comes again
-		{"", "network-1", Read}, {"Off", "", None}, {"", "network-1", On}, {"done", "", None}, {"", "network-1", Read}, {"On", "", None},
+		{"", "network-2", fence.Read}, {"dead", "", fence.None}, // its turn comes again
+		{"", "network-1", fence.Read}, {"Off", "", fence.None}, {"", "network-1", fence.On}, {"done", "", fence.None}, {"", "network-1", fence.Read}, {"On", "", fence.None},
 	} {
 		if c.said == "dead" || c.said != "" && c.said != "done" {
 			now = now.Add(time.Millisecond)
@@ -257,7 +259,7 @@ func TestGivenBackInReverse(t *testing.T) {
 			t.Fatalf("step %d: device %s, action %q, %s: %s", i, device, act, f.Status.Reason, f.Status.Message)
 		}
 	}
-	if st := f.Status; st.Phase != api.Restoring || !owed(st.Isolation[1]) || owed(st.Isolation[0]) {
+	if st := f.Status; st.Phase != api.Restoring || !fence.Owed(st.Isolation[1]) || fence.Owed(st.Isolation[0]) {
 		t.Fatalf("%s: %+v", st.Phase, st.Isolation)
 	}
 	now = f.Status.NextLook.Time
@@ -274,10 +276,10 @@ func TestGivenBackInReverse(t *testing.T) {
 func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Restoring)
 	f.Status.Isolation[0].SwitchedByUs = true
-	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: stampOf(now), NotAfter: stampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
-	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	seen.Deleting, seen.Call = true, &CallResult{Call: api.CallRead, Err: "unreachable", At: now}
-	st, _ := Decide(f, seen, now)
+	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
+	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen.Deleting, seen.Call = true, &fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now}
+	st, _ := fence.Decide(f, seen, now)
 	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.Aborted || !r.Abandoned || !r.SwitchedByUs {
 		t.Errorf("%s %s: %+v", st.Phase, st.Outcome, r)
 	}
@@ -293,16 +295,16 @@ func TestEndedWithADeadDevice(t *testing.T) {
 // TestALostCutIsReadFirst: its holder died; the record alone says what to undo.
 func TestALostCutIsReadFirst(t *testing.T) {
 	f, now := isolatedFence(fabricSpec(), api.Isolating)
-	at := stampOf(now)
+	at := fence.StampOf(now)
 	r := &f.Status.Isolation[0]
 	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{State: api.PoweredOn, At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Device: f.Status.Decision.Isolation()[0].Name}
-	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	if _, act := Decide(f, seen, now.Add(4*time.Second)); act != None {
+	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	if _, act := fence.Decide(f, seen, now.Add(4*time.Second)); act != fence.None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
-	st, act := Decide(f, seen, now.Add(6*time.Second))
-	if act != Read || !st.Isolation[0].SwitchedByUs || st.Isolation[0].Tries != 1 {
+	st, act := fence.Decide(f, seen, now.Add(6*time.Second))
+	if act != fence.Read || !st.Isolation[0].SwitchedByUs || st.Isolation[0].Tries != 1 {
 		t.Errorf("action %q, %+v", act, st.Isolation[0])
 	}
 }
@@ -323,11 +325,11 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 	} {
 		f, now := isolatedFence(fabricSpec(), api.Restoring)
 		f.Status.Isolation[0].SwitchedByUs = true
-		c.change(&f.Status, stampOf(now))
-		seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		c.change(&f.Status, fence.StampOf(now))
+		seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Exists = false
-		st, act := Decide(f, seen, now.Add(time.Minute))
-		if back := act == Read && st.Reason != api.WaitingForReboot; back != c.back {
+		st, act := fence.Decide(f, seen, now.Add(time.Minute))
+		if back := act == fence.Read && st.Reason != api.WaitingForReboot; back != c.back {
 			t.Errorf("%s: %q, %s: %s", name, act, st.Reason, st.Message)
 		}
 	}
@@ -336,19 +338,19 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 // TestACutReleasesPodByPod, and a person's word like any other fence.
 func TestACutReleasesPodByPod(t *testing.T) {
 	f, now := isolatedFence(cutSpec(), api.Releasing)
-	at := stampOf(now)
+	at := fence.StampOf(now)
 	f.Status.Proof = &api.Proof{Type: api.ProofStorageCut, At: at, BootIDBefore: "a"}
 	f.Status.Isolation[0].SwitchedByUs = true
-	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
-	seen.Left = &Left{Delete: []Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
-	st, act := Decide(f, seen, now)
+	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
+	seen.Left = &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
+	st, act := fence.Decide(f, seen, now)
 	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, KeptPods: st.Release.KeptPods}
 	want := api.ReleaseRecord{By: api.ProofStorageCut, BootID: "a", Volumes: []string{"v"}, KeptPods: "1 pods stay, as not all of their writable volumes are cut off: default/cache-0"}
-	if d := cmp.Diff(want, got); d != "" || act != Release || st.Placed.OutOfService || Covered(f) == nil {
+	if d := cmp.Diff(want, got); d != "" || act != fence.Release || st.Placed.OutOfService || fence.Covered(f) == nil {
 		t.Errorf("action %q, %s%s", act, st.Message, d)
 	}
 	f.Status.Proof.Type = api.ProofConfirmed
-	if Covered(f) != nil || !ReleaseOf(f).Taints() {
+	if fence.Covered(f) != nil || !fence.ReleaseOf(f).Taints() {
 		t.Error("held to the storage that is cut, though a person says that the machine is off")
 	}
 }
@@ -356,15 +358,15 @@ func TestACutReleasesPodByPod(t *testing.T) {
 // TestAnOlderNodefenceLeavesItAlone: it would lose what is to be given back (S21).
 func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 	for name, c := range map[string]struct {
-		spec given
+		spec fencetest.Given
 		want int32
-	}{"a fence of the power alone": {walkSpec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
-		f := &api.NodeFence{Spec: c.spec.spec(), Status: c.spec.in(api.NodeFenceStatus{})}
-		now := walkStart
-		seen := usual(&state{spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	}{"a fence of the power alone": {fencetest.Spec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
+		f := &api.NodeFence{Spec: c.spec.AsSpec(), Status: c.spec.In(api.NodeFenceStatus{})}
+		now := fencetest.Start
+		seen := usual(&state{spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 		seen.Node.Taint = true
 		for range 3 {
-			f.Status, _ = Decide(f, seen, now)
+			f.Status, _ = fence.Decide(f, seen, now)
 		}
 		if f.Status.MinReaderVersion != c.want {
 			t.Errorf("%s: %d in %s", name, f.Status.MinReaderVersion, f.Status.Phase)

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // What a walk adds for a device of the isolation: one that must be cut before the
@@ -16,17 +18,17 @@ import (
 // own device (S7, S8, S9, S12) is held of this one.
 
 // fabricSpec is of a node that is cut off from its network before its power is.
-func fabricSpec() given {
-	s := walkSpec()
-	cutting(&s.Decision, api.Binding{Driver: "switch", Address: "7", Role: api.RoleNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}})
+func fabricSpec() fencetest.Given {
+	s := fencetest.Spec()
+	fencetest.Cutting(&s.Decision, api.Binding{Driver: "switch", Address: "7", Role: api.RoleNetwork, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second}})
 	return s
 }
 
 // cutSpec is of a node whose machine nothing switches.
-func cutSpec() given {
-	s := walkSpec()
+func cutSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Devices = nil
-	cutting(&s.Decision, api.Binding{
+	fencetest.Cutting(&s.Decision, api.Binding{
 		Driver: "san", Address: "7", Role: api.RoleStorage, Must: true, EffectDelay: metav1.Duration{Duration: 3 * time.Second},
 		Covers: &api.Coverage{CSIDriverNames: []string{"d"}},
 	})
@@ -35,14 +37,14 @@ func cutSpec() given {
 
 // restoringAfter are fences whose machine was proven off, that give its network back
 // now: it was switched on again, or stays off.
-func restoringAfter(specs []given) []state {
+func restoringAfter(specs []fencetest.Given) []state {
 	var all []state
 	for _, spec := range specs {
 		if len(spec.Decision.Isolation()) == 0 || spec.Decision.Power(0) == nil {
 			continue
 		}
-		at := stampOf(walkStart)
-		s := state{now: walkStart, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: walkStart, renewed: "r0"},
+		at := fence.StampOf(fencetest.Start)
+		s := state{now: fencetest.Start, spec: spec, sh: shadow{cut: true, served: true, freed: api.ProofSeenOff, boot: "a", moved: fencetest.Start, renewed: "r0"},
 			st: api.NodeFenceStatus{
 				Phase: api.Restoring, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true,
 				Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &at},
@@ -57,7 +59,7 @@ func restoringAfter(specs []given) []state {
 	return all
 }
 
-func (s *state) cutOnly() bool { return CutOnly(&s.spec.Decision) }
+func (s *state) cutOnly() bool { return fence.CutOnly(&s.spec.Decision) }
 
 // pastCut: from here it goes on like any other fence, whose walk is begun elsewhere.
 func (s *state) pastCut() bool {
@@ -78,7 +80,7 @@ func (s *state) readOn() bool {
 }
 
 // delayAt is how long a call of this level may take effect late.
-func delayAt(spec *given, level int32) time.Duration {
+func delayAt(spec *fencetest.Given, level int32) time.Duration {
 	if len(spec.Decision.Isolation()) > 0 {
 		return spec.Decision.Isolation()[0].EffectDelay.Duration
 	}
@@ -86,8 +88,8 @@ func delayAt(spec *given, level int32) time.Duration {
 }
 
 // freedBy keeps what was really released.
-func (sh *shadow) freedBy(s *state, after *api.NodeFenceStatus, act Action) {
-	if len(s.spec.Decision.Isolation()) > 0 && act == Release && sh.freed == "" {
+func (sh *shadow) freedBy(s *state, after *api.NodeFenceStatus, act fence.Action) {
+	if len(s.spec.Decision.Isolation()) > 0 && act == fence.Release && sh.freed == "" {
 		sh.freed, sh.boot = after.Proof.Type, after.Proof.BootIDBefore
 	}
 }
@@ -110,30 +112,30 @@ func (s *state) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, readValidity(&s.spec.Decision), ProofValidity), read(r.FirstCut, Settle-1, ProofValidity),
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, fence.ReadValidity(&s.spec.Decision), fence.ProofValidity), read(r.FirstCut, fence.Settle-1, fence.ProofValidity),
 			age(r.OffAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		k += fmt.Sprint(read(r.LastRead, readValidity(&s.spec.Decision)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+		k += fmt.Sprint(read(r.LastRead, fence.ReadValidity(&s.spec.Decision)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
 			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
 		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
-			k += fmt.Sprint(age(since, 2*walkRenewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))
+			k += fmt.Sprint(age(since, 2*fencetest.Renewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))
 		}
 	}
 	return k
 }
 
 // cutLooks: what the kubelet says that it uses.
-func cutLooks(s *state, with func(func(*Seen))) {
+func cutLooks(s *state, with func(func(*fence.Seen))) {
 	if len(s.spec.Decision.Isolation()) == 0 {
 		return
 	}
 	if s.st.Phase == api.Restoring {
-		with(func(y *Seen) { y.Node.VolumesInUse = []string{"v"} })
+		with(func(y *fence.Seen) { y.Node.VolumesInUse = []string{"v"} })
 	}
 }
 
 // checkCut holds what is promised of such devices.
-func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if len(s.spec.Decision.Isolation()) == 0 {
 		return
 	}
@@ -149,15 +151,15 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 		say(last.State == api.PoweredOff && !sh.wrong, "isolation: the power is not cut before what must be cut off was seen so")
 	}
 	if a.Phase == api.Releasing && b.Phase == api.Isolating {
-		ok := len(sh.reads) == 2 && last.State == api.PoweredOff && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= Settle
+		ok := len(sh.reads) == 2 && last.State == api.PoweredOff && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= fence.Settle
 		say(ok && a.Proof != nil && a.Proof.Type == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
 		say(now.Sub(last.At.Time) <= promisedProof, "S3: the proof of a cut is fresh")
 	}
 	if s.cutOnly() {
 		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")
-		say(act != Release || Covered(&api.NodeFence{Spec: f.Spec, Status: *a}) != nil || a.Proof.Type == api.ProofConfirmed, "S1: only what the cut covers is released")
+		say(act != fence.Release || fence.Covered(&api.NodeFence{Spec: f.Spec, Status: *a}) != nil || a.Proof.Type == api.ProofConfirmed, "S1: only what the cut covers is released")
 	}
-	if act == On {
+	if act == fence.On {
 		say(mayWrite(s, sh, f, seen), "S1: access is not given back to a machine on which what was released may still write")
 	}
 	if left := a.Phase != b.Phase && (a.Phase == api.Recovering && a.Outcome != api.SentBack || a.Phase == api.Finished) && b.Phase != api.Recovering; left && sh.cut { // who is sent back owes it still
@@ -167,7 +169,7 @@ func checkCut(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFen
 }
 
 // mayWrite is false if what was released may still write from this machine.
-func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
+func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen) bool {
 	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
 	switch {
 	case sh.freed == "":
@@ -182,54 +184,54 @@ func mayWrite(s *state, sh *shadow, f *api.NodeFence, seen *Seen) bool {
 
 // brokenCut are Decides that lack one guard of the isolation each.
 var brokenCut = map[string]decider{
-	"goes on before what must be cut off was seen so": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"goes on before what must be cut off was seen so": before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		for i := range f.Status.Isolation {
-			at := stampOf(now)
+			at := fence.StampOf(now)
 			f.Status.Isolation[i].SeenCutAt = &at
 		}
 	}),
-	"believes one read of a cut": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"believes one read of a cut": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if c := s.Call; c != nil && c.Power == "Off" && f.Status.Claim != nil && f.Status.Claim.Holder == s.Me && len(f.Status.Isolation) > 0 && f.Status.Isolation[0].FirstCut == nil {
-			f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: stampOf(c.At.Add(-Settle))}
+			f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: fence.StampOf(c.At.Add(-fence.Settle))}
 		}
 	}),
-	"places the taint where only storage is cut": after(func(st *api.NodeFenceStatus, act Action, _ time.Time) {
-		if act == Release && st.Proof != nil && st.Proof.Type == api.ProofStorageCut {
+	"places the taint where only storage is cut": after(func(st *api.NodeFenceStatus, act fence.Action, _ time.Time) {
+		if act == fence.Release && st.Proof != nil && st.Proof.Type == api.ProofStorageCut {
 			st.Placed.OutOfService = true
 		}
 	}),
-	"forgets what it cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"forgets what it cut off": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		for i := range f.Status.Isolation {
 			f.Status.Isolation[i].SwitchedByUs = false
 		}
 	}),
-	"gives back what others cut off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"gives back what others cut off": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		for i := range f.Status.Isolation {
 			f.Status.Isolation[i].SwitchedByUs = true
 		}
 	}),
-	"gives storage back while its writers live": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"gives storage back while its writers live": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Restoring {
 			f.Status.Release.By = ""
 		}
 	}),
-	"gives storage back to a machine whose Node was deleted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"gives storage back to a machine whose Node was deleted": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Restoring && f.Status.Release.By == "" {
 			s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 		}
 	}),
-	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.VolumesInUse = nil }),
-	"gives back while a cut may still take effect": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"does not look at the volumes in use": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.VolumesInUse = nil }),
+	"gives back while a cut may still take effect": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		for i := range f.Status.Isolation {
 			f.Status.Isolation[i].EffectUntil = nil
 		}
 	}),
-	"believes without looking that access is back": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"believes without looking that access is back": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if c := s.Call; c != nil && f.Status.Phase == api.Restoring && c.Call == api.CallRead && !c.Wrong {
 			c.Power, c.Err = "On", ""
 		}
 	}),
-	"gives up giving back": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"gives up giving back": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if st.Phase == api.Restoring && st.Reason == api.RestoreFailed {
 			st.Phase = api.Recovering
 		}

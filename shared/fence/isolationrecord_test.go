@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestAClaimOfADeviceThatIsGone: what comes of it counts for nothing, for no other device,
@@ -14,23 +16,23 @@ func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 	for name, device := range map[string]string{"of the power": "power-3", "of the isolation": "storage-9"} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
-			at, late := stampOf(now), stampOf(now.Add(10*time.Minute))
+			at, late := fence.StampOf(now), fence.StampOf(now.Add(10*time.Minute))
 			f.Status.Claim = &api.Claim{Holder: "me", Device: device, Call: api.CallOff, At: at, NotAfter: at}
 			f.Status.Power.EffectUntil = &late
 			if device == "storage-9" {
 				f.Status.Power.EffectUntil = nil
 				f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: device, SwitchedByUs: true, EffectUntil: &late})
 			}
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-			if seen.Me = "another"; !CoreOf(&f.Status.Decision, f.Status, seen, late.Add(-time.Second)).Elsewhere() {
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			if seen.Me = "another"; !fence.CoreOf(&f.Status.Decision, f.Status, seen, late.Add(-time.Second)).Elsewhere() {
 				t.Error("its call is taken over while it may take effect")
 			}
-			seen.Me, seen.Call = "me", &CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
-			st, _ := Decide(f, seen, now)
+			seen.Me, seen.Call = "me", &fence.CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
+			st, _ := fence.Decide(f, seen, now)
 			if st.Claim != nil && st.Claim.Device == device || st.Power.LastError+st.Isolation[0].LastError != "" || len(st.Power.Denied) > 0 {
 				t.Errorf("it counts: %+v %+v", st.Claim, st.Isolation)
 			}
-			if until := CoreOf(nil, st, Seen{}, now).EffectUntil(device); until == nil || !until.Equal(&late) {
+			if until := fence.CoreOf(nil, st, fence.Seen{}, now).EffectUntil(device); until == nil || !until.Equal(&late) {
 				t.Errorf("it may take effect until %v", until)
 			}
 		})
@@ -57,16 +59,16 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 			if c.abort {
 				f.Spec.Requests.Abort = &api.AbortRequest{By: "kim"}
 			}
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Deleting = c.deleting
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			if st.Phase != c.want || act.Device() {
 				t.Errorf("%s, %s: %s", st.Phase, act, st.Message)
 			}
 			if st.Phase == api.Restoring && (st.Reason != api.WaitingForReboot || !strings.Contains(st.Message, "storage-1 (san 7)")) {
 				t.Errorf("%s: %s", st.Reason, st.Message)
 			}
-			d := CoreOf(&st.Decision, st, Seen{}, now)
+			d := fence.CoreOf(&st.Decision, st, fence.Seen{}, now)
 			d.IsolationRecords()
 			if len(d.Status().Isolation) != c.left || d.Status().Isolation[0].Device != "network-1" {
 				t.Errorf("%+v", d.Status().Isolation)

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -8,20 +8,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestJobsAreRecorded: those of every call, the last ones; not those of a call
 // whose claim is gone.
 func TestJobsAreRecorded(t *testing.T) {
-	d := CoreOf(&api.Decision{}, api.NodeFenceStatus{}, Seen{Me: "me"}, walkStart)
+	d := fence.CoreOf(&api.Decision{}, api.NodeFenceStatus{}, fence.Seen{Me: "me"}, fencetest.Start)
 	var want []string
-	for i := range maxJobs + 3 {
+	for i := range fence.MaxJobs + 3 {
 		name := fmt.Sprint("call-", i)
 		d.Status().Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead}
-		d.NoteCall(&CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{name}})
+		d.NoteCall(&fence.CallResult{Call: api.CallRead, At: fencetest.Start, Jobs: []string{name}})
 		want = append(want, name)
 	}
-	d.NoteCall(&CallResult{Call: api.CallRead, At: walkStart, Jobs: []string{"late"}})
+	d.NoteCall(&fence.CallResult{Call: api.CallRead, At: fencetest.Start, Jobs: []string{"late"}})
 	if diff := cmp.Diff(want[3:], d.Status().Jobs); diff != "" {
 		t.Error(diff)
 	}
@@ -29,7 +31,7 @@ func TestJobsAreRecorded(t *testing.T) {
 
 // lateCall is an Off that came back.
 type lateCall struct {
-	seen CallResult
+	seen fence.CallResult
 	// earlier is for how long an Off before it may take effect, want for how long the
 	// machine is not switched on.
 	earlier, want time.Duration
@@ -38,26 +40,26 @@ type lateCall struct {
 func lateCalls() map[string]lateCall {
 	own := 30 * time.Second
 	return map[string]lateCall{
-		"seen to end":                              {CallResult{Late: &own}, 0, own},
-		"not known to have ended":                  {CallResult{}, 0, 55 * time.Second},
-		"ended without having done it":             {CallResult{Late: &own, Err: "its container was killed"}, 0, 55 * time.Second},
-		"one before it is on its way":              {CallResult{Late: &own}, 50 * time.Second, 55 * time.Second},
-		"one before it is over as it is asked for": {CallResult{Late: &own}, time.Nanosecond, own},
+		"seen to end":                              {fence.CallResult{Late: &own}, 0, own},
+		"not known to have ended":                  {fence.CallResult{}, 0, 55 * time.Second},
+		"ended without having done it":             {fence.CallResult{Late: &own, Err: "its container was killed"}, 0, 55 * time.Second},
+		"one before it is on its way":              {fence.CallResult{Late: &own}, 50 * time.Second, 55 * time.Second},
+		"one before it is over as it is asked for": {fence.CallResult{Late: &own}, time.Nanosecond, own},
 	}
 }
 
 // effectAfter is for how long after its Off came back a decider waits with an On.
-func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
-	s := &state{now: walkStart, spec: walkSpec(), sh: shadow{renewed: "r0"}}
+func effectAfter(decide decider, c fence.CallResult, earlier time.Duration) time.Duration {
+	s := &state{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}}
 	s.spec.Decision.Power(0).EffectDelay.Duration = 55 * time.Second
-	f := &api.NodeFence{Spec: s.spec.spec(), Status: s.spec.in(api.NodeFenceStatus{})}
-	at, decided := stampOf(walkStart), stampOf(walkStart)
+	f := &api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(api.NodeFenceStatus{})}
+	at, decided := fence.StampOf(fencetest.Start), fence.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
 		Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
 	}
 	if earlier > 0 {
-		until := stampOf(walkStart.Add(earlier))
+		until := fence.StampOf(fencetest.Start.Add(earlier))
 		f.Status.Power.EffectUntil = &until
 	}
 	st, back := afterOff(decide, s, f, c)
@@ -69,15 +71,15 @@ func effectAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 
 // accessAfter is the same of a device that cuts something off, and of giving that back.
 // What was sent to the power says nothing of it: that is the other way round here.
-func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Duration {
+func accessAfter(decide decider, c fence.CallResult, earlier time.Duration) time.Duration {
 	spec := fabricSpec()
 	spec.Decision.Isolation()[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
-	s := &state{now: now, spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
-	f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: stampOf(now)}
-	until := stampOf(now.Add(50 * time.Second))
+	s := &state{now: now, spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
+	f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}
+	until := fence.StampOf(now.Add(50 * time.Second))
 	if earlier > 0 {
-		of := stampOf(now.Add(earlier))
+		of := fence.StampOf(now.Add(earlier))
 		f.Status.Isolation[0].EffectUntil, f.Status.Power.EffectUntil = &of, nil
 	} else {
 		f.Status.Power.EffectUntil = &until
@@ -93,10 +95,10 @@ func accessAfter(decide decider, c CallResult, earlier time.Duration) time.Durat
 }
 
 // afterOff is the record after an Off that a decider sends came back so, and when it did.
-func afterOff(decide decider, s *state, f *api.NodeFence, c CallResult) (api.NodeFenceStatus, time.Time) {
+func afterOff(decide decider, s *state, f *api.NodeFence, c fence.CallResult) (api.NodeFenceStatus, time.Time) {
 	asked := s.now.Add(time.Microsecond)
 	st, act := decide(f, usual(s, asked, "Unknown", false, "a"), asked)
-	if act != Off {
+	if act != fence.Off {
 		return st, time.Time{}
 	}
 	f.Status = st
@@ -109,7 +111,7 @@ func afterOff(decide decider, s *state, f *api.NodeFence, c CallResult) (api.Nod
 }
 
 // devicesOfLateCalls are what an Off is sent to.
-var devicesOfLateCalls = map[string]func(decider, CallResult, time.Duration) time.Duration{
+var devicesOfLateCalls = map[string]func(decider, fence.CallResult, time.Duration) time.Duration{
 	"power": effectAfter, "isolation": accessAfter,
 }
 
@@ -117,7 +119,7 @@ var devicesOfLateCalls = map[string]func(decider, CallResult, time.Duration) tim
 func TestAnOnWaitsForWhatWasNotSeenToEnd(t *testing.T) {
 	for name, tc := range lateCalls() {
 		for device, after := range devicesOfLateCalls {
-			if got := after(Decide, tc.seen, tc.earlier); got != tc.want {
+			if got := after(fence.Decide, tc.seen, tc.earlier); got != tc.want {
 				t.Errorf("%s, %s: it waits %s, want %s", device, name, got, tc.want)
 			}
 		}
@@ -128,22 +130,22 @@ func TestAnOnWaitsForWhatWasNotSeenToEnd(t *testing.T) {
 func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
 	own := 30 * time.Second
 	for name, twin := range map[string]decider{
-		"takes every call for one that was seen to end": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		"takes every call for one that was seen to end": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call != nil {
 				s.Call.Late = &own
 			}
 		}),
-		"believes a pod that ended without a word": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+		"believes a pod that ended without a word": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call != nil && s.Call.Late != nil {
 				s.Call.Err = ""
 			}
 		}),
-		"forgets what is on its way": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		"forgets what is on its way": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			if f.Status.Claim != nil {
 				f.Status.Claim.NoEarlierEffect = true
 			}
 		}),
-		"does not look for what is on its way": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+		"does not look for what is on its way": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call == nil {
 				f.Status.Power.EffectUntil = nil
 				for i := range f.Status.Isolation {

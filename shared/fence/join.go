@@ -20,9 +20,9 @@ import (
 // opened because there was no Node waits for the one that is to come of its machine.
 func Ends(f *api.NodeFence, node types.UID) string {
 	switch st := &f.Status; {
-	case f.Status.Decision.NodeUID != node && !(served(st) && f.Status.Decision.Trigger.Missing()):
+	case f.Status.Decision.NodeUID != node && !(Served(st) && f.Status.Decision.Trigger.Missing()):
 		return "the fence that is under way is of another Node object of this name, and ends"
-	case served(st):
+	case Served(st):
 		return ""
 	case undone(st) || f.Requests().Abort != nil || f.DeletionTimestamp != nil:
 		return "the fence of this node that is under way ends, and no power was cut"
@@ -47,7 +47,7 @@ func undone(st *api.NodeFenceStatus) bool {
 func Join(f *api.NodeFence, r api.AskedBy) string {
 	st, dec := &f.Status, &f.Status.Decision
 	words, told := "it joins the fence that is under way", asker(r)+", joins this fence"
-	r.Served = served(st)
+	r.Served = Served(st)
 	if !r.Served && dec.Asker() == nil {
 		words, told = "it joins the fence that waits, which goes on as asked for", told+", which goes on as asked for"
 	}
@@ -73,8 +73,8 @@ func Asked(f *api.NodeFence, now time.Time) bool {
 	return asked(&f.Status.Decision, &f.Status, now)
 }
 
-// served: power was cut or work released. From there the node's health alone decides.
-func served(st *api.NodeFenceStatus) bool {
+// Served: power was cut or work released. From there the node's health alone decides.
+func Served(st *api.NodeFenceStatus) bool {
 	return st.CutOrReleased || st.Begun()
 }
 
@@ -100,7 +100,7 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 			at = r.JoinedAt.Time
 		}
 	}
-	return !isWithin(at, now, limit)
+	return !Fresh(at, now, limit)
 }
 
 // asker is who asked, why, and by which event.

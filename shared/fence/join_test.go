@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -10,13 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // waiting is a fence of a node that is NotReady since a minute, of the five that the
 // policy asks for.
-func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence, Seen) {
-	return under(now, func(f *api.NodeFence, s *Seen) {
-		since := stampOf(now.Add(-time.Minute))
+func waiting(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
+	return under(now, func(f *api.NodeFence, s *fence.Seen) {
+		since := fence.StampOf(now.Add(-time.Minute))
 		f.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
 		f.Status.Phase, f.Status.OpenedAt, f.Status.Placed, f.Status.DecidedAt = api.Pending, &since, api.Placed{}, nil
 		s.Node.Taint, s.Node.Conditions[0].Since = false, since.Time
@@ -26,49 +28,53 @@ func waiting(now time.Time, change func(*api.NodeFence, *Seen)) (*api.NodeFence,
 }
 
 func request(id string, at time.Time) api.AskedBy {
-	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", JoinedAt: stampOf(at)}
+	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", JoinedAt: fence.StampOf(at)}
 }
 
 // TestARequestJoinsTheFenceThatWaits: from there it goes on as asked for, for as long as
 // a request counts, and through the gate and its limits like any other (S7).
 func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	joins := func(ago time.Duration) func(*api.NodeFence, *Seen) {
-		return func(f *api.NodeFence, _ *Seen) { Join(f, request("1", now.Add(-ago))) }
+	now := fencetest.Start.Add(time.Hour)
+	joins := func(ago time.Duration) func(*api.NodeFence, *fence.Seen) {
+		return func(f *api.NodeFence, _ *fence.Seen) { fence.Join(f, request("1", now.Add(-ago))) }
 	}
-	and := func(all ...func(*api.NodeFence, *Seen)) func(*api.NodeFence, *Seen) {
-		return func(f *api.NodeFence, s *Seen) {
+	and := func(all ...func(*api.NodeFence, *fence.Seen)) func(*api.NodeFence, *fence.Seen) {
+		return func(f *api.NodeFence, s *fence.Seen) {
 			for _, c := range all {
 				c(f, s)
 			}
 		}
 	}
-	heals := func(_ *api.NodeFence, s *Seen) { s.Node.Conditions[0].Status = "True" }
-	suspicion := func(f *api.NodeFence, s *Seen) {
+	heals := func(_ *api.NodeFence, s *fence.Seen) { s.Node.Conditions[0].Status = "True" }
+	suspicion := func(f *api.NodeFence, s *fence.Seen) {
 		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	}
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen)
+		change func(*api.NodeFence, *fence.Seen)
 		want   string // phase, reason, what stays of the story
 	}{
-		"nobody asks":                           {func(*api.NodeFence, *Seen) {}, "Pending WaitingForTime"},
-		"somebody does":                         {joins(0), "Isolating Admitted RequestMerged"},
-		"there is no slot":                      {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Reserved, s.Verdict = nil, &Verdict{Reason: api.TooManyConcurrent} }), "Pending TooManyConcurrent RequestMerged"},
-		"the policy is paused":                  {and(joins(0), func(_ *api.NodeFence, s *Seen) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
+		"nobody asks":   {func(*api.NodeFence, *fence.Seen) {}, "Pending WaitingForTime"},
+		"somebody does": {joins(0), "Isolating Admitted RequestMerged"},
+		"there is no slot": {and(joins(0), func(_ *api.NodeFence, s *fence.Seen) {
+			s.Reserved, s.Verdict = nil, &fence.Verdict{Reason: api.TooManyConcurrent}
+		}), "Pending TooManyConcurrent RequestMerged"},
+		"the policy is paused":                  {and(joins(0), func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
 		"the condition goes":                    {and(joins(time.Minute), heals), "Isolating Admitted RequestMerged"},
 		"it is old by now":                      {joins(api.RequestValidity + time.Second), "Pending WaitingForTime RequestMerged"},
 		"it is old, and the condition goes":     {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
-		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *Seen) { at := stampOf(walkStart); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
-		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *Seen) { Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
-		"activity checks are being made":        {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{} }), "Isolating Admitted RequestMerged"},
+		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) { at := fence.StampOf(fencetest.Start); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
+		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *fence.Seen) { fence.Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
+		"activity checks are being made": {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) {
+			f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{}
+		}), "Isolating Admitted RequestMerged"},
 		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
 		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Fencing LeaseStandsStill RequestMerged"},
-		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
+		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := waiting(now, c.change)
-			st, _ := Decide(f, s, now)
+			st, _ := fence.Decide(f, s, now)
 			got := fmt.Sprint(st.Phase, " ", st.Reason)
 			for _, h := range st.History {
 				if h.Reason == api.RequestMerged {
@@ -84,13 +90,13 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 
 // TestAJoinIsToldOnce with who, why and by which event (S28).
 func TestAJoinIsToldOnce(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := waiting(now, func(f *api.NodeFence, _ *Seen) {
-		Join(f, request("1", now))
-		Join(f, request("2", now))
+	now := fencetest.Start.Add(time.Hour)
+	f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) {
+		fence.Join(f, request("1", now))
+		fence.Join(f, request("2", now))
 	})
 	for range 3 {
-		f.Status, _ = Decide(f, s, now)
+		f.Status, _ = fence.Decide(f, s, now)
 	}
 	var got []string
 	for _, h := range f.Status.History {
@@ -106,7 +112,7 @@ func TestAJoinIsToldOnce(t *testing.T) {
 		t.Error(d)
 	}
 	for i := range 30 {
-		Join(f, request(fmt.Sprint("more", i), now))
+		fence.Join(f, request(fmt.Sprint("more", i), now))
 	}
 	if n := len(f.Status.Decision.AskedBy); n != api.MaxAskedBy || f.Status.Decision.AskedBy[0].ID != "1" || !f.Served(&api.AskedBy{ID: "more29", Source: "/me"}) {
 		t.Errorf("%d are named, and the first and the last are not among them", n)
@@ -115,13 +121,13 @@ func TestAJoinIsToldOnce(t *testing.T) {
 
 // TestWhatJoinedIsUsedUp also when the fence is over, and the next one (S7, S29).
 func TestWhatJoinedIsUsedUp(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := waiting(now, func(f *api.NodeFence, _ *Seen) {
-		Join(f, request("1", now))
-		Join(f, request("2", now))
+	now := fencetest.Start.Add(time.Hour)
+	f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) {
+		fence.Join(f, request("1", now))
+		fence.Join(f, request("2", now))
 	})
-	f.Status, _ = Decide(f, s, now)
-	f.Status = Opening(f, api.Decision{Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{request("3", now)}}, now)
+	f.Status, _ = fence.Decide(f, s, now)
+	f.Status = fence.Opening(f, api.Decision{Trigger: api.Trigger{Type: api.TriggerRequest}, AskedBy: []api.AskedBy{request("3", now)}}, now)
 	for _, id := range []string{"1", "2", "3"} {
 		if !f.ServedID(id) || !f.Served(&api.AskedBy{ID: id, Source: "/me"}) {
 			t.Errorf("%s could be used again", id)
@@ -138,7 +144,7 @@ func missingNode(f *api.NodeFence) {
 
 // TestEnds: what can't answer to a request any more, and what still does.
 func TestEnds(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence)
@@ -176,19 +182,19 @@ func TestEnds(t *testing.T) {
 		"there was no Node":                 {missingNode, "the fence that is under way is of another Node", ""},
 		"there was no Node, and it was cut": {func(f *api.NodeFence) { cut(f); missingNode(f) }, "", "it joins the fence that is under way"},
 		"it was opened and not looked at": {func(f *api.NodeFence) {
-			f.Status = Opening(f, f.Status.Decision, now)
+			f.Status = fence.Opening(f, f.Status.Decision, now)
 		}, "", "it joins the fence that waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := waiting(now, func(f *api.NodeFence, _ *Seen) { c.change(f) })
-			got := Ends(f, s.Node.UID)
+			f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) { c.change(f) })
+			got := fence.Ends(f, s.Node.UID)
 			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			if got != "" {
 				return
 			}
-			if words := Join(f, request("1", now)); !strings.HasPrefix(words, c.joins) {
+			if words := fence.Join(f, request("1", now)); !strings.HasPrefix(words, c.joins) {
 				t.Errorf("%q, want %q", words, c.joins)
 			}
 			if !f.ServedID("1") {
@@ -201,14 +207,14 @@ func TestEnds(t *testing.T) {
 // TestWhatWasCarriedOutDoesNotExpire: the request of a fence that is back at the gate after
 // its cut is not said to be one that was never begun (S28).
 func TestWhatWasCarriedOutDoesNotExpire(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.HealedBeforeFence} {
-		f, s := waiting(now, func(f *api.NodeFence, s *Seen) {
-			Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
+		f, s := waiting(now, func(f *api.NodeFence, s *fence.Seen) {
+			fence.Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
 			f.Status.CutOrReleased = served
 			s.Node.Conditions[0].Status = "True"
 		})
-		if st, _ := Decide(f, s, now); st.Outcome != want {
+		if st, _ := fence.Decide(f, s, now); st.Outcome != want {
 			t.Errorf("carried out %v: %s (%s), want %s", served, st.Outcome, st.Message, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 const (
@@ -22,47 +24,47 @@ var brokenGates = map[string]struct {
 	gate    joiner
 }{
 	"lets a request join the fence of another Node": {"S6: a request never joins the fence of another Node object", joiner{func(f *api.NodeFence, _ types.UID) string {
-		return Ends(f, f.Status.Decision.NodeUID)
-	}, Join, Opening}},
+		return fence.Ends(f, f.Status.Decision.NodeUID)
+	}, fence.Join, fence.Opening}},
 	"takes a fence that is sent back for one that ends": {"S18: a fence of which a request was told that it ends does end", joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Recovering && !f.Status.CutOrReleased && !f.Status.Power.SwitchedByUs && f.Status.Release.StartedAt == nil {
 			return "it ends"
 		}
-		return Ends(f, node)
-	}, Join, Opening}},
+		return fence.Ends(f, node)
+	}, fence.Join, fence.Opening}},
 	"lets a request join a fence that is being undone": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Recovering && f.Status.Decision.NodeUID == node {
 			return ""
 		}
-		return Ends(f, node)
-	}, Join, Opening}},
+		return fence.Ends(f, node)
+	}, fence.Join, fence.Opening}},
 	"lets a request join a fence that gives access back and ends": {lostJoin, joiner{func(f *api.NodeFence, node types.UID) string {
 		if f.Status.Phase == api.Restoring && f.Status.Decision.NodeUID == node {
 			return ""
 		}
-		return Ends(f, node)
-	}, Join, Opening}},
-	"has a request take over the fence": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
+		return fence.Ends(f, node)
+	}, fence.Join, fence.Opening}},
+	"has a request take over the fence": {"S7: a request that joins changes nothing but who asked", joiner{fence.Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		f.Status.FenceNumber++
-		return Join(f, r)
-	}, Opening}},
-	"has a request end the wait of the gate": {"S7: a request that joins changes nothing but who asked", joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
+		return fence.Join(f, r)
+	}, fence.Opening}},
+	"has a request end the wait of the gate": {"S7: a request that joins changes nothing but who asked", joiner{fence.Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		f.Status.NextLook = nil
-		return Join(f, r)
-	}, Opening}},
-	"forgets the request that joined before": {usedUp, joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
-		words := Join(f, r)
+		return fence.Join(f, r)
+	}, fence.Opening}},
+	"forgets the request that joined before": {usedUp, joiner{fence.Ends, func(f *api.NodeFence, r api.AskedBy) string {
+		words := fence.Join(f, r)
 		f.Status.Decision.AskedBy = f.Status.Decision.AskedBy[len(f.Status.Decision.AskedBy)-1:]
 		return words
-	}, Opening}},
-	"says nothing of a request that joined": {toldOnce, joiner{Ends, func(f *api.NodeFence, r api.AskedBy) string {
+	}, fence.Opening}},
+	"says nothing of a request that joined": {toldOnce, joiner{fence.Ends, func(f *api.NodeFence, r api.AskedBy) string {
 		was := f.Status.History
-		words := Join(f, r)
+		words := fence.Join(f, r)
 		f.Status.History = was
 		return words
-	}, Opening}},
-	"forgets what joined when the next fence opens": {usedUp, joiner{Ends, Join, func(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
-		st := Opening(f, dec, now)
+	}, fence.Opening}},
+	"forgets what joined when the next fence opens": {usedUp, joiner{fence.Ends, fence.Join, func(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
+		st := fence.Opening(f, dec, now)
 		st.Past[len(st.Past)-1].AskedBy = nil
 		return st
 	}}},
@@ -70,35 +72,35 @@ var brokenGates = map[string]struct {
 
 // brokenJoins are Decides that do wrong with a request that has joined.
 var brokenJoins = map[string]twin{
-	"tells of a request again and again": {toldOnce, after(func(st *api.NodeFenceStatus, _ Action, now time.Time) {
+	"tells of a request again and again": {toldOnce, after(func(st *api.NodeFenceStatus, _ fence.Action, now time.Time) {
 		if len(st.Decision.AskedBy) > 0 {
-			st.History = append(slices.Clone(st.History), api.HistoryEntry{At: stampOf(now), Phase: st.Phase, Reason: api.RequestMerged})
+			st.History = append(slices.Clone(st.History), api.HistoryEntry{At: fence.StampOf(now), Phase: st.Phase, Reason: api.RequestMerged})
 		}
 	})},
-	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		f.Status.Decision.AskedBy = askedAt(f, now)
 	})},
-	"finds a request as old as the fence that it joined": {lostJoin, before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"finds a request as old as the fence that it joined": {lostJoin, before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		if f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
-			f.Status.Decision.AskedBy = askedAt(f, walkStart.Add(-time.Hour))
+			f.Status.Decision.AskedBy = askedAt(f, fencetest.Start.Add(-time.Hour))
 		}
 	})},
-	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"says that a request which it carried out has expired": {"S28: of what was carried out nobody says that it was not begun", after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if st.Outcome == api.HealedBeforeFence && st.Decision.Asker() != nil {
 			st.Outcome = api.RequestExpired
 		}
 	})},
-	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		g := *f
 		if f.Status.Decision.Asker() != nil {
-			s.Node.Conditions = []Condition{{Type: "Ready", Status: "True", Since: walkStart}}
+			s.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
 			g.Status.Decision.AskedBy = nil
 		}
-		return Decide(&g, s, now)
+		return fence.Decide(&g, s, now)
 	}},
-	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if n := len(f.Status.Decision.AskedBy); n > 0 && f.Status.Decision.AskedBy[n-1].Served && f.Status.Phase == api.Recovering {
-			s.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Since: walkStart}}
+			s.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}
 		}
 	})},
 }
@@ -107,22 +109,22 @@ var brokenJoins = map[string]twin{
 func askedAt(f *api.NodeFence, at time.Time) []api.AskedBy {
 	all := slices.Clone(f.Status.Decision.AskedBy)
 	for i := range all {
-		all[i].JoinedAt = stampOf(at)
+		all[i].JoinedAt = fence.StampOf(at)
 	}
 	return all
 }
 
 func TestEveryBrokenJoinIsCaught(t *testing.T) {
 	t.Parallel()
-	specs := []given{joinedSpec(), joinedFabricSpec()}
+	specs := []fencetest.Given{joinedSpec(), joinedFabricSpec()}
 	for name, x := range brokenJoins {
 		t.Run(name, func(t *testing.T) {
-			mustCatch(t, x.promise, func() *walker { return joinedWalker(x.decide, joiner{Ends, Join, Opening}) }, specs...)
+			mustCatch(t, x.promise, func() *walker { return joinedWalker(x.decide, joiner{fence.Ends, fence.Join, fence.Opening}) }, specs...)
 		})
 	}
 	for name, x := range brokenGates {
 		t.Run(name, func(t *testing.T) {
-			mustCatch(t, x.promise, func() *walker { return joinedWalker(Decide, x.gate) }, specs...)
+			mustCatch(t, x.promise, func() *walker { return joinedWalker(fence.Decide, x.gate) }, specs...)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk of a fence that requests come to join, at any time, of the Node that it is
@@ -19,15 +21,15 @@ import (
 
 const joinedName = "joined"
 
-func joinedSpec() given {
-	s := walkSpec()
+func joinedSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
 	return s
 }
 
 // joinedFabricSpec is of a machine that is cut off from its storage first.
-func joinedFabricSpec() given {
+func joinedFabricSpec() fencetest.Given {
 	s := fabricSpec()
 	s.Decision.Policy.Name, s.Decision.Settings.Power.Restarts = joinedName, 0
 	s.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: walkFor}
@@ -67,15 +69,15 @@ func (w *walker) requestsCome(s *state) {
 		return
 	}
 	for _, node := range []types.UID{"uid-1", "uid-2"} {
-		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.spec(), Status: *(&api.NodeFence{Status: s.spec.in(s.st)}).Status.DeepCopy()}
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.AsSpec(), Status: *(&api.NodeFence{Status: s.spec.In(s.st)}).Status.DeepCopy()}
 		if w.gate.ends(f, node) != "" {
 			continue
 		}
-		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", JoinedAt: stampOf(s.now)}
+		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", JoinedAt: fence.StampOf(s.now)}
 		w.gate.join(f, r)
 		w.checkJoin(s, f, r, node)
 		next := *s
-		next.spec = givenBy(f)
+		next.spec = fencetest.GivenBy(f)
 		if len(s.sh.requests) == 0 {
 			next.sh.afterCut = s.sh.worked
 		}
@@ -92,7 +94,7 @@ func (w *walker) checkJoin(s *state, f *api.NodeFence, r api.AskedBy, node types
 		}
 	}
 	say(node == s.spec.Decision.NodeUID, "S6: a request never joins the fence of another Node object")
-	plain, st := givenBy(f), s.spec.in(s.st)
+	plain, st := fencetest.GivenBy(f), s.spec.In(s.st)
 	say(tells(&f.Status) == tells(&st)+1, "S28: the history tells once of a request that joins")
 	st.Decision, st.History = f.Status.Decision, f.Status.History
 	plain.Decision.AskedBy = s.spec.Decision.AskedBy
@@ -123,18 +125,18 @@ func joinedLooks(s *state) []look {
 	}
 	for _, dt := range []time.Duration{countedWaits(s)[0], walkFor + time.Second} {
 		at := s.now.Add(dt)
-		with := func(change func(*Seen)) {
+		with := func(change func(*fence.Seen)) {
 			x := usual(s, at, "Unknown", false, "a")
 			change(&x)
 			all = append(all, look{dt: dt, seen: x})
 		}
-		with(func(*Seen) {})
-		with(func(x *Seen) {
-			x.Brakes = Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded, Message: "it is excluded"}
+		with(func(*fence.Seen) {})
+		with(func(x *fence.Seen) {
+			x.Brakes = fence.Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded, Message: "it is excluded"}
 		})
-		with(func(x *Seen) { x.Node.UID = "uid-2" })
-		with(func(x *Seen) { x.Node.Taint, x.Node.Cordoned = false, false })
-		with(func(x *Seen) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
+		with(func(x *fence.Seen) { x.Node.UID = "uid-2" })
+		with(func(x *fence.Seen) { x.Node.Taint, x.Node.Cordoned = false, false })
+		with(func(x *fence.Seen) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
 	}
 	return append(all, look{dt: 0, seen: usual(s, s.now, "Unknown", false, "a"), abort: true})
 }
@@ -150,18 +152,18 @@ func tells(st *api.NodeFenceStatus) (n int) {
 }
 
 // works: power was cut, or work released, by what was decided now.
-func (sh *shadow) works(s *state, a *api.NodeFenceStatus, act Action) {
+func (sh *shadow) works(s *state, a *api.NodeFenceStatus, act fence.Action) {
 	if !s.isJoined() {
 		return
 	}
 	if s.st.Phase == api.Releasing && (a.Phase == api.PoweringOn || a.Phase == api.Fenced) {
 		sh.worked = true // also where nothing was left to be released
 	}
-	access := cutsOff(a)
-	sh.worked = sh.worked || act == Release || act == Off && !access
+	access := fencetest.CutsOff(a)
+	sh.worked = sh.worked || act == fence.Release || act == fence.Off && !access
 }
 
-func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isJoined() {
 		return
 	}
@@ -175,7 +177,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 	if len(sh.requests) == 0 {
 		return
 	}
-	if act == Off && !sh.cut {
+	if act == fence.Off && !sh.cut {
 		say(sh.sickDue(now) || sh.freshJoin(now), "S17: a request is carried out within a quarter of an hour or never")
 	}
 	if ended := a.Phase == api.Recovering || a.Phase == api.Restoring || a.Phase == api.Finished; ended && a.Phase != b.Phase && sh.freshJoin(now) {
@@ -189,7 +191,7 @@ func (w *walker) checkJoined(s *state, sh *shadow, f *api.NodeFence, seen *Seen,
 }
 
 // checkAlike compares with the same fence to which nobody's request came.
-func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	g := *f
 	g.Status.Decision.AskedBy = nil
 	alone, same := w.decide(&g, *seen, now)
@@ -207,7 +209,7 @@ func (w *walker) checkAlike(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 func (w *walker) checkUsedUp(sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	g := *f
 	g.Status = *a
-	g.Status = w.gate.open(&g, walkSpec().Decision, now)
+	g.Status = w.gate.open(&g, fencetest.Spec().Decision, now)
 	for i := range sh.requests {
 		say(g.Served(&sh.requests[i]), "S7: a request that joined is used up, also when the next fence opens")
 	}
@@ -221,7 +223,7 @@ func joinedWalker(d decider, g joiner) *walker {
 
 func TestJoinsWalk(t *testing.T) {
 	t.Parallel()
-	w := joinedWalker(Decide, joiner{Ends, Join, Opening})
+	w := joinedWalker(fence.Decide, joiner{fence.Ends, fence.Join, fence.Opening})
 	w.run(joinedSpec(), joinedFabricSpec())
 	fmt.Printf("walk of requests that join: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))
 	for promise, where := range w.broken {

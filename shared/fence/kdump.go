@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // A machine that crashed may be writing its memory away, and says so by messages.
@@ -37,7 +38,7 @@ func kdumpRule(dec *api.Decision) *api.KdumpSettings {
 	case dec.Settings.Kdump != nil:
 		return dec.Settings.Kdump
 	case dec.Power(0) != nil && dec.Power(0).Kdump:
-		return kdumpSettings(&api.KdumpRule{}) // the defaults
+		return policy.KdumpSettings(&api.KdumpRule{}) // the defaults
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (d *decision) releasingByDump() Action {
 		d.next(Poll) // what was asked last has not been seen to act
 		return None
 	}
-	if !isWithin(d.seen.Dump.Last, d.now, DumpValidity) {
+	if !Fresh(d.seen.Dump.Last, d.now, DumpValidity) {
 		return d.hold(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
 	}
 	rate, again := d.quota()

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"reflect"
@@ -9,13 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // dumps is a fence that releases two pods for a dump right now.
-func dumps() (*api.NodeFence, Seen, time.Time) {
-	now := walkStart.Add(time.Minute)
-	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
-	f := &api.NodeFence{Spec: dumpProofSpec().spec(), Status: dumpProofSpec().in(api.NodeFenceStatus{})}
+func dumps() (*api.NodeFence, fence.Seen, time.Time) {
+	now := fencetest.Start.Add(time.Minute)
+	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
+	f := &api.NodeFence{Spec: dumpProofSpec().AsSpec(), Status: dumpProofSpec().In(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
@@ -23,105 +25,113 @@ func dumps() (*api.NodeFence, Seen, time.Time) {
 		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
 		Proof: &api.Proof{Type: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
 	}
-	seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	seen.Dump = &Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
-	seen.Left = &Left{Delete: []Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []Attachment{{Name: "v"}}}
+	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen.Dump = &fence.Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
+	seen.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []fence.Attachment{{Name: "v"}}}
 	return f, seen, now
 }
 
 // TestWhatADumpProves: each thing that the proof rests on, alone, decides.
 func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen, time.Time)
-		act    Action
+		change func(*api.NodeFence, *fence.Seen, time.Time)
+		act    fence.Action
 		phase  api.Phase
 		words  string
 	}{
-		"a dump under way": {func(*api.NodeFence, *Seen, time.Time) {}, DeletePods, api.Releasing, "force-deleting 2 of 2 pods"},
-		"in another phase it does nothing": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		"a dump under way": {func(*api.NodeFence, *fence.Seen, time.Time) {}, fence.DeletePods, api.Releasing, "force-deleting 2 of 2 pods"},
+		"in another phase it does nothing": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Status.Phase, f.Status.Proof = api.Fencing, nil
-		}, Read, api.Fencing, ""},
-		"the policy does not opt in": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.Read, api.Fencing, ""},
+		"the policy does not opt in": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false
-		}, None, api.Pending, "the machine dumps its memory"},
-		"its messages say another node": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, None, api.Pending, "the dump has ended"},
-		"its messages say another boot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.BootID = "b" }, None, api.Pending, ""},
-		"nobody knows which boot": {func(f *api.NodeFence, s *Seen, _ time.Time) {
+		}, fence.None, api.Pending, "the machine dumps its memory"},
+		"its messages say another node": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Dump.NodeUID = "uid-2" }, fence.None, api.Pending, "the dump has ended"},
+		"its messages say another boot": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Dump.BootID = "b" }, fence.None, api.Pending, ""},
+		"nobody knows which boot": {func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 			f.Status.Kdump.BootID, s.Dump.BootID, s.Node.BootID = "", "", ""
-		}, None, api.Pending, ""},
-		"the machine has rebooted":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.BootID = "b" }, None, api.Pending, ""},
-		"it dumps again after a reboot": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.BootID, s.Dump.BootID = "b", "b" }, None, api.Pending, ""},
-		"one message came":              {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.Count = 1 }, None, api.Pending, ""},
-		"all messages came at once":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump.First = s.Dump.Last.Add(-time.Second) }, None, api.Pending, ""},
-		"the last one is a little old":  {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(-6 * time.Second) }, None, api.Releasing, "the next kdump message is waited for"},
-		"the last one is old":           {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(-9 * time.Second) }, None, api.Pending, "the dump has ended"},
-		"the last one is of the future": {func(_ *api.NodeFence, s *Seen, now time.Time) { s.Dump.Last = now.Add(time.Minute) }, None, api.Pending, ""},
-		"nothing can be seen":           {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Dump = nil }, None, api.Pending, "can't see whether messages come"},
-		"the Lease has just moved":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Renewed = "r1" }, None, api.Pending, "not believed"},
-		"the Lease moved a while ago": {func(f *api.NodeFence, _ *Seen, now time.Time) {
-			at := stampOf(now.Add(-10 * time.Second))
+		}, fence.None, api.Pending, ""},
+		"the machine has rebooted":      {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.BootID = "b" }, fence.None, api.Pending, ""},
+		"it dumps again after a reboot": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.BootID, s.Dump.BootID = "b", "b" }, fence.None, api.Pending, ""},
+		"one message came":              {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Dump.Count = 1 }, fence.None, api.Pending, ""},
+		"all messages came at once":     {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Dump.First = s.Dump.Last.Add(-time.Second) }, fence.None, api.Pending, ""},
+		"the last one is a little old":  {func(_ *api.NodeFence, s *fence.Seen, now time.Time) { s.Dump.Last = now.Add(-6 * time.Second) }, fence.None, api.Releasing, "the next kdump message is waited for"},
+		"the last one is old":           {func(_ *api.NodeFence, s *fence.Seen, now time.Time) { s.Dump.Last = now.Add(-9 * time.Second) }, fence.None, api.Pending, "the dump has ended"},
+		"the last one is of the future": {func(_ *api.NodeFence, s *fence.Seen, now time.Time) { s.Dump.Last = now.Add(time.Minute) }, fence.None, api.Pending, ""},
+		"nothing can be seen":           {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Dump = nil }, fence.None, api.Pending, "can't see whether messages come"},
+		"the Lease has just moved":      {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Lease.Renewed = "r1" }, fence.None, api.Pending, "not believed"},
+		"the Lease moved a while ago": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			at := fence.StampOf(now.Add(-10 * time.Second))
 			f.Status.Lease.StillSince = &at
-		}, None, api.Pending, "not believed"},
-		"the Lease moved after the last message": {func(f *api.NodeFence, s *Seen, now time.Time) {
-			still, since := stampOf(now.Add(-3*time.Second)), stampOf(now.Add(-2*time.Second))
+		}, fence.None, api.Pending, "not believed"},
+		"the Lease moved after the last message": {func(f *api.NodeFence, s *fence.Seen, now time.Time) {
+			still, since := fence.StampOf(now.Add(-3*time.Second)), fence.StampOf(now.Add(-2*time.Second))
 			s.Lease.Renewal, s.Dump.Last, f.Status.Lease.StillSince, f.Status.Kdump.Since = time.Second, now.Add(-4*time.Second), &still, since
-		}, None, api.Pending, ""},
-		"the Lease has missed one renewal": {func(f *api.NodeFence, s *Seen, now time.Time) {
+		}, fence.None, api.Pending, ""},
+		"the Lease has missed one renewal": {func(f *api.NodeFence, s *fence.Seen, now time.Time) {
 			s.Lease.Renewal = 4 * time.Minute
-		}, None, api.Pending, ""},
-		"nobody saw the Lease":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Lease.Exists = false }, None, api.Pending, ""},
-		"the node counts as Ready": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, None, api.Recovering, ""},
-		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"nobody saw the Lease":     {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Lease.Exists = false }, fence.None, api.Pending, ""},
+		"the node counts as Ready": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, fence.None, api.Recovering, ""},
+		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
 			s.Node.Conditions[0].Status = "True"
-		}, None, api.Pending, ""},
-		"it is another node":    {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.UID = "uid-2" }, None, api.Recovering, ""},
-		"the node is gone":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node = Node{} }, None, api.Recovering, ""},
-		"there is a storm":      {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Storm = true }, None, api.Pending, ""},
-		"it is paused":          {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes.Paused = true }, None, api.Pending, ""},
-		"nobody saw the brakes": {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Brakes = Brakes{} }, None, api.Releasing, ""},
-		"a person ends it":      {func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Abort = &api.AbortRequest{By: "me"} }, None, api.Recovering, ""},
-		"a person confirms": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"it is another node":    {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.UID = "uid-2" }, fence.None, api.Recovering, ""},
+		"the node is gone":      {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node = fence.Node{} }, fence.None, api.Recovering, ""},
+		"there is a storm":      {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Brakes.Storm = true }, fence.None, api.Pending, ""},
+		"it is paused":          {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Brakes.Paused = true }, fence.None, api.Pending, ""},
+		"nobody saw the brakes": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Brakes = fence.Brakes{} }, fence.None, api.Releasing, ""},
+		"a person ends it": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
+			f.Spec.Requests.Abort = &api.AbortRequest{By: "me"}
+		}, fence.None, api.Recovering, ""},
+		"a person confirms": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
-		}, None, api.Pending, "me says that the machine is off"},
-		"it was decided long ago": {func(f *api.NodeFence, _ *Seen, now time.Time) {
-			at := stampOf(now.Add(-2 * time.Minute))
+		}, fence.None, api.Pending, "me says that the machine is off"},
+		"it was decided long ago": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			at := fence.StampOf(now.Add(-2 * time.Minute))
 			f.Status.DecidedAt = &at
-		}, None, api.Pending, ""},
-		"its longest time is over": {func(f *api.NodeFence, _ *Seen, now time.Time) {
-			f.Status.Kdump.Since = stampOf(now.Add(-101 * time.Second))
-		}, None, api.Pending, "going on"},
-		"its pods were released":      {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Kdump.DoneAt = &at }, None, api.Pending, ""},
-		"nothing is left but disks":   {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left.Delete = nil }, None, api.Pending, "2 attachments wait until the machine is seen off"},
-		"nobody saw what is left":     {func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Left = nil }, None, api.Releasing, ""},
-		"the last batch was just now": {func(f *api.NodeFence, _ *Seen, now time.Time) { at := stampOf(now); f.Status.Release.AskedAt = &at }, None, api.Releasing, ""},
-		"storage is cut off too": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
-			cutting(&f.Status.Decision, api.Binding{Driver: "san", Role: api.RoleStorage})
-		}, None, api.Pending, ""},
-		"pods are left to the taint": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"its longest time is over": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			f.Status.Kdump.Since = fence.StampOf(now.Add(-101 * time.Second))
+		}, fence.None, api.Pending, "going on"},
+		"its pods were released": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			at := fence.StampOf(now)
+			f.Status.Kdump.DoneAt = &at
+		}, fence.None, api.Pending, ""},
+		"nothing is left but disks": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Left.Delete = nil }, fence.None, api.Pending, "2 attachments wait until the machine is seen off"},
+		"nobody saw what is left":   {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Left = nil }, fence.None, api.Releasing, ""},
+		"the last batch was just now": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			at := fence.StampOf(now)
+			f.Status.Release.AskedAt = &at
+		}, fence.None, api.Releasing, ""},
+		"storage is cut off too": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
+			fencetest.Cutting(&f.Status.Decision, api.Binding{Driver: "san", Role: api.RoleStorage})
+		}, fence.None, api.Pending, ""},
+		"pods are left to the taint": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Status.Decision.Settings.Release.Strategy = api.ReleaseOutOfServiceTaint
-		}, None, api.Pending, ""},
-		"nothing is to be released": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"nothing is to be released": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Status.Decision.Settings.Release.Strategy = api.ReleaseNone
-		}, None, api.Pending, ""},
-		"only the Lease speaks": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"only the Lease speaks": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: time.Second}}
 			f.Status.Decision.Settings.UnhealthyConditions[0].Duration.Duration = time.Hour
-		}, None, api.Pending, ""},
-		"one a minute": {func(f *api.NodeFence, _ *Seen, _ time.Time) {
+		}, fence.None, api.Pending, ""},
+		"one a minute": {func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			one := int32(1)
 			f.Status.Decision.Settings.Release.PodsPerMinute = &one
-		}, DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
-		"one a minute, and one is gone": {func(f *api.NodeFence, _ *Seen, now time.Time) {
-			one, at := int32(1), stampOf(now.Add(-10*time.Second))
+		}, fence.DeletePods, api.Releasing, "force-deleting 1 of 2 pods"},
+		"one a minute, and one is gone": {func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+			one, at := int32(1), fence.StampOf(now.Add(-10*time.Second))
 			f.Status.Decision.Settings.Release.PodsPerMinute = &one
 			f.Status.Release.BatchAt, f.Status.Release.AskedAt, f.Status.Release.InMinute = &at, &at, 1
-		}, None, api.Releasing, "podsPerMinute is 1"},
+		}, fence.None, api.Releasing, "podsPerMinute is 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, seen, now := dumps()
 			c.change(f, &seen, now)
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			if act != c.act || st.Phase != c.phase || !strings.Contains(st.Message, c.words) {
 				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
 			}
@@ -131,7 +141,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 			if st.Placed.OutOfService || st.Release.StartedAt != nil || st.Power.SwitchedByUs {
 				t.Errorf("more than pods: %+v %+v", st.Placed, st.Release)
 			}
-			if until := st.Release.NotAfter; act == DeletePods && (until == nil || until.After(seen.Dump.Last.Add(DumpValidity))) {
+			if until := st.Release.NotAfter; act == fence.DeletePods && (until == nil || until.After(seen.Dump.Last.Add(fence.DumpValidity))) {
 				t.Errorf("it may be begun until %v", until)
 			}
 		})
@@ -142,32 +152,38 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 // on the node.
 func TestTheWayToADumpsRelease(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *Seen)
-		act    Action
+		change func(*api.NodeFence, *fence.Seen)
+		act    fence.Action
 		phase  api.Phase
 		why    api.Reason
 	}{
-		"it asks for a slot": {func(f *api.NodeFence, s *Seen) { s.Reserved = nil }, Reserve, api.Pending, api.KdumpUnderWay},
-		"it has a slot":      {func(*api.NodeFence, *Seen) {}, None, api.Isolating, api.Admitted},
-		"the gate says no": {func(_ *api.NodeFence, s *Seen) {
-			s.Reserved, s.Verdict = nil, &Verdict{api.TooManyUnhealthy, "5 of 10", time.Second}
-		}, None, api.Pending, api.TooManyUnhealthy},
-		"the policy does not opt in":        {func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false }, None, api.Pending, api.KdumpUnderWay},
-		"a dry run":                         {func(f *api.NodeFence, s *Seen) { f.Status.Decision.Settings.Mode, s.Node.Taint = api.ModeDryRun, false }, None, api.Pending, api.DryRun},
-		"the taint is not on the node":      {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, Isolate, api.Isolating, ""},
-		"the taint is on the node":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase = api.Isolating }, None, api.Releasing, api.KdumpSeen},
-		"the dump was only heard of before": {func(f *api.NodeFence, s *Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, None, api.Fencing, api.Isolated},
-		"its power was cut before":          {func(f *api.NodeFence, _ *Seen) { f.Status.Phase, f.Status.Power.SwitchedByUs = api.Isolating, true }, None, api.Fencing, api.Isolated},
-		"work was released before": {func(f *api.NodeFence, _ *Seen) {
+		"it asks for a slot": {func(f *api.NodeFence, s *fence.Seen) { s.Reserved = nil }, fence.Reserve, api.Pending, api.KdumpUnderWay},
+		"it has a slot":      {func(*api.NodeFence, *fence.Seen) {}, fence.None, api.Isolating, api.Admitted},
+		"the gate says no": {func(_ *api.NodeFence, s *fence.Seen) {
+			s.Reserved, s.Verdict = nil, &fence.Verdict{api.TooManyUnhealthy, "5 of 10", time.Second}
+		}, fence.None, api.Pending, api.TooManyUnhealthy},
+		"the policy does not opt in": {func(f *api.NodeFence, _ *fence.Seen) {
+			f.Status.Decision.Settings.Kdump.ReleasePodsWhileDumping = false
+		}, fence.None, api.Pending, api.KdumpUnderWay},
+		"a dry run": {func(f *api.NodeFence, s *fence.Seen) {
+			f.Status.Decision.Settings.Mode, s.Node.Taint = api.ModeDryRun, false
+		}, fence.None, api.Pending, api.DryRun},
+		"the taint is not on the node":      {func(f *api.NodeFence, s *fence.Seen) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, fence.Isolate, api.Isolating, ""},
+		"the taint is on the node":          {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase = api.Isolating }, fence.None, api.Releasing, api.KdumpSeen},
+		"the dump was only heard of before": {func(f *api.NodeFence, s *fence.Seen) { f.Status.Phase, s.Dump = api.Isolating, nil }, fence.None, api.Fencing, api.Isolated},
+		"its power was cut before": {func(f *api.NodeFence, _ *fence.Seen) {
+			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Isolating, true
+		}, fence.None, api.Fencing, api.Isolated},
+		"work was released before": {func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Phase, f.Status.Release.StartedAt = api.Isolating, f.Status.OpenedAt
-		}, None, api.Fencing, api.Isolated},
-		"its pods were released: it waits on": {func(f *api.NodeFence, _ *Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, None, api.Pending, api.KdumpUnderWay},
+		}, fence.None, api.Fencing, api.Isolated},
+		"its pods were released: it waits on": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, fence.None, api.Pending, api.KdumpUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, seen, now := dumps()
 			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpUnderWay
 			c.change(f, &seen)
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			if act != c.act || st.Phase != c.phase || c.why != "" && st.Reason != c.why {
 				t.Errorf("%s %s, action %q: %s", st.Phase, st.Reason, act, st.Message)
 			}
@@ -179,13 +195,13 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 // pods during a dump decides as one that did not, in states of each phase that follows.
 func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 	compared, n := map[api.Phase]int{}, 0
-	both := func(f *api.NodeFence, s Seen, now time.Time) (api.NodeFenceStatus, Action) {
+	both := func(f *api.NodeFence, s fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		switch n++; {
 		case n%16 > 0, f.Status.Phase == "", f.Status.Phase == api.Pending, f.Status.Phase == api.Isolating:
-			return Decide(f, s, now)
+			return fence.Decide(f, s, now)
 		}
-		at := stampOf(walkStart)
-		with := func(proof bool, boot string, done *api.Time) (api.NodeFenceStatus, Action) {
+		at := fence.StampOf(fencetest.Start)
+		with := func(proof bool, boot string, done *api.Time) (api.NodeFenceStatus, fence.Action) {
 			g := *f
 			g.Status = *f.Status.DeepCopy()
 			r := *kdumpSpec().Decision.Settings.Kdump
@@ -195,7 +211,7 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 				g.Status.Kdump = &api.KdumpRecord{Since: at, LastSeen: at}
 			}
 			g.Status.Kdump.BootID, g.Status.Kdump.DoneAt = boot, done
-			st, act := Decide(&g, s, now)
+			st, act := fence.Decide(&g, s, now)
 			st.Decision = f.Status.Decision
 			if st.Kdump != nil {
 				st.Kdump.BootID, st.Kdump.DoneAt = "", nil
@@ -209,12 +225,12 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 			}
 		}
 		compared[f.Status.Phase]++
-		return Decide(f, s, now)
+		return fence.Decide(f, s, now)
 	}
 	for _, from := range []struct {
-		spec given
+		spec fencetest.Given
 		most int
-	}{{kdumpSpec(), 200}, {walkSpec(), 1500}} {
+	}{{kdumpSpec(), 200}, {fencetest.Spec(), 1500}} {
 		w := newWalker(both)
 		w.live, w.levels, w.most = false, false, from.most
 		w.run(from.spec)

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"encoding/json"
@@ -11,17 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestWhenACallIsTakenOver: not before it can't be in flight any more by the clock of
 // whoever makes it, which may be behind (S7), nor before what it did has taken effect (S8).
 func TestWhenACallIsTakenOver(t *testing.T) {
-	for call, want := range map[api.Call]time.Duration{api.CallRead: clockSlack, api.CallOff: clockSlack + 3*time.Second, api.CallOn: clockSlack + 3*time.Second} {
+	for call, want := range map[api.Call]time.Duration{api.CallRead: fence.ClockSlack, api.CallOff: fence.ClockSlack + 3*time.Second, api.CallOn: fence.ClockSlack + 3*time.Second} {
 		for _, late := range []time.Duration{0, time.Second, want - 1, want} {
-			now := walkStart.Add(late)
-			f := claimed(api.Fencing, call, walkStart)
+			now := fencetest.Start.Add(late)
+			f := claimed(api.Fencing, call, fencetest.Start)
 			before := *f.Status.DeepCopy()
-			st, _ := Decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+			st, _ := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 			taken := st.Claim == nil || st.Claim.Holder != "another"
 			if taken != (late >= want) || !taken && !reflect.DeepEqual(before, st) {
 				t.Errorf("%s, %s after its time: taken over %v", call, late, taken)
@@ -34,7 +36,7 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // when the next level's call is taken over (S8). The walk does not show it: the tries of
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
-	short := always(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	short := always(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		all := slices.Clone(f.Status.Decision.Devices)
 		all[0].EffectDelay = all[1].EffectDelay
 		f.Status.Decision.Devices = all
@@ -44,15 +46,15 @@ func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 		late   time.Duration
 		taken  bool
 	}{
-		"before the longest effect is over": {Decide, clockSlack + 2*time.Second, false},
-		"after it":                          {Decide, clockSlack + 3*time.Second, true},
-		"too soon, by who minds only this level's own effect": {short, clockSlack + 2*time.Second, true},
+		"before the longest effect is over": {fence.Decide, fence.ClockSlack + 2*time.Second, false},
+		"after it":                          {fence.Decide, fence.ClockSlack + 3*time.Second, true},
+		"too soon, by who minds only this level's own effect": {short, fence.ClockSlack + 2*time.Second, true},
 	} {
-		now := walkStart.Add(c.late)
-		f := claimed(api.Fencing, api.CallOff, walkStart)
-		levelsSpec().to(f)
+		now := fencetest.Start.Add(c.late)
+		f := claimed(api.Fencing, api.CallOff, fencetest.Start)
+		levelsSpec().To(f)
 		f.Status.Power.Level = 1
-		st, _ := c.decide(f, usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := c.decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 		if taken := st.Claim == nil || st.Claim.Holder != "another"; taken != c.taken {
 			t.Errorf("%s: taken over %v", name, taken)
 		}
@@ -62,31 +64,31 @@ func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 // TestALateEndCountsForNothing: whoever lost its claim has learnt what was so then, of
 // the device that was asked then (S3, S7).
 func TestALateEndCountsForNothing(t *testing.T) {
-	now := walkStart.Add(time.Minute)
+	now := fencetest.Start.Add(time.Minute)
 	for _, phase := range []api.Phase{api.Isolating, api.Fencing, api.PoweringOn, api.Restoring} {
 		for claim, change := range map[string]func(*api.NodeFence){
 			"nobody has it":           func(f *api.NodeFence) { f.Status.Claim = nil },
 			"its time is over":        func(*api.NodeFence) {},
-			"somebody else reads now": func(f *api.NodeFence) { f.Status.Claim.NotAfter = stampOf(now.Add(time.Second)) },
+			"somebody else reads now": func(f *api.NodeFence) { f.Status.Claim.NotAfter = fence.StampOf(now.Add(time.Second)) },
 		} {
-			decide := func(end CallResult) string {
-				f := claimed(phase, api.CallRead, walkStart)
-				cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
+			decide := func(end fence.CallResult) string {
+				f := claimed(phase, api.CallRead, fencetest.Start)
+				fencetest.Cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
 				f.Status.Isolation = []api.IsolationRecord{{Device: "storage-1", Driver: "mem", Address: "san", SwitchedByUs: true}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
-				seen := usual(&state{spec: givenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Call, seen.Node.Taint = "late", &end, true
-				st, act := Decide(f, seen, now)
+				st, act := fence.Decide(f, seen, now)
 				text, err := json.MarshalIndent(st, "", " ")
 				if err != nil {
 					t.Fatal(err)
 				}
 				return fmt.Sprintf("%s %q", text, act)
 			}
-			want := decide(CallResult{Call: api.CallRead, At: walkStart})
-			for _, end := range []CallResult{{Power: "Off"}, {Power: "On"}, {Err: "another machine", Identity: "other", Wrong: true}, {Err: "stopping", Stopping: true}, {Call: api.CallOff}, {Call: api.CallOff, Err: "denied", Refused: true}} {
-				if end.At = walkStart; end.Call == "" {
+			want := decide(fence.CallResult{Call: api.CallRead, At: fencetest.Start})
+			for _, end := range []fence.CallResult{{Power: "Off"}, {Power: "On"}, {Err: "another machine", Identity: "other", Wrong: true}, {Err: "stopping", Stopping: true}, {Call: api.CallOff}, {Call: api.CallOff, Err: "denied", Refused: true}} {
+				if end.At = fencetest.Start; end.Call == "" {
 					end.Call = api.CallRead
 				}
 				if d := cmp.Diff(want, decide(end)); d != "" {
@@ -99,12 +101,12 @@ func TestALateEndCountsForNothing(t *testing.T) {
 
 // claimed is a fence whose device was read as on, and is spoken with by another until then.
 func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
-	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
-	at, begun := stampOf(walkStart.Add(-5*time.Second)), stampOf(walkStart.Add(-time.Minute))
+	f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
+	at, begun := fence.StampOf(fencetest.Start.Add(-5*time.Second)), fence.StampOf(fencetest.Start.Add(-time.Minute))
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
-		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: stampOf(until)},
+		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: fence.StampOf(until)},
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // bound is how many looks a fence may need to end in a world that means well.
@@ -33,13 +35,13 @@ func (w *walker) liveness(s *state) {
 }
 
 // follow goes on for so many looks, each of which may be changed.
-func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *Seen)) api.Phase {
+func (w *walker) follow(s *state, dead bool, change ...func(look int, seen *fence.Seen)) api.Phase {
 	p, _ := w.followFrom(s, dead, !s.isRead(), change...) // what nobody may switch is off
 	return p
 }
 
 // followFrom begins with a machine that is on or off, and tells how it is in the end.
-func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, seen *Seen)) (api.Phase, bool) {
+func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, seen *fence.Seen)) (api.Phase, bool) {
 	st, now := s.st, s.now
 	boot, beats, mark := "a", 0, "f0"
 	if !on {
@@ -50,14 +52,14 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		if st.NextLook != nil && st.NextLook.After(now) {
 			now = st.NextLook.Time
 		}
-		if d := CoreOf(&s.spec.Decision, st, Seen{Me: "me"}, now); d.Elsewhere() {
+		if d := fence.CoreOf(&s.spec.Decision, st, fence.Seen{Me: "me"}, now); d.Elsewhere() {
 			now = d.Takeover() // the source sends what is overdue again and again
 		}
 		if s.isCounted() && st.Reason == api.NodeFencedTooOften {
 			now = now.Add(aDay) // which is what it waits for
 		}
 		now = now.Add(time.Millisecond)
-		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.spec(), Status: s.spec.in(st)}
+		f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: s.spec.AsSpec(), Status: s.spec.In(st)}
 		seen := usual(s, now, "Unknown", false, boot)
 		seen.Me, seen.Deleting, seen.Node.Exists = "me", dead, !gone && !s.isBare()
 		seen.MachineLooked, seen.Machine = s.isBare(), bareMachine(s, !gone)
@@ -75,24 +77,24 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 		for _, do := range change {
 			do(look, &seen)
 		}
-		var act Action
+		var act fence.Action
 		st, act = w.decide(f, seen, now)
-		for i := 0; act != None && i < bound; i++ {
+		for i := 0; act != fence.None && i < bound; i++ {
 			f.Status = st
 			switch {
 			case act.Device():
-				c := &CallResult{Call: api.Call(act), At: now}
-				isolates := cutsOff(&st) // without a claim it is caught elsewhere
+				c := &fence.CallResult{Call: api.Call(act), At: now}
+				isolates := fencetest.CutsOff(&st) // without a claim it is caught elsewhere
 				switch {
 				case dead:
 					c.Err = "unreachable"
-				case isolates && act == Read:
+				case isolates && act == fence.Read:
 					c.Power = access
 				case isolates:
 					access = string(act)
-				case act == Off:
+				case act == fence.Off:
 					on = false
-				case act == On:
+				case act == fence.On:
 					on, boot = true, "b"
 				case on:
 					c.Power = "On"
@@ -100,21 +102,21 @@ func (w *walker) followFrom(s *state, dead, on bool, change ...func(look int, se
 					c.Power = "Off"
 				}
 				seen.Call = c
-			case act == Check:
+			case act == fence.Check:
 				seen.Checked = checkedAll(st, api.AnswerNone)
-			case act == Undo:
+			case act == fence.Undo:
 				seen.Node.Taint, seen.Node.Cordoned = false, false
-			case act == DropFinalizer:
+			case act == fence.DropFinalizer:
 				seen.Finalizer = false
-			case act == ClearOutOfService:
+			case act == fence.ClearOutOfService:
 				seen.Node.OutOfService, seen.Cleared = false, true
-			case act == Isolate:
+			case act == fence.Isolate:
 				seen.Node.Taint = true
-			case act == DeleteMachine:
+			case act == fence.DeleteMachine:
 				gone, seen.Machine = true, nil
-			case act == DeleteNode:
+			case act == fence.DeleteNode:
 				gone, seen.Node.Exists = true, false
-			case act == Release:
+			case act == fence.Release:
 				seen.Node.OutOfService, seen.Cleared = true, false
 			}
 			was := act

@@ -1,9 +1,11 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // looks are all that can be seen next from a state. Dimensions that the phase
@@ -70,11 +72,11 @@ func waits(s *state) []time.Duration {
 }
 
 // bases vary node, Lease and boot, and what else the phase looks at.
-func bases(s *state, now time.Time) []Seen {
+func bases(s *state, now time.Time) []fence.Seen {
 	if s.isBare() {
 		return bareBases(s, now)
 	}
-	var all []Seen
+	var all []fence.Seen
 	boots := []string{"a", "b"}
 	if climbed(s) || s.isHeld() && !s.isRestored() {
 		boots = boots[:1] // varied elsewhere, where the same lines decide
@@ -90,7 +92,7 @@ func bases(s *state, now time.Time) []Seen {
 	}
 	if climbed(s) {
 		x := usual(s, now, "Unknown", false, "a")
-		x.Brakes = Brakes{Looked: true, Counted: true, Storm: true}
+		x.Brakes = fence.Brakes{Looked: true, Counted: true, Storm: true}
 		return append(all, x)
 	}
 	for _, uid := range []string{"uid-2", ""} {
@@ -98,7 +100,7 @@ func bases(s *state, now time.Time) []Seen {
 		x.Node.UID, x.Node.Exists = "uid-2", uid != ""
 		all = append(append(all, x), wentLooks(s, now, x)...)
 	}
-	for _, brake := range []Brakes{{}, {Looked: true, Counted: true, Stopped: true}, {Looked: true, Counted: true, Paused: true}, {Looked: true, Counted: true, Storm: true}} {
+	for _, brake := range []fence.Brakes{{}, {Looked: true, Counted: true, Stopped: true}, {Looked: true, Counted: true, Paused: true}, {Looked: true, Counted: true, Storm: true}} {
 		x := usual(s, now, "Unknown", false, "a")
 		x.Brakes = brake
 		all = append(all, x)
@@ -107,24 +109,24 @@ func bases(s *state, now time.Time) []Seen {
 }
 
 // usual is a look at a world in which marks are as they were placed.
-func usual(s *state, now time.Time, ready string, moved bool, boot string) Seen {
+func usual(s *state, now time.Time, ready string, moved bool, boot string) fence.Seen {
 	renewed := s.sh.renewed
 	if moved {
 		renewed = renewedAgain(renewed, s.st.Lease.Renewed)
 	}
-	n := Node{
+	n := fence.Node{
 		Exists: true, UID: "uid-1", BootID: boot,
-		Conditions: []Condition{{Type: "Ready", Status: ready, Since: walkStart}},
+		Conditions: []fence.Condition{{Type: "Ready", Status: ready, Since: fencetest.Start}},
 		Taint:      s.st.Placed.Taint, Cordoned: s.st.Placed.Cordon, CordonOurs: s.st.Placed.Cordon,
 		OutOfService: s.st.Placed.OutOfService,
 	}
 	if s.isBare() {
-		n = Node{}
+		n = fence.Node{}
 	}
-	return Seen{
+	return fence.Seen{
 		Me: "me", Node: n,
-		Lease:  Lease{Exists: true, Renewed: renewed, Renewal: walkRenewal},
-		Brakes: Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &Left{}, Reserved: &now, Resolved: true,
+		Lease:  fence.Lease{Exists: true, Renewed: renewed, Renewal: fencetest.Renewal},
+		Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &fence.Left{}, Reserved: &now, Resolved: true,
 	}
 }
 
@@ -140,9 +142,9 @@ func renewedAgain(seen, recorded string) string {
 }
 
 // vary adds what only some phases look at.
-func vary(s *state, now time.Time, x Seen) []Seen {
-	all := []Seen{x}
-	with := func(change func(*Seen)) { y := x; change(&y); all = append(all, y) }
+func vary(s *state, now time.Time, x fence.Seen) []fence.Seen {
+	all := []fence.Seen{x}
+	with := func(change func(*fence.Seen)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
 	readLooks(s, with)
 	kdumpLooks(s, now, x, with)
@@ -155,42 +157,44 @@ func vary(s *state, now time.Time, x Seen) []Seen {
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
-		old := now.Add(-2 * DecisionValidity)
-		with(func(y *Seen) { y.Reserved = nil })
-		with(func(y *Seen) { y.Reserved, y.Resolved = nil, false })
-		with(func(y *Seen) { y.Brakes.Changed = true })
-		with(func(y *Seen) { y.Reserved = &old })
-		with(func(y *Seen) { y.Reserved, y.Verdict = nil, &Verdict{api.TooManyUnhealthy, "5 of 10", time.Second} })
+		old := now.Add(-2 * fence.DecisionValidity)
+		with(func(y *fence.Seen) { y.Reserved = nil })
+		with(func(y *fence.Seen) { y.Reserved, y.Resolved = nil, false })
+		with(func(y *fence.Seen) { y.Brakes.Changed = true })
+		with(func(y *fence.Seen) { y.Reserved = &old })
+		with(func(y *fence.Seen) {
+			y.Reserved, y.Verdict = nil, &fence.Verdict{api.TooManyUnhealthy, "5 of 10", time.Second}
+		})
 	case api.Isolating:
-		with(func(y *Seen) { y.Node.Taint = !y.Node.Taint })
+		with(func(y *fence.Seen) { y.Node.Taint = !y.Node.Taint })
 		if len(s.spec.Decision.Isolation()) == 0 {
-			with(func(y *Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
+			with(func(y *fence.Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
 		}
 	case api.Releasing:
-		pods := &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}}
-		with(func(y *Seen) { y.Left = pods })
-		with(func(y *Seen) { y.Left = &Left{Attachments: 1} })
-		with(func(y *Seen) { y.Left = nil })
-		with(func(y *Seen) { y.Left, y.Node.OutOfService = pods, false })
-		with(func(y *Seen) { y.Node.OutOfService = false })
-		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		pods := &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}}
+		with(func(y *fence.Seen) { y.Left = pods })
+		with(func(y *fence.Seen) { y.Left = &fence.Left{Attachments: 1} })
+		with(func(y *fence.Seen) { y.Left = nil })
+		with(func(y *fence.Seen) { y.Left, y.Node.OutOfService = pods, false })
+		with(func(y *fence.Seen) { y.Node.OutOfService = false })
+		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:
-		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
-		with(func(y *Seen) { y.Finalizer = false })
-		with(func(y *Seen) { y.Finalizer, y.Node.Taint = false, false })
-		with(func(y *Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
-		with(func(y *Seen) {
+		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		with(func(y *fence.Seen) { y.Finalizer = false })
+		with(func(y *fence.Seen) { y.Finalizer, y.Node.Taint = false, false })
+		with(func(y *fence.Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
+		with(func(y *fence.Seen) {
 			y.Finalizer, y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false, false
 		})
 	case api.Fencing, api.PoweringOn:
-		with(func(y *Seen) { y.Lease.Exists = false })
+		with(func(y *fence.Seen) { y.Lease.Exists = false })
 	}
 	return all
 }
 
 type caller struct {
 	me   string
-	call *CallResult
+	call *fence.CallResult
 }
 
 // callers: whoever made the call that is claimed reports each of its ends;
@@ -202,22 +206,22 @@ func callers(s *state, now time.Time) []caller {
 		return []caller{{me: "me"}}
 	}
 	at := s.now
-	end := func(r CallResult) { r.Call, r.At = c.Call, at; all = append(all, caller{c.Holder, &r}) }
+	end := func(r fence.CallResult) { r.Call, r.At = c.Call, at; all = append(all, caller{c.Holder, &r}) }
 	if c.Call == api.CallRead {
-		end(CallResult{Power: "On"})
-		end(CallResult{Power: "Off"})
-		end(CallResult{Err: "unreachable"})
-		end(CallResult{Err: "another machine", Wrong: true})
+		end(fence.CallResult{Power: "On"})
+		end(fence.CallResult{Power: "Off"})
+		end(fence.CallResult{Err: "unreachable"})
+		end(fence.CallResult{Err: "another machine", Wrong: true})
 		supplyEnds(s, end)
 	} else {
-		end(CallResult{})
-		end(CallResult{Err: "unreachable"})
+		end(fence.CallResult{})
+		end(fence.CallResult{Err: "unreachable"})
 		if c.Call == api.CallOff && s.st.Phase == api.Fencing && s.st.Restarts == 0 && !climbed(s) {
-			end(CallResult{Err: "denied", Refused: true})
+			end(fence.CallResult{Err: "denied", Refused: true})
 		}
 	}
 	// A late end, of a call whose claim is not there any more.
-	all = append(all, caller{"late", &CallResult{Call: api.CallRead, Power: "Off", At: at}})
+	all = append(all, caller{"late", &fence.CallResult{Call: api.CallRead, Power: "Off", At: at}})
 	return all
 }
 

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -8,17 +8,19 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 ) // The walk of a fence that opened because the node's Machine had failed.
 
-func machineSpec() given {
-	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Type: api.TriggerMachine, Since: stampOf(walkStart), Machine: &api.MachineTrigger{MachineRef: api.MachineRef{Namespace: "m", Name: "x", UID: "x"}, State: api.MachineStateFailed}}
+func machineSpec() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerMachine, Since: fence.StampOf(fencetest.Start), Machine: &api.MachineTrigger{MachineRef: api.MachineRef{Namespace: "m", Name: "x", UID: "x"}, State: api.MachineStateFailed}}
 	return s
 }
 
 // servedMachine is such a fence whose power was cut, and which waits once more.
 func servedMachine(s state) state {
-	at := stampOf(walkStart)
+	at := fence.StampOf(fencetest.Start)
 	s.sh.served = true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, Restarts: 1,
@@ -49,22 +51,22 @@ func (s *state) machineKey() []any {
 
 // machineLooks: it is Failed still, or was healed or taken out; the usual look is of
 // somebody who does not look at it.
-func machineLooks(s *state, _ time.Time, with func(func(*Seen))) {
+func machineLooks(s *state, _ time.Time, with func(func(*fence.Seen))) {
 	if !s.machineCounts() {
 		return
 	}
-	with(func(y *Seen) {
-		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateFailed, Since: stampOf(walkStart)}
+	with(func(y *fence.Seen) {
+		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateFailed, Since: fence.StampOf(fencetest.Start)}
 	})
-	with(func(y *Seen) { y.MachineLooked = true })
+	with(func(y *fence.Seen) { y.MachineLooked = true })
 }
 
 // brokenMachine are those that lack a guard of such a fence.
 var brokenMachine = map[string]decider{
-	"does not see that the Machine is Failed no more": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"does not see that the Machine is Failed no more": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		s.MachineLooked = false
 	}),
-	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"fences for one failed Machine again and again": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		f.Status.CutOrReleased = false
 	}),
 }
@@ -72,8 +74,8 @@ var brokenMachine = map[string]decider{
 // TestAFailedMachineSpeaksForItsFence from the beginning until power was cut, however
 // healthy the node is (S17).
 func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
-	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: stampOf(walkStart)}
-	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: stampOf(walkStart), Since: stampOf(walkStart)}}
+	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: fence.StampOf(fencetest.Start)}
+	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: fence.StampOf(fencetest.Start), Since: fence.StampOf(fencetest.Start)}}
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		was    []api.Evidence
@@ -89,14 +91,14 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		"it was served":                      {api.Pending, was, true, failed, true, "Recovering HealedBeforeFence, "},
 		"the fence failed, the node did not": {api.Failed, was, false, nil, false, "Recovering RequestFailed, "},
 	} {
-		f, _, _ := admitWorld(walkStart)
+		f, _, _ := fencetest.World(fencetest.Start)
 		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), machineSpec().Decision.Trigger
-		before := stampOf(walkStart.Add(-time.Second))
+		before := fence.StampOf(fencetest.Start.Add(-time.Second))
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, CutOrReleased: c.served}
-		st, act := Decide(f, Seen{Me: "me", Resolved: true, Brakes: Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
-			Node:  Node{Exists: true, UID: "uid-1", Conditions: []Condition{{Type: "Ready", Status: "True"}}},
-			Lease: Lease{Exists: true, Renewed: "r", Renewal: walkRenewal}}, walkStart)
+		st, act := fence.Decide(f, fence.Seen{Me: "me", Resolved: true, Brakes: fence.Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
+			Node:  fence.Node{Exists: true, UID: "uid-1", Conditions: []fence.Condition{{Type: "Ready", Status: "True"}}},
+			Lease: fence.Lease{Exists: true, Renewed: "r", Renewal: fencetest.Renewal}}, fencetest.Start)
 		got := strings.TrimSpace(fmt.Sprintf("%s %s", st.Phase, st.Outcome)) + ", " + string(act)
 		if got != c.want {
 			t.Errorf("%s: %s, want %s (%s: %s)", name, got, c.want, st.Reason, st.Message)

@@ -6,17 +6,19 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// named is a policy with the generation that is spoken of, if it is known.
-func named(policy string, generation int64) string {
+// PolicyNamed is a policy with the generation that is spoken of, if it is known.
+func PolicyNamed(policy string, generation int64) string {
 	if generation == 0 {
 		return "policy " + policy
 	}
 	return fmt.Sprintf("policy %s (generation %d)", policy, generation)
 }
 
-func policyOf(p api.ResolvedPolicy) string { return named(p.Policy.Name, p.Policy.Generation) }
+func DecidingPolicy(p api.ResolvedPolicy) string {
+	return PolicyNamed(p.Policy.Name, p.Policy.Generation)
+}
 
-// conflict says which two policies it is between, and what ends it.
-func conflict(p api.ResolvedPolicy) string {
+// ConflictWords says which two policies it is between, and what ends it.
+func ConflictWords(p api.ResolvedPolicy) string {
 	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
 }

@@ -1,27 +1,29 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk of a fence whose Node object is deleted at its end.
 
-func goneSpec() given {
-	s := walkSpec()
+func goneSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Settings.Action, s.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 	return s
 }
 
 // releasedBy is such a fence once its work is to be released.
 func releasedBy(s state, kind api.ProofKind) state {
-	at := stampOf(walkStart)
-	off := api.Read{State: api.PoweredOff, At: stampOf(walkStart.Add(-Settle))}
+	at := fence.StampOf(fencetest.Start)
+	off := api.Read{State: api.PoweredOff, At: fence.StampOf(fencetest.Start.Add(-fence.Settle))}
 	last := api.Read{State: api.PoweredOff, At: at}
-	s.sh.moved, s.sh.decided = walkStart.Add(-time.Minute), &at
+	s.sh.moved, s.sh.decided = fencetest.Start.Add(-time.Minute), &at
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
-	still := stampOf(s.sh.moved)
+	still := fence.StampOf(s.sh.moved)
 	s.st = api.NodeFenceStatus{
 		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still},
@@ -47,17 +49,17 @@ func (s *state) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // goneLooks vary what only such a fence looks at.
-func goneLooks(s *state, with func(func(*Seen))) {
+func goneLooks(s *state, with func(func(*fence.Seen))) {
 	if s.goes() && (s.st.Phase == api.Releasing || s.st.Phase == api.Fenced) {
-		with(func(y *Seen) { y.Node.Terminating = true })
+		with(func(y *fence.Seen) { y.Node.Terminating = true })
 	}
 }
 
-func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if a.Outcome == api.NodeDeleted && s.st.Outcome == "" {
 		say(!seen.Node.Exists, "a Node counts as deleted once it is gone")
 	}
-	if act != DeleteNode {
+	if act != fence.DeleteNode {
 		return
 	}
 	p, until := a.Proof, a.Release.NotAfter
@@ -81,34 +83,34 @@ func checkGone(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 
 // brokenGone are those that lack a guard of the deletion of a Node.
 var brokenGone = map[string]decider{
-	"deletes a Node while its work is left": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"deletes a Node while its work is left": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
-			s.Left = &Left{}
+			s.Left = &fence.Left{}
 		}
 	}),
-	"deletes a Node on an old proof": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
+	"deletes a Node on an old proof": before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
 		if p := f.Status.Proof; p != nil && f.Status.Release.DoneAt != nil {
 			q := *p
-			q.At = stampOf(now)
+			q.At = fence.StampOf(now)
 			f.Status.Proof = &q
 		}
 	}),
-	"deletes a Node with the out-of-service taint on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"deletes a Node with the out-of-service taint on": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		s.Cleared = s.Cleared || f.Status.Phase == api.Releasing
 	}),
-	"deletes a Node whose machine has rebooted": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"deletes a Node whose machine has rebooted": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if p := f.Status.Proof; p != nil {
 			s.Node.BootID = p.BootIDBefore
 		}
 	}),
-	"deletes another Node of the name": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"deletes another Node of the name": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 	}),
 }
 
 // brokenKept deletes Nodes that are to be kept.
 var brokenKept = map[string]decider{
-	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"deletes the Node of a machine that is switched on again": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
 			f.Status.Decision.Settings.Action, f.Status.Decision.Settings.Release.DeleteNode = api.ActionOff, true
 		}

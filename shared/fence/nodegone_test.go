@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // lostNode is a node without a Node object, and its machine.
@@ -28,15 +30,15 @@ func (n *lostNode) run() {
 	began := n.now
 	for i := range 400 {
 		exists := n.back > 0 && n.now.Sub(began) >= n.back
-		seen := Seen{Me: fmt.Sprint(i), Brakes: Brakes{Looked: true, Counted: true}, Left: &Left{Delete: make([]Pod, n.pods)}}
+		seen := fence.Seen{Me: fmt.Sprint(i), Brakes: fence.Brakes{Looked: true, Counted: true}, Left: &fence.Left{Delete: make([]fence.Pod, n.pods)}}
 		if exists {
-			seen.Node = Node{Exists: true, UID: "new", Conditions: []Condition{{Type: "Ready", Status: "True"}}}
-			seen.Lease = Lease{Exists: true, Renewed: fmt.Sprint(i), Renewal: 10 * time.Second}
+			seen.Node = fence.Node{Exists: true, UID: "new", Conditions: []fence.Condition{{Type: "Ready", Status: "True"}}}
+			seen.Lease = fence.Lease{Exists: true, Renewed: fmt.Sprint(i), Renewal: 10 * time.Second}
 		}
 		for range 3 { // the turns of one invocation
-			st, act := Decide(&n.f, seen, n.now)
+			st, act := fence.Decide(&n.f, seen, n.now)
 			n.f.Status = st
-			if act == None {
+			if act == fence.None {
 				break
 			}
 			n.act(act, &seen)
@@ -52,32 +54,32 @@ func (n *lostNode) run() {
 	n.t.Fatalf("it never ends: %s %s %s", n.f.Status.Phase, n.f.Status.Reason, n.f.Status.Message)
 }
 
-func (n *lostNode) act(act Action, seen *Seen) {
+func (n *lostNode) act(act fence.Action, seen *fence.Seen) {
 	n.done = append(n.done, string(act))
 	seen.Call = nil
 	switch act {
-	case Resolve:
+	case fence.Resolve:
 		if n.f.Status.Decision.DevicesError = n.devicesError; n.devicesError == "" {
 			n.f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem", Address: "a"})
 		}
 		seen.Resolved = true
-	case Reserve:
+	case fence.Reserve:
 		at := n.now
 		seen.Reserved = &at
-	case Read:
-		seen.Call = &CallResult{Call: api.CallRead, At: n.now, Power: map[bool]string{true: "On", false: "Off"}[n.on]}
-	case Off:
+	case fence.Read:
+		seen.Call = &fence.CallResult{Call: api.CallRead, At: n.now, Power: map[bool]string{true: "On", false: "Off"}[n.on]}
+	case fence.Off:
 		n.on = false
 		n.offs++
-		seen.Call = &CallResult{Call: api.CallOff, At: n.now}
-	case On:
+		seen.Call = &fence.CallResult{Call: api.CallOff, At: n.now}
+	case fence.On:
 		if n.pods > 0 {
 			n.t.Errorf("switched on while %d pods are left (S4)", n.pods)
 		}
 		n.on = true
 		n.ons++
-		seen.Call = &CallResult{Call: api.CallOn, At: n.now}
-	case DropFinalizer:
+		seen.Call = &fence.CallResult{Call: api.CallOn, At: n.now}
+	case fence.DropFinalizer:
 		seen.Finalizer = false
 	default:
 		n.t.Errorf("%s, and there is no Node that it could be about (S6)", act)
@@ -105,9 +107,9 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
-			n := &lostNode{t: t, now: walkStart, on: true}
+			n := &lostNode{t: t, now: fencetest.Start, on: true}
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1,
-				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: stampOf(walkStart.Add(-time.Hour))},
+				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: fence.StampOf(fencetest.Start.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(300)},

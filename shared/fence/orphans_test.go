@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -9,22 +9,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestTheWorkOfANodeThatIsGone: a machine that we cut is not switched on while anything
 // is bound to the name of its Node, which was deleted meanwhile (S4), and nothing is
 // done in that name, whoever has it (S6).
 func TestTheWorkOfANodeThatIsGone(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
-	replaced := func(_ *api.NodeFence, s *Seen) { s.Node.Exists, s.Node.UID = true, "uid-2" }
-	alive := func(f *api.NodeFence, s *Seen) {
+	now := fencetest.Start.Add(time.Hour)
+	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
+	replaced := func(_ *api.NodeFence, s *fence.Seen) { s.Node.Exists, s.Node.UID = true, "uid-2" }
+	alive := func(f *api.NodeFence, s *fence.Seen) {
 		replaced(f, s)
-		s.Node.Conditions, s.Lease.Renewed = []Condition{{Type: "Ready", Status: "True"}}, "r1"
+		s.Node.Conditions, s.Lease.Renewed = []fence.Condition{{Type: "Ready", Status: "True"}}, "r1"
 	}
 	for name, c := range map[string]struct {
 		phase  api.Phase
-		change func(*api.NodeFence, *Seen)
+		change func(*api.NodeFence, *fence.Seen)
 		want   string
 	}{
 		"while it is released":          {api.Releasing, nil, "Releasing NodeGone, by +50s"},
@@ -35,41 +37,41 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 		"and another has its name":      {api.Releasing, replaced, "Releasing NodeReplaced, by +50s"},
 		"and another is being cut":      {api.Fencing, replaced, "Releasing NodeReplaced"},
 		"and another is healthy":        {api.Releasing, alive, "PoweringOn NodeReplaced, outcome NodeReplaced"},
-		"nobody has looked at its work": {api.Releasing, func(_ *api.NodeFence, s *Seen) { s.Left = nil }, "Releasing SeenOff"},
-		"only a volume is left":         {api.Releasing, func(_ *api.NodeFence, s *Seen) { s.Left = &Left{Attachments: 1} }, "Releasing NodeGone, by +50s"},
-		"only a finalizer holds a pod":  {api.Releasing, func(_ *api.NodeFence, s *Seen) { s.Left = &Left{Terminating: 1} }, "Releasing NodeGone, by +50s"},
-		"all of it is gone":             {api.Releasing, func(_ *api.NodeFence, s *Seen) { s.Left = &Left{} }, "PoweringOn NodeGone, outcome NodeGone"},
-		"its release had begun":         {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.Deadline = ago(-20 * time.Second) }, "Releasing NodeGone, by +20s"},
-		"its time is over": {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.Deadline = ago(0) },
+		"nobody has looked at its work": {api.Releasing, func(_ *api.NodeFence, s *fence.Seen) { s.Left = nil }, "Releasing SeenOff"},
+		"only a volume is left":         {api.Releasing, func(_ *api.NodeFence, s *fence.Seen) { s.Left = &fence.Left{Attachments: 1} }, "Releasing NodeGone, by +50s"},
+		"only a finalizer holds a pod":  {api.Releasing, func(_ *api.NodeFence, s *fence.Seen) { s.Left = &fence.Left{Terminating: 1} }, "Releasing NodeGone, by +50s"},
+		"all of it is gone":             {api.Releasing, func(_ *api.NodeFence, s *fence.Seen) { s.Left = &fence.Left{} }, "PoweringOn NodeGone, outcome NodeGone"},
+		"its release had begun":         {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release.Deadline = ago(-20 * time.Second) }, "Releasing NodeGone, by +20s"},
+		"its time is over": {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release.Deadline = ago(0) },
 			"PoweringOn NodeGone, by +0s, outcome NodeGone, told 1 pods and 1 attachments are left after 50s: pod /p; going on"},
-		"its work was released": {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Release.DoneAt = ago(0) }, "PoweringOn NodeGone, outcome NodeGone"},
-		"its pods are nobody's": {api.Releasing, func(f *api.NodeFence, s *Seen) {
-			f.Status.Decision.Settings.Release.Strategy, s.Left = api.ReleaseNone, &Left{}
+		"its work was released": {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release.DoneAt = ago(0) }, "PoweringOn NodeGone, outcome NodeGone"},
+		"its pods are nobody's": {api.Releasing, func(f *api.NodeFence, s *fence.Seen) {
+			f.Status.Decision.Settings.Release.Strategy, s.Left = api.ReleaseNone, &fence.Left{}
 		},
 			"PoweringOn NodeGone, outcome NodeGone"},
-		"it was left off a day ago": {api.Fenced, func(f *api.NodeFence, _ *Seen) {
+		"it was left off a day ago": {api.Fenced, func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Decision.Settings.PerNode.CutsPerDay, f.Status.Power.Cuts, f.Status.Power.CutAt, f.Status.Release.DoneAt = 1, 1, ago(25*time.Hour), ago(25*time.Hour)
 		}, "Recovering NodeGone, outcome NodeGone"},
-		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Decision.Settings.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
-		"others have switched it off":  {api.Releasing, func(f *api.NodeFence, _ *Seen) { f.Status.Power.SwitchedByUs = false }, "Recovering NodeGone, outcome NodeGone"},
-		"it had none, and has one now": {api.Releasing, func(f *api.NodeFence, s *Seen) { missingFrom(f); replaced(f, s) }, "Releasing NodeReplaced, by +50s"},
-		"it had none, and has none":    {api.Releasing, func(f *api.NodeFence, _ *Seen) { missingFrom(f) }, "Releasing SeenOff, by +50s"},
-		"it had none, and its time is over": {api.Releasing, func(f *api.NodeFence, _ *Seen) { missingFrom(f); f.Status.Release.Deadline = ago(0) },
+		"it is not switched on":        {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { f.Status.Decision.Settings.Action = api.ActionOff }, "Recovering NodeGone, outcome NodeGone"},
+		"others have switched it off":  {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { f.Status.Power.SwitchedByUs = false }, "Recovering NodeGone, outcome NodeGone"},
+		"it had none, and has one now": {api.Releasing, func(f *api.NodeFence, s *fence.Seen) { missingFrom(f); replaced(f, s) }, "Releasing NodeReplaced, by +50s"},
+		"it had none, and has none":    {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { missingFrom(f) }, "Releasing SeenOff, by +50s"},
+		"it had none, and its time is over": {api.Releasing, func(f *api.NodeFence, _ *fence.Seen) { missingFrom(f); f.Status.Release.Deadline = ago(0) },
 			"PoweringOn ReleaseTimedOut, by +0s, told 1 pods and 1 attachments are left after 50s: pod /p; going on"},
 	} {
-		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+		f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), CutOrReleased: true,
 			Reason: api.SeenOff, BootIDBefore: "a", Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: ago(5 * time.Second)},
 			Proof: &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 		}
-		seen := usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-		seen.Node.Exists, seen.Node.UID, seen.Left = false, "", &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}
+		seen := usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen.Node.Exists, seen.Node.UID, seen.Left = false, "", &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
 		if c.change != nil {
 			c.change(f, &seen)
 		}
-		st, act := Decide(f, seen, now)
+		st, act := fence.Decide(f, seen, now)
 		got := fmt.Sprintf("%s %s", st.Phase, st.Reason)
 		if until := st.Release.Deadline; until != nil {
 			got += fmt.Sprintf(", by +%s", until.Sub(now))
@@ -82,7 +84,7 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 				got += ", told " + h.Message
 			}
 		}
-		if d := cmp.Diff(c.want, got); d != "" || act != None {
+		if d := cmp.Diff(c.want, got); d != "" || act != fence.None {
 			t.Errorf("%s: %s (%s), action %q", name, d, st.Message, act)
 		}
 	}
@@ -91,5 +93,5 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 // missingFrom is a fence that was opened because there was no Node object.
 func missingFrom(f *api.NodeFence) {
 	f.Status.Decision.NodeUID, f.Status.BootIDBefore, f.Status.Proof.BootIDBefore, f.Status.Proof.NodeUID = "", "", "", ""
-	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: stampOf(walkStart)}
+	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: fence.StampOf(fencetest.Start)}
 }

@@ -1,22 +1,24 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // What the walk adds for a machine that we cut, and whose Node object is deleted, or
 // made anew, before its work is gone.
 
 // wentLooks are what may be bound to the name of such a Node, which x is a look at.
-func wentLooks(s *state, now time.Time, x Seen) []Seen {
+func wentLooks(s *state, now time.Time, x fence.Seen) []fence.Seen {
 	if s.st.Phase != api.Releasing {
 		return nil
 	}
 	pods, unseen := x, x
-	pods.Left, unseen.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1}, nil
-	all := []Seen{pods, unseen}
+	pods.Left, unseen.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}, nil
+	all := []fence.Seen{pods, unseen}
 	if s.st.Power.SwitchedByUs && x.Node.Exists {
 		alive := usual(s, now, "True", true, "a")
 		alive.Node.UID, alive.Left = x.Node.UID, pods.Left
@@ -36,12 +38,12 @@ func (s *state) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 
 // checkWent holds what is promised of a machine that is to be switched on, whatever has
 // become of its Node.
-func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
+func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	b, n := &s.st, seen.Node
 	if mine := n.Exists && n.UID == f.Status.Decision.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
 		return
 	}
-	alive := n.Exists && n.Ready() && seen.Lease.Exists && now.Sub(sh.moved) < 2*walkRenewal
+	alive := n.Exists && n.Ready() && seen.Lease.Exists && now.Sub(sh.moved) < 2*fencetest.Renewal
 	late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
 	gone := b.Phase == api.Releasing && seen.Left != nil && len(seen.Left.Delete)+seen.Left.Terminating+seen.Left.Attachments == 0
 	say(gone || late || alive || b.Release.DoneAt != nil, "S4: no power-on before the work of a Node that is gone is gone too")
@@ -49,14 +51,14 @@ func checkWent(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFe
 
 // brokenWent are those that lack a guard of such a wait.
 var brokenWent = map[string]decider{
-	"switches on what ran on a Node that is gone, while it is left": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"switches on what ran on a Node that is gone, while it is left": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if st.Phase == api.Releasing && (st.Reason == api.NodeGone || st.Reason == api.NodeReplaced) {
 			st.Phase = api.PoweringOn
 		}
 	}),
-	"takes work that nobody has looked at for gone": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"takes work that nobody has looked at for gone": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing && s.Left == nil {
-			s.Left = &Left{}
+			s.Left = &fence.Left{}
 		}
 	}),
 }

@@ -1,20 +1,23 @@
-package fence
+package fence_test
 
 import (
 	"testing"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestTheLastCutOfADay: three cuts a day are the default; after the third the work is
 // released and the machine stays off. With onLast: Hold it is switched on again, and the
 // fourth failure is held with its work bound to the node. The strictest policy holds.
 func TestTheLastCutOfADay(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	ago := func(d time.Duration) *api.Time { at := stampOf(now.Add(-d)); return &at }
+	now := fencetest.Start.Add(time.Hour)
+	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
 	hold := func(cuts int) *api.PerNode {
-		p, on := perDay(cuts), api.OnLastHold
+		p, on := fencetest.PerDay(cuts), api.OnLastHold
 		p.OnLast = &on
 		return p
 	}
@@ -33,19 +36,19 @@ func TestTheLastCutOfADay(t *testing.T) {
 		"with Hold it is switched on again":             {[]*api.PerNode{hold(3)}, 2, true, end{api.PoweringOn, api.Released}},
 		"with Hold the fourth failure is held":          {[]*api.PerNode{hold(3)}, 3, false, end{api.Pending, api.NodeFencedTooOften}},
 		"so is one that a person had switched on":       {[]*api.PerNode{nil}, 3, false, end{api.Pending, api.NodeFencedTooOften}},
-		"another policy allows fewer, and leaves off":   {[]*api.PerNode{hold(3), perDay(2)}, 1, true, end{api.Fenced, api.StaysOff}},
-		"another policy allows fewer, and holds":        {[]*api.PerNode{perDay(3), hold(2)}, 1, true, end{api.PoweringOn, api.Released}},
-		"of two that allow as many one that leaves off": {[]*api.PerNode{hold(2), perDay(2)}, 1, true, end{api.Fenced, api.StaysOff}},
+		"another policy allows fewer, and leaves off":   {[]*api.PerNode{hold(3), fencetest.PerDay(2)}, 1, true, end{api.Fenced, api.StaysOff}},
+		"another policy allows fewer, and holds":        {[]*api.PerNode{fencetest.PerDay(3), hold(2)}, 1, true, end{api.PoweringOn, api.Released}},
+		"of two that allow as many one that leaves off": {[]*api.PerNode{hold(2), fencetest.PerDay(2)}, 1, true, end{api.Fenced, api.StaysOff}},
 	} {
 		var policies []api.FencePolicy
 		for i, p := range c.policies {
-			l := livePolicy()
+			l := fencetest.LivePolicy()
 			l.Name, l.Spec.Precedence, l.Spec.Limits.PerNode = string(rune('p'+i)), new(int32(i)), p
 			policies = append(policies, l)
 		}
 		f := &api.NodeFence{}
-		walkSpec().to(f)
-		f.Status.Decision.ResolvedPolicy, _ = ResolvePolicy(policies, "n", nil)
+		fencetest.Spec().To(f)
+		f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(policies, "n", nil)
 		for i := range c.before {
 			f.Status.Past = append(f.Status.Past, api.PastFence{FenceNumber: int64(i), Cuts: 1, ClosedAt: *ago(time.Duration(3-i) * time.Hour)})
 		}
@@ -58,7 +61,7 @@ func TestTheLastCutOfADay(t *testing.T) {
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)}
 			f.Status.Release = api.ReleaseRecord{StartedAt: done, DoneAt: done}
 		}
-		st, _ := Decide(f, usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := fence.Decide(f, usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
 		if got := (end{st.Phase, st.Reason}); got != c.want {
 			t.Errorf("%s: %v, want %v (%s)", name, got, c.want, st.Message)
 		}

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -6,16 +6,18 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // check holds one step against the promises. What really happened comes from
 // the look and the shadow, never from what Decide wrote.
-func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time) {
+func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	b := &s.st
 	say := func(ok bool, promise string) {
 		if !ok && w.broken[promise] == "" {
 			w.broken[promise] = fmt.Sprintf("from %s, %s at +%s: to %s (%s: %s), action %q, node %+v, asked %+v", b.Phase, seen.Me,
-				now.Sub(walkStart), a.Phase, a.Reason, a.Message, act, seen.Node, f.Spec.Requests)
+				now.Sub(fencetest.Start), a.Phase, a.Reason, a.Message, act, seen.Node, f.Spec.Requests)
 		}
 	}
 	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
@@ -39,7 +41,7 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	checkCounted(s, sh, f, seen, a, act, now, say)
 	checkLive(s, sh, f, seen, a, act, say)
 	if !mine {
-		say(act == None || act.Device() || act == DropFinalizer || act == Resolve || act == Reserve || act == DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
+		say(act == fence.None || act.Device() || act == fence.DropFinalizer || act == fence.Resolve || act == fence.Reserve || act == fence.DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
 	if a.Phase == api.Finished && b.Phase != api.Finished {
 		say(!mine || (!seen.Node.Taint && !(b.Placed.Cordon && seen.Node.Cordoned && seen.Node.CordonOurs)), "S22: nothing of ours is left")
@@ -54,9 +56,9 @@ func (w *walker) check(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *ap
 	}
 }
 
-func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := &s.st
-	if act == Release {
+	if act == fence.Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
 		say(until != nil && (!a.Proof.Type.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
@@ -67,7 +69,7 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	}
 	if a.Proof != nil && a.Proof.Type == api.ProofConfirmed && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		say(f.Spec.Requests.ConfirmOff != nil, "S1: a confirmation comes from a person")
-		say(!seen.Lease.Exists || now.Sub(sh.moved) >= 2*walkRenewal, "S3: a confirmation against a moving Lease is not believed")
+		say(!seen.Lease.Exists || now.Sub(sh.moved) >= 2*fencetest.Renewal, "S3: a confirmation against a moving Lease is not believed")
 	}
 	if a.Proof != nil && a.Proof.Type == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		r := a.Proof.Reads
@@ -77,11 +79,11 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 		if ok {
 			apart := r[1].At.Sub(r[0].At.Time)
 			say(apart >= promisedSettle, "S1: the reads are a settle apart")
-			say(!sh.cut || b.Release.StartedAt != nil || apart >= walkLead, "S5: after our own Off the reads are the device's lead apart")
-			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= walkRenewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
+			say(!sh.cut || b.Release.StartedAt != nil || apart >= fencetest.Lead, "S5: after our own Off the reads are the device's lead apart")
+			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= fencetest.Renewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
 		}
 	}
-	if act != Release {
+	if act != fence.Release {
 		return
 	}
 	p := a.Proof
@@ -101,15 +103,15 @@ func (w *walker) checkRelease(s *state, sh *shadow, f *api.NodeFence, seen *Seen
 	}
 }
 
-func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := &s.st
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Add(2 * time.Second)
 		if c.Call != api.CallRead {
-			until = until.Add(delayAt(&given{Decision: f.Status.Decision}, b.Power.Level))
+			until = until.Add(delayAt(&fencetest.Given{Decision: f.Status.Decision}, b.Power.Level))
 		}
 		if now.Before(until) {
-			say(act == None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")
+			say(act == fence.None && reflect.DeepEqual(a, b), "S7: another's call is left alone until it can't be in flight")
 		}
 	}
 	if b.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn {
@@ -119,7 +121,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 	if !act.Device() {
 		return
 	}
-	say(f.Status.Decision.Settings.Action.Device() || act == Read && f.Status.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
+	say(f.Status.Decision.Settings.Action.Device() || act == fence.Read && f.Status.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil, "S7: one call an invocation")
 	last := api.Read{}
@@ -127,7 +129,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		last = sh.reads[n-1]
 	}
 	fresh := now.Sub(last.At.Time) <= f.Status.Decision.DeviceCallTimeout.Duration+promisedRead
-	if act == Off {
+	if act == fence.Off {
 		say(last.State == api.PoweredOn && fresh, "S9: an Off follows a fresh read of on")
 		say(!sh.wrong, "S11: no Off to another machine")
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
@@ -135,7 +137,7 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 		say(seen.Brakes.Counted, "S13, S15: no Off before storm, budgets and quorum were asked again")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {
-			bad := s.spec.Decision.Asker() != nil && !sh.served && now.Sub(walkStart) <= promisedRequest+time.Second
+			bad := s.spec.Decision.Asker() != nil && !sh.served && now.Sub(fencetest.Start) <= promisedRequest+time.Second
 			bad = bad || sh.freshJoin(now)
 			bad = bad || s.ofMachine() && sh.machine && !sh.served
 			for _, c := range seen.Node.Conditions {
@@ -144,16 +146,16 @@ func (w *walker) checkPower(s *state, sh *shadow, f *api.NodeFence, seen *Seen, 
 			say(bad, "S17: no first Off once the reason has gone")
 			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no first Off on an old decision")
 		} else if s.spec.Decision.Asker() == nil && !s.ofMachine() && a.Phase == api.Fencing {
-			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*walkRenewal, "S17: no further Off of a node that is healthy again")
+			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*fencetest.Renewal, "S17: no further Off of a node that is healthy again")
 		}
 	}
-	if act == On {
+	if act == fence.On {
 		say(sh.cut, "S12: only what we cut is switched on")
 		say((last.State == api.PoweredOff || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
 		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}
 }
 
-func clear(b Brakes) bool {
+func clear(b fence.Brakes) bool {
 	return b.Looked && !b.Stopped && !b.Paused && !b.Storm
 }

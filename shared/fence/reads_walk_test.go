@@ -1,15 +1,17 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk of a fence under action WaitForOff whose machine can be read.
 
-func noneSpec() given {
-	s := walkSpec()
+func noneSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Settings.Action = api.ActionWaitForOff
 	return s
 }
@@ -29,17 +31,17 @@ func (s *state) readKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // readLooks vary what only such a fence looks at.
-func readLooks(s *state, with func(func(*Seen))) {
+func readLooks(s *state, with func(func(*fence.Seen))) {
 	if s.isRead() && s.st.Phase == api.Fencing && s.st.Placed.Taint {
-		with(func(y *Seen) { y.Node.Taint = false })
+		with(func(y *fence.Seen) { y.Node.Taint = false })
 	}
 }
 
-func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, say func(bool, string)) {
+func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	if !s.isRead() {
 		return
 	}
-	say(act != Off && act != On, "S12: what nodefence is told to leave alone is neither switched off nor on")
+	say(act != fence.Off && act != fence.On, "S12: what nodefence is told to leave alone is neither switched off nor on")
 	say(!a.Power.SwitchedByUs && a.Phase != api.PoweringOn, "S12: an off that was another's doing is never ours")
 	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
 		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].State == api.PoweredOff
@@ -49,24 +51,24 @@ func checkReads(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeF
 
 // brokenReads are those that lack a guard of action WaitForOff.
 var brokenReads = map[string]decider{
-	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"switches a machine that it is told to leave alone": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
 			f.Status.Decision.Settings.Action = api.ActionReboot
 		}
 	}),
-	"switches on what it has only seen off": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"switches on what it has only seen off": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
 			f.Status.Decision.Settings.Action, f.Status.Power.SwitchedByUs = api.ActionReboot, true
 		}
 	}),
-	"marks a node before its machine is read": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"marks a node before its machine is read": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Pending {
 			s.Node.Taint = true
 		}
 	}),
-	"releases on one read of off": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+	"releases on one read of off": before(func(f *api.NodeFence, s *fence.Seen, now time.Time) {
 		if c := s.Call; f.Status.Phase == api.Fencing && c != nil && c.Power == "Off" && f.Status.Power.FirstOff == nil {
-			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: stampOf(now.Add(-10 * time.Second))}
+			f.Status.Power.FirstOff = &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-10 * time.Second))}
 		}
 	}),
 }

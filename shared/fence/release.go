@@ -218,7 +218,7 @@ func (d *decision) pastWord() bool {
 		d.hold(b.Why, b.Message, Resync)
 		return true
 	case b.Unwatched != "" && (end == nil || d.now.Before(end.Time)):
-		d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, askPicture)
+		d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, AskPicture)
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // What we cut off is given back before the fence recovers, in reverse, each device
@@ -22,7 +23,7 @@ func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
 	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
 		return p
 	}
-	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clipped(msg)}
+	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clip.Message(msg)}
 	for i := range d.st.Isolation {
 		r := &d.st.Isolation[i]
 		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil

@@ -1,16 +1,17 @@
-package fence
+package fence_test
 
 import (
 	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // What is promised of tries, passes, cuts a day, and of what a record remembers. The
 // numbers are those of countedSpec and of the promises, not those of the code.
 
-func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isCounted() {
 		return
 	}
@@ -21,12 +22,12 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 		passes++
 	}
 	say(s.beginsAnew(sh, asked, a) || passes <= 2, "S26: a flow is passed through three times at most")
-	say(act != Read || b.Phase != api.Fencing || a.Awaited != nil || sh.misses < 3, "S26: a step is tried three times at most")
-	if act == Off {
+	say(act != fence.Read || b.Phase != api.Fencing || a.Awaited != nil || sh.misses < 3, "S26: a step is tried three times at most")
+	if act == fence.Off {
 		say(sh.offs < 3, "S26: a pass through the flow sends three Offs at most")
 		say(sh.cut || sh.inDay(now) < 2, "S26: a node is cut twice a day at most")
 	}
-	if a.Reason == api.NodeFencedTooOften && act == None && a.Phase == api.Pending {
+	if a.Reason == api.NodeFencedTooOften && act == fence.None && a.Phase == api.Pending {
 		say(sh.count(now) >= 2, "S26: a day's limit counts real cuts only")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.Fenced {
@@ -37,10 +38,10 @@ func checkCounted(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.Nod
 	}
 	if f.Status.Phase != "" {
 		cuts := len(sh.cuts)
-		if act == Off && !sh.cut && now.Sub(sh.last) >= aDay {
+		if act == fence.Off && !sh.cut && now.Sub(sh.last) >= aDay {
 			cuts = 0
 		}
-		if act == Off && !sh.cut {
+		if act == fence.Off && !sh.cut {
 			cuts++
 		}
 		say(int(a.Power.Cuts) == cuts, "S26: a record counts each cut once")
@@ -92,7 +93,7 @@ func checkPast(sh *shadow, a *api.NodeFenceStatus, now time.Time, say func(bool,
 			say(i >= 0, "S26: a fence that cut within a day is remembered")
 		}
 		if i >= 0 {
-			say(int(a.Past[i].Cuts) == len(b.cuts) && a.Past[i].ClosedAt.Time.Equal(stampOf(b.closed).Time), "S26: a closed fence counts the cuts that it made, from its end")
+			say(int(a.Past[i].Cuts) == len(b.cuts) && a.Past[i].ClosedAt.Time.Equal(fence.StampOf(b.closed).Time), "S26: a closed fence counts the cuts that it made, from its end")
 		}
 	}
 }

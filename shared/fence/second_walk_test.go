@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The second walk: of a fence whose history and past are kept, under limits for a day,
@@ -17,8 +19,8 @@ const countedName = "counted"
 
 // countedSpec allows two cuts a day, switches on again after the first of them only,
 // tries three times, and passes through the flow three times.
-func countedSpec() given {
-	s := walkSpec()
+func countedSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.FenceNumber = 12
 	s.Decision.Policy.Name, s.Decision.Settings.PerNode.CutsPerDay = countedName, 2
 	s.Decision.Settings.Power.Attempts, s.Decision.Settings.Power.Restarts = 3, 2
@@ -32,15 +34,15 @@ const aDay = 24 * time.Hour
 
 // countedOrigins are a record whose ten last fences cut nothing, and which has a long
 // history already; and one that is about to open again, and whose oldest fence cut.
-func countedOrigins(spec given) []state {
-	at := func(ago time.Duration) api.Time { return stampOf(walkStart.Add(-ago)) }
+func countedOrigins(spec fencetest.Given) []state {
+	at := func(ago time.Duration) api.Time { return fence.StampOf(fencetest.Start.Add(-ago)) }
 	var past []api.PastFence
 	for i := range 10 {
 		closed := at(time.Duration(11-i) * time.Hour)
 		past = append(past, api.PastFence{FenceNumber: int64(i + 1), OpenedAt: closed, ClosedAt: closed, Outcome: api.HealedBeforeFence})
 	}
 	opened := at(time.Hour)
-	open := state{now: walkStart, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
+	open := state{now: fencetest.Start, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
 	open.st = api.NodeFenceStatus{
 		MinReaderVersion: api.SchemaPlain, FenceNumber: spec.FenceNumber, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
@@ -115,7 +117,7 @@ func (s *state) beginsAnew(sh *shadow, asked bool, a *api.NodeFenceStatus) bool 
 }
 
 // counts takes a step into the account.
-func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act Action, now time.Time) {
+func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	if !s.isCounted() {
 		return
 	}
@@ -135,7 +137,7 @@ func (sh *shadow) counts(s *state, l *look, a *api.NodeFenceStatus, act Action, 
 	case a.Awaited != nil || a.Phase == api.Releasing:
 		sh.misses = 0
 	}
-	if act != Off {
+	if act != fence.Off {
 		return
 	}
 	sh.offs++
@@ -225,21 +227,21 @@ func countedLooks(s *state) []look {
 	return all
 }
 
-func countedBases(s *state, now time.Time) []Seen {
+func countedBases(s *state, now time.Time) []fence.Seen {
 	ill := usual(s, now, "Unknown", false, "a")
 	if s.st.Claim != nil {
-		return []Seen{ill}
+		return []fence.Seen{ill}
 	}
-	all := []Seen{ill, usual(s, now, "True", true, "a")}
-	with := func(change func(*Seen)) { y := ill; change(&y); all = append(all, y) }
+	all := []fence.Seen{ill, usual(s, now, "True", true, "a")}
+	with := func(change func(*fence.Seen)) { y := ill; change(&y); all = append(all, y) }
 	switch s.st.Phase {
 	case api.Pending:
-		with(func(y *Seen) { y.Reserved = nil })
+		with(func(y *fence.Seen) { y.Reserved = nil })
 	case api.Fencing:
-		with(func(y *Seen) { y.Brakes.Storm = true })
+		with(func(y *fence.Seen) { y.Brakes.Storm = true })
 	case api.Releasing:
-		with(func(y *Seen) { y.Left = &Left{Delete: []Pod{{Name: "p"}}, Attachments: 1} })
-		with(func(y *Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		with(func(y *fence.Seen) { y.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1} })
+		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
 		all = append(all, usual(s, now, "Unknown", true, "a"))
 	case api.PoweringOn, api.Fenced:
 		all = append(all, usual(s, now, "True", true, "b"))
@@ -255,7 +257,7 @@ func countedBases(s *state, now time.Time) []Seen {
 
 func TestSecondWalk(t *testing.T) {
 	t.Parallel()
-	w := newWalker(Decide)
+	w := newWalker(fence.Decide)
 	w.levels = false
 	w.run(countedSpec())
 	fmt.Printf("second walk: %d states, %d decisions, %d kinds of transition\n", len(w.seen), w.decisions, len(w.edges))

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // Seen is one look: everything outside the record that a decision may rest on.
@@ -151,9 +152,9 @@ type Brakes struct {
 	Message string
 	// Windows are the pause windows of the node's policies; they stop what
 	// was not begun, and no further Off.
-	Windows []Windows
+	Windows []policy.Windows
 	// Zones are those that the windows name.
-	Zones Zones
+	Zones policy.Zones
 	// Stricter: the policies as they stand allow less than this fence was admitted
 	// under. Unmark: nothing of ours is to stay on the node meanwhile.
 	Stricter, Unmark bool
@@ -245,8 +246,8 @@ func (b Brakes) Hold(now time.Time) string {
 	if b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone {
 		return b.Message
 	}
-	if c := closed(b.Windows, b.Zones, now); c != nil {
-		return c.message
+	if c := policy.Closed(b.Windows, b.Zones, now); c != nil {
+		return c.Message
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestADeadDeviceKeepsNoFenceFromTheGate: the policy is in DryRun by now, and the switch
@@ -28,28 +30,28 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 				now = n.Time
 			}
 			now = now.Add(time.Millisecond)
-			seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 			if f.Status.Decision.Settings.Mode = api.ModeEnforce; dryRun {
 				f.Status.Decision.Settings.Mode = api.ModeDryRun
 				seen.Brakes.Stricter, seen.Brakes.Unmark, seen.Brakes.Why = true, true, api.DryRun
 			}
-			st, act := Decide(f, seen, now)
+			st, act := fence.Decide(f, seen, now)
 			f.Status = st
 			switch {
-			case act == Undo:
+			case act == fence.Undo:
 				taint = false
-			case act == Isolate:
+			case act == fence.Isolate:
 				taint = true
 			case act.Device():
-				c := &CallResult{Call: api.Call(act), At: now}
-				if reads = append(reads, now.Sub(walkStart)); dead {
+				c := &fence.CallResult{Call: api.Call(act), At: now}
+				if reads = append(reads, now.Sub(fencetest.Start)); dead {
 					c.Err = "unreachable"
 				} else if c.Power = "On"; len(reads)%2 == 1 {
 					c.Power = "Off"
 				}
 				seen.Call = c
-				f.Status, _ = Decide(f, seen, now)
+				f.Status, _ = fence.Decide(f, seen, now)
 			}
 			if p := string(f.Status.Phase); len(phases) == 0 || phases[len(phases)-1] != p {
 				phases = append(phases, p)
@@ -70,7 +72,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 		t.Fatalf("%s %s: %s", f.Status.Phase, f.Status.Reason, f.Status.Message)
 	}
 	told := slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.RestoreFailed })
-	if !told || !owed(f.Status.Isolation[0]) {
+	if !told || !fence.Owed(f.Status.Isolation[0]) {
 		t.Errorf("told %v, %+v", told, f.Status.Isolation[0])
 	}
 	kept := *f.Status.DeepCopy()
@@ -81,7 +83,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	}
 	f.Status, dryRun, dead, reads = kept, true, false, nil
 	run(now.Add(15 * time.Minute))
-	if f.Status.Phase != api.Pending || owed(f.Status.Isolation[0]) {
+	if f.Status.Phase != api.Pending || fence.Owed(f.Status.Isolation[0]) {
 		t.Errorf("the switch answers again: %s, %+v", f.Status.Phase, f.Status.Isolation[0])
 	}
 }
@@ -90,16 +92,16 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 // it is not sent from the gate to the device and back again and again.
 func TestADeadDeviceMakesNoCircle(t *testing.T) {
 	for name, c := range map[string]struct {
-		call   CallResult
-		brakes Brakes
+		call   fence.CallResult
+		brakes fence.Brakes
 	}{
-		"it does not answer":             {CallResult{Err: "unreachable"}, Brakes{}},
-		"it refuses the account":         {CallResult{Err: "wrong password", Denied: true}, Brakes{}},
-		"everything is paused besides":   {CallResult{Err: "unreachable"}, Brakes{Paused: true}},
-		"everything is stopped besides":  {CallResult{Err: "unreachable"}, Brakes{Stopped: true}},
-		"it refuses, and that is paused": {CallResult{Err: "wrong password", Denied: true}, Brakes{Paused: true}},
-		"it answers for a wrong machine": {CallResult{Err: "another machine", Wrong: true}, Brakes{}},
-		"a storm holds it besides":       {CallResult{Err: "unreachable"}, Brakes{Storm: true}},
+		"it does not answer":             {fence.CallResult{Err: "unreachable"}, fence.Brakes{}},
+		"it refuses the account":         {fence.CallResult{Err: "wrong password", Denied: true}, fence.Brakes{}},
+		"everything is paused besides":   {fence.CallResult{Err: "unreachable"}, fence.Brakes{Paused: true}},
+		"everything is stopped besides":  {fence.CallResult{Err: "unreachable"}, fence.Brakes{Stopped: true}},
+		"it refuses, and that is paused": {fence.CallResult{Err: "wrong password", Denied: true}, fence.Brakes{Paused: true}},
+		"it answers for a wrong machine": {fence.CallResult{Err: "another machine", Wrong: true}, fence.Brakes{}},
+		"a storm holds it besides":       {fence.CallResult{Err: "unreachable"}, fence.Brakes{Storm: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(fabricSpec(), api.Isolating)
@@ -111,19 +113,19 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 					now = n.Time
 				}
 				now = now.Add(20 * time.Millisecond)
-				seen := usual(&state{spec: givenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 				seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 				b := &seen.Brakes
 				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRun, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm
 				was := f.Status.Phase
-				st, act := Decide(f, seen, now)
+				st, act := fence.Decide(f, seen, now)
 				f.Status = st
-				taint = act == Isolate || taint && act != Undo
+				taint = act == fence.Isolate || taint && act != fence.Undo
 				if act.Device() {
 					reads++
 					call := c.call
 					call.Call, call.At, seen.Call = api.Call(act), now, &call
-					f.Status, _ = Decide(f, seen, now)
+					f.Status, _ = fence.Decide(f, seen, now)
 				}
 				if f.Status.Phase != was {
 					moves++
@@ -138,13 +140,13 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 
 // TestALostCallIsNotWhyAFenceIsSentBack: what holds it stays its reason (S28).
 func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
-	now := walkStart.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *Seen) {
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.Excluded, "by a label"
-		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: stampOf(walkStart), NotAfter: stampOf(walkStart)}
+		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: fence.StampOf(fencetest.Start), NotAfter: fence.StampOf(fencetest.Start)}
 		s.Node.Taint = false
 	})
-	st, _ := Decide(f, s, now)
+	st, _ := fence.Decide(f, s, now)
 	if st.Phase != api.Pending || st.Reason != api.Excluded || st.Message != "by a label" || st.Claim != nil {
 		t.Errorf("%s %s: %s", st.Phase, st.Reason, st.Message)
 	}

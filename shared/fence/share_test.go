@@ -1,10 +1,11 @@
-package fence
+package fence_test
 
 import (
 	"testing"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // TestLeaveOff: a machine is switched on if both the policy and the node's own
@@ -23,9 +24,9 @@ func TestLeaveOff(t *testing.T) {
 		"the ConfigMap leaves it off": {api.ActionReboot, []api.Binding{{LeaveOff: true}}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := CoreOf(
+			d := fence.CoreOf(
 				&api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
-				api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}}, Seen{}, time.Time{},
+				api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}}, fence.Seen{}, time.Time{},
 			)
 			if got := d.OwesPowerOn(); got != tc.want {
 				t.Errorf("owes a power-on: %v, want %v", got, tc.want)

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestASupplyThatIsNotSwitchedOn: a machine of which only some supplies came on again is
@@ -21,7 +23,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		// comes is by which On the other supply comes; 0 is never.
 		comes, ons int
 		// first is what is read before any On; dead reads fail before that.
-		first CallResult
+		first fence.CallResult
 		dead  int
 		told  []string
 	}{
@@ -33,43 +35,43 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)",
 			"power-on was sent, the machine reads on, but " + lacks + " (try 3 of 3)",
 			"the machine reads on, and " + lacks + ": it is to be switched on by hand"}},
-		"others have switched on the first": {comes: 1, ons: 1, first: CallResult{Power: "On", MissingSupply: lacks}},
-		"others have switched on both":      {first: CallResult{Power: "On"}},
-		"others have, and the device was away for long": {comes: 2, ons: 2, first: CallResult{Power: "On", MissingSupply: lacks}, dead: 7, told: []string{
+		"others have switched on the first": {comes: 1, ons: 1, first: fence.CallResult{Power: "On", MissingSupply: lacks}},
+		"others have switched on both":      {first: fence.CallResult{Power: "On"}},
+		"others have, and the device was away for long": {comes: 2, ons: 2, first: fence.CallResult{Power: "On", MissingSupply: lacks}, dead: 7, told: []string{
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
-		f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+		f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 		f.Status.Decision.Settings.Power.Attempts = 3
-		at := stampOf(walkStart)
+		at := fence.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 			Power: api.PowerRecord{SwitchedByUs: true, OffAt: &at, Cut: []int32{0}},
 		}
-		read, ons, now := c.first, 0, walkStart
+		read, ons, now := c.first, 0, fencetest.Start
 		read.Call, read.Power = api.CallRead, cmp.Or(read.Power, "Off")
 		for i := 0; i < 400 && f.Status.Phase == api.PoweringOn; i++ {
 			if n := f.Status.NextLook; n != nil && n.After(now) {
 				now = n.Time
 			}
-			seen := usual(&state{st: f.Status, now: now, spec: givenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
 			seen.Me = fmt.Sprint(i)
-			st, act := Decide(f, seen, now)
-			if f.Status = st; act == None {
+			st, act := fence.Decide(f, seen, now)
+			if f.Status = st; act == fence.None {
 				continue
 			}
-			end := CallResult{Call: api.CallOn}
-			if act == Read && c.dead > 0 {
+			end := fence.CallResult{Call: api.CallOn}
+			if act == fence.Read && c.dead > 0 {
 				c.dead--
-				end = CallResult{Call: api.CallRead, Err: "device unreachable"}
-			} else if act == Read {
+				end = fence.CallResult{Call: api.CallRead, Err: "device unreachable"}
+			} else if act == fence.Read {
 				end = read
 			} else if ons++; ons == c.comes {
-				read = CallResult{Call: api.CallRead, Power: "On"}
+				read = fence.CallResult{Call: api.CallRead, Power: "On"}
 			} else {
-				read = CallResult{Call: api.CallRead, Power: "On", MissingSupply: lacks}
+				read = fence.CallResult{Call: api.CallRead, Power: "On", MissingSupply: lacks}
 			}
 			end.At, seen.Call = now, &end
-			f.Status, _ = Decide(f, seen, now)
+			f.Status, _ = fence.Decide(f, seen, now)
 		}
 		var told []string
 		for _, h := range f.Status.History {
@@ -89,9 +91,9 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 // What the walk adds for a machine of several supplies.
 
 // supplyEnds are the ends of a read that tell of a supply that is not on.
-func supplyEnds(s *state, end func(CallResult)) {
+func supplyEnds(s *state, end func(fence.CallResult)) {
 	if s.st.Phase == api.PoweringOn && !climbed(s) {
-		end(CallResult{Power: "On", MissingSupply: "b"})
+		end(fence.CallResult{Power: "On", MissingSupply: "b"})
 	}
 }
 
@@ -108,7 +110,7 @@ func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, 
 
 // brokenSupplies take a machine that is on for one of which all supplies are.
 var brokenSupplies = map[string]decider{
-	"takes one supply that is on for all": before(func(_ *api.NodeFence, s *Seen, _ time.Time) {
+	"takes one supply that is on for all": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if s.Call != nil {
 			s.Call.MissingSupply = ""
 		}

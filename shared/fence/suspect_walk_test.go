@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"time"
@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk of a fence that opens for a still Lease, under a policy whose
@@ -16,9 +18,9 @@ const (
 	walkFor   = 20 * time.Second
 )
 
-func earlySpec() given {
-	s := walkSpec()
-	s.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}, Since: metav1.NewMicroTime(walkStart)}
+func earlySpec() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}, Since: metav1.NewMicroTime(fencetest.Start)}
 	s.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: walkStill}}
 	s.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: walkFor}}}
 	return s
@@ -31,7 +33,7 @@ func (s *state) isEarly() bool {
 }
 
 // sickSince is since when the condition has really held, nodefence's own mark left out.
-func (sh shadow) sickSince(seen Seen, now time.Time) time.Time {
+func (sh shadow) sickSince(seen fence.Seen, now time.Time) time.Time {
 	for _, c := range seen.Node.Conditions {
 		if c.Type == "Ready" && c.Status == "Unknown" && c.Reason == "" {
 			if sh.sick.IsZero() {
@@ -49,7 +51,7 @@ func (sh shadow) sickDue(now time.Time) bool { return !sh.sick.IsZero() && now.S
 func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func(*api.Read, ...time.Duration) string) []any {
 	st, sick := s.st, "-"
 	if !s.sh.sick.IsZero() {
-		at := stampOf(s.sh.sick)
+		at := fence.StampOf(s.sh.sick)
 		sick = age(&at, walkFor-1)
 	}
 	held := "-"
@@ -60,66 +62,66 @@ func (s *state) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 	if l != nil && st.OpenedAt != nil {
 		moved = l.After(st.OpenedAt.Time)
 	}
-	really := stampOf(s.sh.moved)
+	really := fence.StampOf(s.sh.moved)
 	k := []any{"early", held, sick, age(l, walkStill-1) + age(&really, walkStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
 	if st.Phase == api.Pending || st.Phase == api.Isolating {
-		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, readValidity(&s.spec.Decision)) == "PoweredOn0")
+		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, fence.ReadValidity(&s.spec.Decision)) == "PoweredOn0")
 	}
 	return k
 }
 
 // earlyLooks vary what only such a fence looks at.
-func earlyLooks(s *state, with func(func(*Seen))) {
+func earlyLooks(s *state, with func(func(*fence.Seen))) {
 	if !s.isEarly() {
 		return
 	}
 	if s.st.Phase == api.Fencing && s.st.Placed.Taint {
-		with(func(y *Seen) { y.Node.Taint = false })
+		with(func(y *fence.Seen) { y.Node.Taint = false })
 	}
 	if s.st.Release.MarkedAt != nil {
-		with(func(y *Seen) {
-			y.Node.Conditions = []Condition{{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: walkStart}}
+		with(func(y *fence.Seen) {
+			y.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: fencetest.Start}}
 		})
 	}
 }
 
-func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkEarly(s *state, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isEarly() {
 		return
 	}
-	if act == Off {
+	if act == fence.Off {
 		say(sh.sickDue(now), "S17: no Off for the Lease alone, before a condition of the policy has held for its time")
 	}
 	if s.st.Phase != api.Isolating && a.Phase == api.Isolating && !seen.Node.Taint {
 		off := len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].State == api.PoweredOff
 		say(off || sh.sickDue(now) || f.Spec.Requests.ConfirmOff != nil, "S17: for the Lease alone nothing is placed on a node whose machine is not seen off")
 	}
-	if act == Release {
+	if act == fence.Release {
 		say(sh.sickDue(now) || now.Sub(sh.moved) >= walkStill, "S17: a release before its time rests on a Lease that stands still")
 	}
-	if act.Device() && act != Read {
+	if act.Device() && act != fence.Read {
 		say(seen.Node.Taint, "S22: the isolation taint is there before a command")
 	}
 }
 
 // brokenEarly are those that lack a guard of earlyProbe.
 var brokenEarly = map[string]decider{
-	"cuts a machine for its Lease alone": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"cuts a machine for its Lease alone": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Phase == api.Fencing {
 			f.Status.Decision.Settings.EarlyProbe = nil
 		}
 	}),
-	"does not wait for the condition's time": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"does not wait for the condition's time": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Decision.Settings.EarlyProbe != nil {
 			f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}}
 		}
 	}),
-	"marks a node whose machine is on": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"marks a node whose machine is on": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Pending {
 			s.Node.Taint = true
 		}
 	}),
-	"takes its own mark for a condition": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"takes its own mark for a condition": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Decision.Settings.EarlyProbe != nil {
 			s.Node.Conditions = append(s.Node.Conditions[:0:0], s.Node.Conditions...)
 			for i := range s.Node.Conditions {
@@ -127,13 +129,13 @@ var brokenEarly = map[string]decider{
 			}
 		}
 	}),
-	"releases for a Lease that moves": before(func(f *api.NodeFence, s *Seen, now time.Time) {
+	"releases for a Lease that moves": before(func(f *api.NodeFence, s *fence.Seen, now time.Time) {
 		if f.Status.Decision.Settings.EarlyProbe != nil && f.Spec.Requests.ConfirmOff == nil {
-			still := stampOf(now.Add(-time.Hour))
+			still := fence.StampOf(now.Add(-time.Hour))
 			f.Status.Lease = api.LeaseRecord{Renewed: s.Lease.Renewed, StillSince: &still}
 		}
 	}),
-	"goes on from a peek without isolating": before(func(f *api.NodeFence, s *Seen, _ time.Time) {
+	"goes on from a peek without isolating": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 		if f.Status.Decision.Settings.EarlyProbe != nil && f.Status.Phase == api.Fencing {
 			s.Node.Taint = true
 		}

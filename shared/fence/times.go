@@ -31,8 +31,8 @@ const (
 	// PeekPoll is the least time between two reads of a machine for which only its
 	// Lease speaks.
 	PeekPoll = 3 * time.Second
-	// askPicture lies between two looks for a picture of the Leases.
-	askPicture = 5 * time.Second
+	// AskPicture lies between two looks for a picture of the Leases.
+	AskPicture = 5 * time.Second
 	// PictureLag is how long after its time a still Lease may come into the picture.
 	PictureLag = time.Second
 	// SlowRetry bounds the doubling interval of tries that never end (S25).

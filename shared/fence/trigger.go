@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // TriggerOf is the first condition of the policy that holds on the node.
@@ -15,7 +16,7 @@ func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
 			if c.Type == want.Type && c.Status == want.Status {
 				return api.Trigger{
 					Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: c.Type, Status: c.Status, Duration: want.Duration},
-					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clipped(c.Reason),
+					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clip.Message(c.Reason),
 				}, true
 			}
 		}

@@ -1,15 +1,17 @@
-package fence
+package fence_test
 
 import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk of a fence under recovery.uncordon: Manual, from where its node may be given back.
 
-func manualSpec() given {
-	s := walkSpec()
+func manualSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 	return s
 }
@@ -21,7 +23,7 @@ func (s *state) isManual() bool {
 // onItsWayBack is such a fence once its machine was switched on again; for the first
 // time, and when its power was looked at again since.
 func onItsWayBack(s state) []state {
-	at, still := stampOf(walkStart), stampOf(walkStart.Add(-time.Minute))
+	at, still := fence.StampOf(fencetest.Start), fence.StampOf(fencetest.Start.Add(-time.Minute))
 	s.sh.moved, s.sh.served = still.Time, true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Recovering, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true,
@@ -44,7 +46,7 @@ func (s *state) manualKey() []any {
 	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.WaitingForUncordon, s.st.KeptSince != nil, s.sh.kept}
 }
 
-func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *Seen) {
+func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *fence.Seen) {
 	switch {
 	case after.Phase != api.Recovering || after.ReadySince == nil:
 		sh.kept = false
@@ -54,7 +56,7 @@ func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *Seen) {
 }
 
 // uncordoned are looks at a node that a person gives back, by a word and by kubectl.
-func uncordoned(s *state, dt time.Duration, x Seen) []look {
+func uncordoned(s *state, dt time.Duration, x fence.Seen) []look {
 	if !s.isManual() {
 		return nil
 	}
@@ -64,16 +66,16 @@ func uncordoned(s *state, dt time.Duration, x Seen) []look {
 }
 
 // checkManual holds what is promised of such a fence.
-func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus, act Action, now time.Time, say func(bool, string)) {
+func checkManual(s *state, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isManual() || s.st.Phase != api.Recovering {
 		return
 	}
 	ends := f.Spec.Requests.Abort != nil || seen.Deleting || seen.Node.UID != f.Status.Decision.NodeUID || !seen.Node.Exists || !seen.Node.Taint
 	word := f.Spec.Requests.Uncordon != nil && !s.st.Answered(api.AskedUncordon, f.Spec.Requests.Uncordon.At) || s.sh.kept && !seen.Node.Cordoned
 	own := s.st.Outcome == "" || s.st.Outcome == api.HealedBeforeFence
-	back := own && (act == Undo || act == DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
+	back := own && (act == fence.Undo || act == fence.DropFinalizer || a.Outcome == api.Recovered || a.Phase == api.Finished)
 	say(!back || word || ends, "recovery.uncordon: Manual: a node that was fenced is given back when a person says so")
-	due := a.Phase == api.Recovering && act == None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Status.Decision.Settings.Recovery.ReadyDuration.Duration
+	due := a.Phase == api.Recovering && act == fence.None && a.ReadySince != nil && now.Sub(a.ReadySince.Time) >= f.Status.Decision.Settings.Recovery.ReadyDuration.Duration
 	say(!(due && word), "S27: what a person uncordons returns once it is healthy")
 	say(!due || a.Reason == api.WaitingForUncordon && a.Message != "", "S28: a node that is kept says why")
 	say(!due || !a.Phase.HoldsSlot(), "S14: a node that is kept holds no slot")
@@ -81,21 +83,21 @@ func checkManual(s *state, f *api.NodeFence, seen *Seen, a *api.NodeFenceStatus,
 
 // brokenManual lack a guard of who gives a node back.
 var brokenManual = map[string]decider{
-	"returns a node that nobody uncordoned": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"returns a node that nobody uncordoned": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 	}),
-	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *Seen, _ time.Time) {
+	"returns a node that healed while the flow began anew": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		if f.Status.Outcome == api.HealedBeforeFence {
 			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}
 	}),
-	"does not see that somebody uncordoned": before(func(_ *api.NodeFence, s *Seen, _ time.Time) { s.Node.Cordoned = true }),
-	"takes a cordon that went earlier for an answer": before(func(f *api.NodeFence, _ *Seen, now time.Time) {
-		at := stampOf(now)
+	"does not see that somebody uncordoned": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Cordoned = true }),
+	"takes a cordon that went earlier for an answer": before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+		at := fence.StampOf(now)
 		f.Status.KeptSince = &at
 	}),
-	"does not hear who uncordons": before(func(f *api.NodeFence, _ *Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
-	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ Action, _ time.Time) {
+	"does not hear who uncordons": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Spec.Requests.Uncordon = nil }),
+	"keeps a node in silence": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
 		if st.Reason == api.WaitingForUncordon {
 			st.Reason = api.NodeHealthy
 		}

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // The walk visits every state that Decide can reach under every look that the
@@ -21,7 +23,7 @@ import (
 // states are the same if all their times stand on the same side of every limit
 // that they are compared with.
 
-type decider func(*api.NodeFence, Seen, time.Time) (api.NodeFenceStatus, Action)
+type decider func(*api.NodeFence, fence.Seen, time.Time) (api.NodeFenceStatus, fence.Action)
 
 // shadow is what really happened, kept beside the record, so that a broken
 // Decide can't hide its fault by what it writes down.
@@ -76,7 +78,7 @@ type shadow struct {
 type state struct {
 	st   api.NodeFenceStatus
 	now  time.Time
-	spec given
+	spec fencetest.Given
 	sh   shadow
 	// was are the records of the stages that it came through, where they matter.
 	was []api.NodeFenceStatus
@@ -85,29 +87,29 @@ type state struct {
 // look is one combination of everything that is outside the record.
 type look struct {
 	dt                    time.Duration
-	seen                  Seen
+	seen                  fence.Seen
 	abort, retry, confirm bool
 	uncordon              bool
 }
 
 // requestSpec is of a fence that an event asked for, whatever the node's health.
-func requestSpec() given {
-	s := walkSpec()
-	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: stampOf(walkStart)}}
+func requestSpec() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: fence.StampOf(fencetest.Start)}}
 	return s
 }
 
 // isolateSpec is of a node of which no device is touched.
-func isolateSpec() given {
-	s := walkSpec()
+func isolateSpec() fencetest.Given {
+	s := fencetest.Spec()
 	s.Decision.Settings.Action = api.ActionIsolate
 	return s
 }
 
 // levelsSpec is of a node that can be switched in two ways.
-func levelsSpec() given {
-	s := walkSpec()
-	powered(&s.Decision, *s.Decision.Power(0), api.Binding{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: walkLead}})
+func levelsSpec() fencetest.Given {
+	s := fencetest.Spec()
+	fencetest.Powered(&s.Decision, *s.Decision.Power(0), api.Binding{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: fencetest.Lead}})
 	return s
 }
 
@@ -137,12 +139,12 @@ type walker struct {
 }
 
 func newWalker(d decider) *walker {
-	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true, gate: joiner{Ends, Join, Opening}}
+	return &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, live: true, levels: true, gate: joiner{fence.Ends, fence.Join, fence.Opening}}
 }
 
 // origins are the states in which the walk of a fence begins.
-func origins(spec given) []state {
-	s := state{now: walkStart, spec: spec, sh: shadow{moved: walkStart, renewed: "r0"}}
+func origins(spec fencetest.Given) []state {
+	s := state{now: fencetest.Start, spec: spec, sh: shadow{moved: fencetest.Start, renewed: "r0"}}
 	switch {
 	case s.goes():
 		return []state{releasedBy(s, api.ProofSeenOff), releasedBy(s, api.ProofConfirmed)}
@@ -160,17 +162,17 @@ func origins(spec given) []state {
 
 // starts are where the walk begins. Once a fence was served its states are those
 // of any other, and whoever comes there first stands for all.
-func starts() []given {
-	return []given{requestSpec(), walkSpec(), isolateSpec(), earlySpec(), activitySpec(), storageSpec()}
+func starts() []fencetest.Given {
+	return []fencetest.Given{requestSpec(), fencetest.Spec(), isolateSpec(), earlySpec(), activitySpec(), storageSpec()}
 }
 
-func (w *walker) run(from ...given) {
+func (w *walker) run(from ...fencetest.Given) {
 	w.begin(beginnings(from...)...)
 	w.walk()
 }
 
 // beginnings are where the walk of such fences begins.
-func beginnings(specs ...given) (all []state) {
+func beginnings(specs ...fencetest.Given) (all []state) {
 	for _, spec := range specs {
 		all = append(all, origins(spec)...)
 	}
@@ -195,7 +197,7 @@ func (w *walker) walk() {
 		var two *state
 		if w.levels && s.spec.Decision.Power(0) != nil && !s.checked() && !climbed(s) && s.st.Restarts == 0 && s.spec.Decision.Asker() == nil && !s.isEarly() && s.spec.Decision.Settings.Action.Device() && s.st.Phase == api.Fencing {
 			levelled := *s
-			powered(&levelled.spec.Decision, *s.spec.Decision.Power(0), levels.Decision.PowerLevels()[1])
+			fencetest.Powered(&levelled.spec.Decision, *s.spec.Decision.Power(0), levels.Decision.PowerLevels()[1])
 			two = &levelled
 		}
 		all := looks(s)
@@ -247,10 +249,10 @@ func (w *walker) push(s *state) {
 // step takes one look, decides, and goes to every end that the action can have.
 func (w *walker) step(s *state, l *look) {
 	now := s.now.Add(l.dt)
-	s.st = s.spec.in(s.st)
+	s.st = s.spec.In(s.st)
 	f := &w.record // made anew for each of millions of steps it would cost more than what it is made for
-	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.spec(), s.st
-	at := metav1.NewTime(walkStart)
+	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.AsSpec(), s.st
+	at := metav1.NewTime(fencetest.Start)
 	if l.abort {
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
 	}
@@ -272,16 +274,16 @@ func (w *walker) step(s *state, l *look) {
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
-	if act == Off && s.readOn() {
+	if act == fence.Off && s.readOn() {
 		sh.cut = true
 	}
 	if after.Phase == api.Recovering || after.Phase == api.Fenced || sh.readsOn(s, &after) {
 		sh.cut = sh.cut && after.Power.SwitchedByUs
 	}
-	if act == Off || act == On {
-		sh.on = act == On
+	if act == fence.Off || act == fence.On {
+		sh.on = act == fence.On
 	}
-	if act == Off {
+	if act == fence.Off {
 		sh.sent = now
 	}
 	if back := after.Phase == api.Recovering || after.Phase == api.Restoring; back && s.st.Phase != api.Restoring && s.st.Phase != after.Phase {
@@ -292,11 +294,11 @@ func (w *walker) step(s *state, l *look) {
 	sh.freedBy(s, &after, act)
 	sh.counts(s, l, &after, act, now)
 	sh.works(s, &after, act)
-	if act == DeleteMachine {
+	if act == fence.DeleteMachine {
 		sh.asked++
 	}
 	if after.Phase == api.Isolating && s.st.Phase != api.Isolating && l.seen.Reserved != nil {
-		at := stampOf(*l.seen.Reserved)
+		at := fence.StampOf(*l.seen.Reserved)
 		sh.decided = &at
 	}
 	if s.st.Phase == api.Recovering && after.ReadySince != nil && !now.Before(sh.until) {
@@ -305,14 +307,14 @@ func (w *walker) step(s *state, l *look) {
 	if s.st.Phase == api.Recovering && after.Phase == api.PoweringOn {
 		sh.cut = sh.late // found off in recovery: a late Off of ours (S8)
 	}
-	if act == Off {
+	if act == fence.Off {
 		still := after.Lease.StillSince
-		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*walkRenewal
+		sh.fresh = l.seen.Lease.Exists && still != nil && now.Sub(still.Time) < 2*fencetest.Renewal
 	}
 	sh.level(&s.st, &after, &l.seen, act)
-	sh.served = sh.served || act == Off || act == Release
+	sh.served = sh.served || act == fence.Off || act == fence.Release
 	sh.deletedBy(&after, act, now)
-	if act == Off || act == On {
+	if act == fence.Off || act == fence.On {
 		sh.effect[after.Power.Level] = now.Add(s.spec.Decision.DeviceCallTimeout.Duration + delayAt(&s.spec, after.Power.Level))
 		sh.until = now.Add(s.spec.Decision.DeviceCallTimeout.Duration + longest(&s.spec))
 	}
@@ -347,8 +349,8 @@ func climbed(s *state) bool {
 }
 
 // saw updates the shadow by what the look really showed.
-func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Time) shadow {
-	if !CoreOf(&spec.Decision, st, seen, now).Elsewhere() {
+func (sh shadow) saw(spec fencetest.Given, seen fence.Seen, st api.NodeFenceStatus, now time.Time) shadow {
+	if !fence.CoreOf(&spec.Decision, st, seen, now).Elsewhere() {
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}
@@ -375,16 +377,16 @@ func (sh shadow) saw(spec given, seen Seen, st api.NodeFenceStatus, now time.Tim
 }
 
 // longest is until when a call to any of the devices takes effect.
-func longest(spec *given) time.Duration { return max(delayAt(spec, 0), delayAt(spec, 1)) }
+func longest(spec *fencetest.Given) time.Duration { return max(delayAt(spec, 0), delayAt(spec, 1)) }
 
 // level: reads are of one device each (S3), and each that was told to cut the
 // power owes a power-on (S25).
-func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *Seen, act Action) {
+func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *fence.Seen, act fence.Action) {
 	l := before.Power.Level
 	if c := seen.Call; c != nil && before.Claim != nil && before.Claim.Holder == seen.Me && c.Call == api.CallRead && c.Power == "On" {
 		sh.off[l] = false
 	}
-	if act == Off {
+	if act == fence.Off {
 		sh.off[after.Power.Level] = true
 	}
 	if after.Power.Level != l {
@@ -435,10 +437,10 @@ func key(s *state) string {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
 	if st.Proof != nil {
-		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, ProofValidity)
+		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, fence.ProofValidity)
 	}
 	if l := st.Lease.StillSince; l != nil {
-		lease = age(l, 2*walkRenewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
+		lease = age(l, 2*fencetest.Renewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
 			p.FirstOff != nil && l.After(p.FirstOff.At.Time), st.Proof != nil && l.After(st.Proof.At.Time)})
 	}
 	if !pol.Settings.Action.Device() {
@@ -454,7 +456,7 @@ func key(s *state) string {
 	// A phase is told apart by what it, or a later one, still reads.
 	k := append(make([]any, 0, 64), st.Phase, outcome, st.Restarts, st.Placed.OutOfService, p.SwitchedByUs, s.sh.cut, claim, st.Release.StartedAt != nil)
 	if s.spec.Decision.Asker() != nil && !(st.CutOrReleased && s.sh.served) {
-		k = append(k, "asked", st.CutOrReleased, s.sh.served, age(&s.spec.Decision.AskedBy[0].JoinedAt, api.RequestValidity), s.now.Sub(walkStart) > api.RequestValidity+time.Second)
+		k = append(k, "asked", st.CutOrReleased, s.sh.served, age(&s.spec.Decision.AskedBy[0].JoinedAt, api.RequestValidity), s.now.Sub(fencetest.Start) > api.RequestValidity+time.Second)
 	}
 	if s.isEarly() && st.Phase != api.Recovering && st.Phase != api.Fenced && st.Phase != api.Failed {
 		k = append(k, s.earlyKey(age, read)...)
@@ -489,22 +491,22 @@ func key(s *state) string {
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
-		k = append(k, st.Retries, age(st.DecidedAt, DecisionValidity), st.Placed)
+		k = append(k, st.Retries, age(st.DecidedAt, fence.DecisionValidity), st.Placed)
 	case api.Fencing:
-		k = append(k, st.Retries, age(st.Lease.StillSince, 2*walkRenewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec.Decision)), read(p.FirstOff, Settle, walkRenewal+walkRenewal/5),
+		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
+			st.BootIDBefore == "", read(p.LastRead, fence.ReadValidity(&s.spec.Decision)), read(p.FirstOff, fence.Settle, fencetest.Renewal+fencetest.Renewal/5),
 			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
-		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*walkRenewal {
+		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*fencetest.Renewal {
 			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
-			k = append(k, age(s.sh.decided, DecisionValidity))
+			k = append(k, age(s.sh.decided, fence.DecisionValidity))
 		}
 	case api.Releasing:
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
-			age(st.Release.MarkedAt, Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
+			age(st.Release.MarkedAt, fence.Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, readValidity(&s.spec.Decision)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, fence.ReadValidity(&s.spec.Decision)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return spell(k)
@@ -538,13 +540,13 @@ func spell(k []any) string {
 
 // aside is a walk of its own: of fences that wait in ways that no other does.
 type aside struct {
-	specs []given
+	specs []fencetest.Given
 	live  bool
 }
 
 func asides() []aside {
-	return []aside{{[]given{deviceSpec(), aloneSpec()}, false}, {[]given{kdumpSpec(), noneSpec()}, true}, {[]given{dumpProofSpec()}, true}, {[]given{fabricSpec(), cutSpec()}, true},
-		{[]given{goneSpec()}, true}, {[]given{machineSpec()}, true}, {[]given{bareSpec()}, true}, {[]given{heldSpec()}, true}, {[]given{manualSpec()}, false}}
+	return []aside{{[]fencetest.Given{deviceSpec(), aloneSpec()}, false}, {[]fencetest.Given{kdumpSpec(), noneSpec()}, true}, {[]fencetest.Given{dumpProofSpec()}, true}, {[]fencetest.Given{fabricSpec(), cutSpec()}, true},
+		{[]fencetest.Given{goneSpec()}, true}, {[]fencetest.Given{machineSpec()}, true}, {[]fencetest.Given{bareSpec()}, true}, {[]fencetest.Given{heldSpec()}, true}, {[]fencetest.Given{manualSpec()}, false}}
 }
 
 // add takes in what another walk has seen.
@@ -556,10 +558,10 @@ func (w *walker) add(x *walker) {
 }
 
 func TestWalk(t *testing.T) {
-	w := newWalker(Decide)
+	w := newWalker(fence.Decide)
 	w.run(starts()...)
 	for _, from := range asides() {
-		x := newWalker(Decide)
+		x := newWalker(fence.Decide)
 		x.live, x.levels = from.live, false
 		x.run(from.specs...)
 		w.add(x)

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -8,12 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestWindowHoldsWhatWasNotBegun: before the first Off a fence goes back to the gate,
 // with its marks; from then on a window changes nothing, not even a further Off (S25).
 func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
-	now := walkStart.Add(30 * time.Minute)
+	now := fencetest.Start.Add(30 * time.Minute)
 	at := func(ago time.Duration) *api.Time { m := metav1.NewMicroTime(now.Add(-ago)); return &m }
 	on := &api.Read{State: api.PoweredOn, At: *at(time.Second)}
 	for name, c := range map[string]struct {
@@ -36,7 +39,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 		"given up":               {phase: api.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
+			f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 				Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: at(time.Minute), PhaseSince: at(30 * time.Second),
 				DecidedAt: at(30 * time.Second), BootIDBefore: "a", Placed: api.Placed{Taint: c.phase != api.Pending},
@@ -44,20 +47,20 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 			if c.change != nil {
 				c.change(&f.Status)
 			}
-			decide := func(w []Windows) (api.NodeFenceStatus, Action) {
+			decide := func(w []policy.Windows) (api.NodeFenceStatus, fence.Action) {
 				x := usual(&state{st: f.Status}, now, "Unknown", false, "a")
 				x.Brakes.Windows = w
-				return Decide(f, x, now)
+				return fence.Decide(f, x, now)
 			}
 			without, do := decide(nil)
-			with, does := decide(openNow)
+			with, does := decide(fencetest.OpenNow)
 			if !c.held {
 				if d := cmp.Diff(without, with); d != "" || do != does {
 					t.Errorf("%s, %s: %s", do, does, d)
 				}
 				return
 			}
-			if with.Phase != api.Pending || with.Reason != api.PauseWindow || does != None || with.Placed != f.Status.Placed {
+			if with.Phase != api.Pending || with.Reason != api.PauseWindow || does != fence.None || with.Placed != f.Status.Placed {
 				t.Errorf("%s %s %s %+v", with.Phase, with.Reason, does, with.Placed)
 			}
 			if without.Reason == api.PauseWindow {
@@ -69,26 +72,26 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 
 // TestAfterTheWindow: it is looked at again when the window ends, and decided anew.
 func TestAfterTheWindow(t *testing.T) {
-	f := &api.NodeFence{Spec: walkSpec().spec(), Status: walkSpec().in(api.NodeFenceStatus{})}
-	decide := func(at time.Time) Action {
+	f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
+	decide := func(at time.Time) fence.Action {
 		x := usual(&state{}, at, "Unknown", false, "a")
-		x.Brakes.Windows, x.Reserved = openNow, nil
-		var act Action
-		f.Status, act = Decide(f, x, at)
+		x.Brakes.Windows, x.Reserved = fencetest.OpenNow, nil
+		var act fence.Action
+		f.Status, act = fence.Decide(f, x, at)
 		return act
 	}
-	end := walkStart.Add(time.Hour)
+	end := fencetest.Start.Add(time.Hour)
 	for _, c := range []struct{ at, again time.Time }{
-		{walkStart, walkStart.Add(Resync)}, {end.Add(-Resync), end}, {end.Add(-10 * time.Second), end},
+		{fencetest.Start, fencetest.Start.Add(fence.Resync)}, {end.Add(-fence.Resync), end}, {end.Add(-10 * time.Second), end},
 	} {
-		if act := decide(c.at); act != None || !f.Status.NextLook.Time.Equal(c.again) {
+		if act := decide(c.at); act != fence.None || !f.Status.NextLook.Time.Equal(c.again) {
 			t.Errorf("at %s: %q, again at %s, want %s", c.at, act, f.Status.NextLook, c.again)
 		}
 	}
 	if n := len(f.Status.History); n != 2 {
 		t.Errorf("the hold was told more than once: %+v", f.Status.History)
 	}
-	if act := decide(end); act != Reserve {
+	if act := decide(end); act != fence.Reserve {
 		t.Errorf("after the window: %q %s", act, f.Status.Reason)
 	}
 }

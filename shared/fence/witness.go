@@ -91,7 +91,7 @@ func (d *decision) toDevice() Action {
 	if d.holdDenied() {
 		return None // without a slot: others need it meanwhile (S14)
 	}
-	if r := d.seen.Reserved; r != nil && isWithin(*r, d.now, DecisionValidity) {
+	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
 		return d.to(api.Fencing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // to enters a phase.
@@ -55,7 +56,7 @@ func (d *decision) aside(why api.Reason, msg string) {
 
 // tell adds a sentence to the story, unless it is the last one over again.
 func (d *decision) tell(why api.Reason, msg string) {
-	msg = clipped(msg)
+	msg = clip.Message(msg)
 	d.st.Reason, d.st.Message = why, msg
 	if n := len(d.st.History); n > 0 {
 		last := d.st.History[n-1]
@@ -110,10 +111,10 @@ func (d *decision) since(t *api.Time) time.Duration {
 // within: not older than that, and not of a time that is still to come either. Where
 // the API server's clock was set back, what was seen before is of unknown age (S3, S30).
 func (d *decision) within(t *api.Time, age time.Duration) bool {
-	return t != nil && isWithin(t.Time, d.now, age)
+	return t != nil && Fresh(t.Time, d.now, age)
 }
 
-func isWithin(t, now time.Time, age time.Duration) bool {
+func Fresh(t, now time.Time, age time.Duration) bool {
 	is := now.Sub(t)
 	return is <= age && !ahead(t, now)
 }
@@ -133,6 +134,6 @@ func (d *decision) describe() {
 
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
 
-func stampOf(t time.Time) api.Time {
+func StampOf(t time.Time) api.Time {
 	return metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 }

@@ -1,4 +1,4 @@
-package fence
+package fence_test
 
 import (
 	"testing"
@@ -7,19 +7,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
 // TestALeaseThatIsGoneSpeaksForLife: it moved a moment ago, and somebody has deleted it.
 // A word that the machine is off is not believed for that (S3).
 func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for still, want := range map[time.Duration]api.Phase{0: api.Fencing, 49 * time.Second: api.Fencing, 50 * time.Second: api.Releasing} {
-		f, s := under(now, func(f *api.NodeFence, s *Seen) {
-			moved := stampOf(now.Add(-still))
-			f.Status.Lease.StillSince, s.Lease = &moved, Lease{}
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			moved := fence.StampOf(now.Add(-still))
+			f.Status.Lease.StillSince, s.Lease = &moved, fence.Lease{}
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		})
-		if st, _ := Decide(f, s, now); st.Phase != want {
+		if st, _ := fence.Decide(f, s, now); st.Phase != want {
 			t.Errorf("gone, and it moved %s ago: %s (%s)", still, st.Phase, st.Message)
 		}
 	}
@@ -28,18 +30,18 @@ func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 // TestAnApprovalIsForOneCut: the flow starts over after it has cut power, and a person is
 // asked again before it cuts once more. A pass that cut nothing leaves the approval as it was.
 func TestAnApprovalIsForOneCut(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for served, want := range map[bool]api.Reason{true: api.WaitingForApproval, false: api.Admitted} {
-		f, s := under(now, func(f *api.NodeFence, _ *Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
-			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(walkStart)}
+			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 			f.Status.Phase, f.Status.CutOrReleased = api.Recovering, served
-			since := stampOf(now.Add(-time.Hour))
+			since := fence.StampOf(now.Add(-time.Hour))
 			f.Status.PhaseSince, f.Status.ReadySince = &since, nil
 		})
 		var told api.Reason
 		for range 3 {
-			if f.Status, _ = Decide(f, s, now); f.Status.Phase == api.Isolating || f.Status.Reason == api.WaitingForApproval {
+			if f.Status, _ = fence.Decide(f, s, now); f.Status.Phase == api.Isolating || f.Status.Reason == api.WaitingForApproval {
 				told = f.Status.Reason
 				break
 			}
@@ -52,13 +54,13 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 
 // TestAFenceWithoutASlotTakesNone: its Node goes, and what ran there is waited for (S14).
 func TestAFenceWithoutASlotTakesNone(t *testing.T) {
-	now := walkStart.Add(time.Hour)
+	now := fencetest.Start.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Failed} {
-		f, s := awaited(now, func(f *api.NodeFence, s *Seen) {
+		f, s := awaited(now, func(f *api.NodeFence, s *fence.Seen) {
 			f.Status.Phase, f.Status.Awaited = phase, nil
-			s.Node, s.Left = Node{}, &Left{Attachments: 1}
+			s.Node, s.Left = fence.Node{}, &fence.Left{Attachments: 1}
 		})
-		st, _ := Decide(f, s, now)
+		st, _ := fence.Decide(f, s, now)
 		if g := (&api.NodeFence{Spec: f.Spec, Status: st}); st.Phase != api.Releasing || g.HoldsSlot() {
 			t.Errorf("from %s: %s, holds a slot: %v", phase, st.Phase, g.HoldsSlot())
 		}

@@ -3,8 +3,10 @@ package kube
 import (
 	"context"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // LookBrakes sees what stops new Offs in the policies and the ledger as they stand, this
@@ -20,7 +22,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if err != nil {
 		return err
 	}
-	seen.Reserved = fence.ReservedAt(led, f)
+	seen.Reserved = admission.ReservedAt(led, f)
 	for _, s := range led.Status.Leases.Still {
 		if s.NodeName == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
 			seen.Lease.StillSince = s.Since.Time
@@ -28,10 +30,10 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	}
 	for i := range policies {
 		if p := &policies[i]; p.Name == f.Status.Decision.Policy.Name {
-			seen.MachineLooked, seen.Machine = true, fence.MachineFor(p, f, c.clock.Now())
+			seen.MachineLooked, seen.Machine = true, policy.MachineFor(p, f, c.clock.Now())
 		}
 	}
-	seen.Brakes = fence.Against(f, policies, seen.Node, led, c.clock.Now())
+	seen.Brakes = admission.Against(f, policies, seen.Node, led, c.clock.Now())
 	seen.Brakes.Zones = Zones(policies)
 	return nil
 }
@@ -49,7 +51,7 @@ func (c *Client) Recount(ctx context.Context, f *api.NodeFence, seen *fence.Seen
 	if err != nil {
 		return err
 	}
-	is, selected := fence.Live(lists.Policies, f, seen.Node, now)
+	is, selected := admission.Live(lists.Policies, f, seen.Node, now)
 	if !selected {
 		return nil // which LookBrakes says
 	}
@@ -58,7 +60,7 @@ func (c *Client) Recount(ctx context.Context, f *api.NodeFence, seen *fence.Seen
 		return err
 	}
 	seen.Brakes.Counted = true
-	if v := fence.Recount(f, is, census, led, now); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
+	if v := admission.Recount(f, is, census, led, now); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
 		seen.Brakes.Storm, seen.Brakes.Why, seen.Brakes.Message = true, v.Reason, v.Message
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestDeleteMachine: exactly the one of this UID, as it was just looked at (S6).
@@ -48,7 +48,7 @@ func TestDeleteMachine(t *testing.T) {
 				asked = append(asked, fmt.Sprintf("%s %s %s", r.Path, *o.Preconditions.UID, *o.Preconditions.ResourceVersion))
 				refuse(w, c.code, map[int]string{403: "Forbidden", 404: "NotFound", 409: "Conflict"}[c.code])
 			}
-			err := f.DeleteMachine(t.Context(), "x", func(*fence.Machine) error { return c.no })
+			err := f.DeleteMachine(t.Context(), "x", func(*policy.Machine) error { return c.no })
 			if (err != nil) != c.fails || errors.Is(err, ErrConflict) != c.conflict {
 				t.Error(err)
 			}

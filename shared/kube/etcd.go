@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // Etcd is how etcd's members stand: those of the static pods of kube-system, and the nodes
@@ -70,7 +70,7 @@ func withListed(members map[string]bool, from map[string]string, listed []string
 	if members == nil {
 		members, from = map[string]bool{}, map[string]string{}
 	}
-	for _, node := range fence.Unlisted(slices.Collect(maps.Keys(members)), listed) {
+	for _, node := range admission.Unlisted(slices.Collect(maps.Keys(members)), listed) {
 		members[node] = false
 		if from[node] == "" {
 			from[node] = "it runs a pod of etcd"
@@ -114,7 +114,7 @@ func ofNode(node string, ready map[string]bool) string {
 // too, and not a healthy one (S13). Whether it has left etcd since only etcd knows: the
 // flag tells of the time at which its pod's member joined, and of an upgrade not even
 // that. No pod at all is no knowledge.
-func etcdMembers(pods []corev1.Pod, nodes []fence.ClusterNode, ready map[string]bool) (members map[string]bool, from map[string]string) {
+func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready map[string]bool) (members map[string]bool, from map[string]string) {
 	members, from = map[string]bool{}, map[string]string{}
 	nodeOf, namedBy := map[string]string{}, map[string]string{}
 	for i := range pods {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/admission"
 )
 
 // TestMembersThatAreNotSeen: a member whose pod can't be seen is none that is well,
@@ -42,9 +42,9 @@ func TestMembersThatAreNotSeen(t *testing.T) {
 			map[string]bool{"cp-1": true, "cp-2": false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var nodes []fence.ClusterNode
+			var nodes []admission.Node
 			for _, n := range c.planes {
-				nodes = append(nodes, fence.ClusterNode{Name: n, ControlPlane: true})
+				nodes = append(nodes, admission.Node{Name: n, ControlPlane: true})
 			}
 			got, _ := etcdMembers(c.pods, nodes, map[string]bool{"cp-1": true, "cp-2": true, "cp-3": true})
 			if d := cmp.Diff(c.want, got); d != "" {

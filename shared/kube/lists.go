@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // Lists are the objects that one reservation is decided on, beside the ledger.
@@ -33,13 +33,13 @@ func (c *Client) ReadLists(ctx context.Context) (l Lists, err error) {
 	return l, err
 }
 
-// Picture is what fence.Admit decides on for this fence: with the nodes that are missing,
+// Picture is what admission.Admit decides on for this fence: with the nodes that are missing,
 // and with etcd's members where a quorum is asked for. With an error it is one on which no
 // fence begins that asks for a quorum (S13).
-func (l Lists) Picture(ctx context.Context, client *Client, f *api.NodeFence) (fence.Cluster, error) {
-	o := fence.Observed{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets, Policies: l.Policies, Apart: client.Clock().Apart()}
+func (l Lists) Picture(ctx context.Context, client *Client, f *api.NodeFence) (admission.Picture, error) {
+	o := admission.Observed{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets, Policies: l.Policies, Apart: client.Clock().Apart()}
 	var err error
 	o.Etcd.Members, o.Etcd.From, err = client.Etcd(ctx, f, l.Nodes, l.Policies)
 	o.Etcd.Lists, o.Etcd.Unread = etcdLists(f, l.Policies), err != nil
-	return fence.NewPicture(o), err
+	return admission.NewPicture(o), err
 }

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -163,11 +164,11 @@ func outOfService(n *corev1.Node, as api.OutOfServiceValue) (ours, foreign bool)
 }
 
 // ClusterNodes is what counting needs of all nodes.
-func ClusterNodes(nodes []corev1.Node) []fence.ClusterNode {
-	all := make([]fence.ClusterNode, 0, len(nodes))
+func ClusterNodes(nodes []corev1.Node) []admission.Node {
+	all := make([]admission.Node, 0, len(nodes))
 	for i := range nodes {
 		n := NodeSeen(&nodes[i], "")
-		all = append(all, fence.ClusterNode{
+		all = append(all, admission.Node{
 			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
 			Excluded: n.Excluded, Deleting: n.Deleting,
 		})

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
@@ -136,7 +137,7 @@ func TestLook(t *testing.T) {
 		"a policy that somebody pauses": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["upgrade","anna"]}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
 		"a policy with a pause window": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []fence.Windows{{Policy: "second", Windows: []api.PauseWindowRule{{Start: "22:00", Duration: "8h"}}}}}}},
+			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []policy.Windows{{Policy: "second", Windows: []api.PauseWindowRule{{Start: "22:00", Duration: "8h"}}}}}}},
 		"a policy that is not paused": {lease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}`,
 			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
 	} {

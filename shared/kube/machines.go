@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // machineKinds are where Machines stand, by their groups; of one group the first
@@ -20,11 +20,11 @@ var machineKinds = [][]string{
 }
 
 type machineList struct {
-	Items []fence.Machine `json:"items"`
+	Items []policy.Machine `json:"items"`
 }
 
 // Machines reads all Machines of the kinds that this cluster has.
-func (c *Client) Machines(ctx context.Context) (all []fence.Machine, err error) {
+func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error) {
 	for _, versions := range machineKinds {
 		some, _, err := c.machinesOf(ctx, versions)
 		if err != nil {
@@ -37,7 +37,7 @@ func (c *Client) Machines(ctx context.Context) (all []fence.Machine, err error) 
 
 // machinesOf reads those of one kind, where its first version is that is served; none
 // where none is.
-func (c *Client) machinesOf(ctx context.Context, versions []string) (all []fence.Machine, path string, err error) {
+func (c *Client) machinesOf(ctx context.Context, versions []string) (all []policy.Machine, path string, err error) {
 	for _, path := range versions {
 		l, err := list[machineList](ctx, c, path)
 		if apierrors.IsNotFound(err) {
@@ -56,7 +56,7 @@ func (c *Client) machinesOf(ctx context.Context, versions []string) (all []fence
 
 // DeleteMachine deletes the Machine with this UID, if may has nothing against it as it
 // stands now. One that is gone, or being deleted, is left to whoever does that.
-func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*fence.Machine) error) error {
+func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*policy.Machine) error) error {
 	for _, versions := range machineKinds {
 		all, path, err := c.machinesOf(ctx, versions)
 		if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*fen
 	return nil
 }
 
-func (c *Client) deleteMachine(ctx context.Context, group string, m *fence.Machine, may func(*fence.Machine) error) error {
+func (c *Client) deleteMachine(ctx context.Context, group string, m *policy.Machine, may func(*policy.Machine) error) error {
 	if m.DeletionTimestamp != nil {
 		return nil
 	}

@@ -4,13 +4,13 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // Zones are the time zones that the policies' pause windows name. One that is not known
 // is left out: its window can't be read then, and holds at all times (S30).
-func Zones(policies []api.FencePolicy) fence.Zones {
-	var all fence.Zones
+func Zones(policies []api.FencePolicy) policy.Zones {
+	var all policy.Zones
 	for i := range policies {
 		for _, w := range policies[i].Spec.PauseWindows {
 			if w.TimeZone == nil {
@@ -22,7 +22,7 @@ func Zones(policies []api.FencePolicy) fence.Zones {
 				continue
 			}
 			if all == nil {
-				all = fence.Zones{}
+				all = policy.Zones{}
 			}
 			all[*w.TimeZone] = zone
 		}

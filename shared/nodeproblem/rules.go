@@ -6,7 +6,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // Rule is a rule of a NodeProblemPolicy, with all that it may leave out filled in.
@@ -99,7 +99,7 @@ func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []
 // Selects tells whether a policy selects a node with these labels. A selector that can't be
 // read selects none here, because to ask is no brake.
 func Selects(p *api.NodeProblemPolicy, nodeLabels map[string]string) bool {
-	return fence.Chooses(p.Spec.Selector, nodeLabels)
+	return policy.Chooses(p.Spec.Selector, nodeLabels)
 }
 
 // Named are those of the rules that a Kubernetes Event is one of.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // What excludes a node stands on its Node object, and would be gone with it, while the
@@ -76,7 +76,7 @@ func (s *Source) exclude(name string, v nodeView) {
 	}
 	var by []string
 	for p, selector := range s.excluded {
-		if fence.Selects(selector, v.labels) {
+		if policy.Selects(selector, v.labels) {
 			by = append(by, p)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 )
 
 // What holds a fence ends without a word to it: somebody mends a policy, lifts a stop, or
@@ -85,7 +85,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 		s.unhold()
 	}
 	s.ledger = is
-	stop, _ := fence.Stopped(l)
+	stop, _ := admission.Stopped(l)
 	s.stopped(stop != "")
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -133,12 +133,12 @@ func (s *Source) hostHANews() map[string]api.HostHA {
 
 // stateOf is Host HA's state of a node; called with the lock held.
 func (s *Source) stateOf(node string, t *targetView, policies []api.FencePolicy) api.HostHA {
-	h := fence.Host{Name: node, Policies: policies, Stopped: s.hostHA.stopped, Fenceable: t.fenceable}
+	h := admission.Host{Name: node, Policies: policies, Stopped: s.hostHA.stopped, Fenceable: t.fenceable}
 	if v, here := s.nodes[node]; here {
 		h.Here, h.Labels, h.Excluded, h.ControlPlane = true, v.labels, v.excluded, v.role != kube.WorkerRole
 	}
 	if x := s.due.byNode[node]; x != nil {
 		h.Fence = x.fence
 	}
-	return fence.HostHA(h)
+	return admission.HostHA(h)
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // people may all write NodeFences, and all of them. Beyond that anna may ask for everything, ben
@@ -259,7 +259,7 @@ func (w *world) record(node string) *api.NodeFence {
 	w.t.Helper()
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
-	policy, _ := fence.ResolvePolicy(policies, node, nil)
+	policy, _ := policy.ResolvePolicy(policies, node, nil)
 	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "1", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(time.Now())},
 		ResolvedPolicy: policy,
 	}}}

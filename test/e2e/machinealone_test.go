@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -72,7 +72,7 @@ func TestMachineWithoutANode(t *testing.T) {
 	power.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-power", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	client, err := kube.New(power)
 	must(t, err)
-	w.until("the rights to be known", func() (bool, error) { return client.DeleteMachine(w.ctx, second, fence.MayDelete) == nil, nil })
+	w.until("the rights to be known", func() (bool, error) { return client.DeleteMachine(w.ctx, second, policy.MayDelete) == nil, nil })
 	if _, err := m.api.Get(w.ctx, "reborn", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the second Machine: %v", err)
 	}

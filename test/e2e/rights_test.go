@@ -35,8 +35,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/test/rig"
@@ -179,7 +179,7 @@ func (w *world) left(node string) {
 	}))
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
-	policy, _ := fence.ResolvePolicy(policies, node, nil)
+	policy, _ := policy.ResolvePolicy(policies, node, nil)
 	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: {nodeName: "+node+"}\n"))
 	stamp := metav1.NewMicroTime(long)
 	closed, err := json.Marshal(api.NodeFence{Status: api.NodeFenceStatus{

@@ -10,26 +10,26 @@ import (
 	"testing"
 )
 
-// TestOnePlaceMakesThePicture: whoever made a fence.Cluster by hand would leave out what the
+// TestOnePlaceMakesThePicture: whoever made a admission.Picture by hand would leave out what the
 // gate counts, such as the nodes that are missing, and say that a fence may begin where
 // none may.
 func TestOnePlaceMakesThePicture(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files := token.NewFileSet()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "test.go") || strings.HasSuffix(filepath.Dir(path), "fencetest") {
 			return err
 		}
 		of, _ := filepath.Rel(root, path)
-		if of == filepath.Join("shared", "fence", "picture.go") {
+		if of == filepath.Join("shared", "admission", "picture.go") {
 			return nil
 		}
 		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		for _, at := range pictures(f, filepath.Dir(of) == filepath.Join("shared", "fence")) {
-			t.Errorf("%s makes a fence.Cluster: fence.NewPicture alone does", files.Position(at))
+		for _, at := range pictures(f, filepath.Dir(of) == filepath.Join("shared", "admission")) {
+			t.Errorf("%s makes a admission.Picture: admission.NewPicture alone does", files.Position(at))
 		}
 		return nil
 	})
@@ -38,22 +38,22 @@ func TestOnePlaceMakesThePicture(t *testing.T) {
 	}
 }
 
-// pictures are where a file makes a fence.Cluster, or adds what is missing to one.
+// pictures are where a file makes a admission.Picture, or adds what is missing to one.
 func pictures(f *ast.File, own bool) (all []token.Pos) {
 	name := ""
 	for _, i := range f.Imports {
-		if strings.Trim(i.Path.Value, `"`) == module+"/shared/fence" {
-			if name = "fence"; i.Name != nil {
+		if strings.Trim(i.Path.Value, `"`) == module+"/shared/admission" {
+			if name = "admission"; i.Name != nil {
 				name = i.Name.Name
 			}
 		}
 	}
-	isCluster := func(e ast.Expr) bool {
+	isPicture := func(e ast.Expr) bool {
 		if id, is := e.(*ast.Ident); is {
-			return own && id.Name == "Cluster"
+			return own && id.Name == "Picture"
 		}
 		s, is := e.(*ast.SelectorExpr)
-		if !is || s.Sel.Name != "Cluster" {
+		if !is || s.Sel.Name != "Picture" {
 			return false
 		}
 		x, is := s.X.(*ast.Ident)
@@ -62,7 +62,7 @@ func pictures(f *ast.File, own bool) (all []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.CompositeLit:
-			if isCluster(x.Type) {
+			if isPicture(x.Type) {
 				all = append(all, x.Pos())
 			}
 		case *ast.CallExpr:

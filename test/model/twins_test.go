@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -62,17 +63,17 @@ func (t *twin) hold(seen *fence.Seen) error {
 }
 
 // picture is what counting needs.
-func (t *twin) picture(ctx context.Context) (fence.Cluster, error) {
+func (t *twin) picture(ctx context.Context) (admission.Picture, error) {
 	n, err := t.Client.Nodes(ctx)
 	if err != nil {
-		return fence.Cluster{}, err
+		return admission.Picture{}, err
 	}
 	f, err := t.Client.Fences(ctx)
-	return fence.Cluster{Nodes: kube.ClusterNodes(n), Fences: f}, err
+	return admission.Picture{Nodes: kube.ClusterNodes(n), Fences: f}, err
 }
 
 // holding tells whether the record of another node holds a slot.
-func holding(c fence.Cluster, f *api.NodeFence) bool {
+func holding(c admission.Picture, f *api.NodeFence) bool {
 	for i := range c.Fences {
 		if o := &c.Fences[i]; o.Spec.NodeName != f.Spec.NodeName && o.CurrentPhase().HoldsSlot() {
 			return true
@@ -105,7 +106,7 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Se
 	if err != nil {
 		return err
 	}
-	if seen.Verdict = fence.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
+	if seen.Verdict = admission.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
 		return nil
 	}
 	now := t.Client.Clock().Now()
@@ -127,7 +128,7 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.
 	if err != nil {
 		return err
 	}
-	if seen.Verdict = fence.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
+	if seen.Verdict = admission.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
 		return nil
 	}
 	_, err = t.Client.SaveLedger(ctx, l)
@@ -136,12 +137,12 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.
 
 // countsRecordsOnly keeps the ledger well and does not count what is in it.
 func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	return t.swap(ctx, f, seen, func(c fence.Cluster, _ *api.FenceLedger) bool { return !holding(c, f) })
+	return t.swap(ctx, f, seen, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
 }
 
 // dropsOthers forgets the reservations of fences that do not run yet.
 func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	return t.swap(ctx, f, seen, func(c fence.Cluster, l *api.FenceLedger) bool {
+	return t.swap(ctx, f, seen, func(c admission.Picture, l *api.FenceLedger) bool {
 		l.Status.Reservations = nil
 		return !holding(c, f)
 	})
@@ -149,12 +150,12 @@ func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.See
 
 // dropsNone keeps the reservations of fences that have ended.
 func dropsNone(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	return t.swap(ctx, f, seen, func(_ fence.Cluster, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
+	return t.swap(ctx, f, seen, func(_ admission.Picture, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
 }
 
 // swap reads the ledger first and saves it by compare-and-swap, as it must be;
 // whether there is room is the twin's own rule.
-func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, room func(fence.Cluster, *api.FenceLedger) bool) error {
+func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, room func(admission.Picture, *api.FenceLedger) bool) error {
 	l, err := t.Client.Ledger(ctx)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -51,7 +52,7 @@ func (c *watch) called(w *world, m *machine, r request) {
 	}
 	m.offs++
 	m.cut = true
-	if f == nil || fence.ReservedAt(w.ledger(), f) == nil {
+	if f == nil || admission.ReservedAt(w.ledger(), f) == nil {
 		c.found(reserved, "the power of %s is cut, and the ledger has no reservation for it", m.node)
 	}
 	if m.died && !m.hung {
@@ -111,7 +112,7 @@ func (c *watch) holds(w *world, f *api.NodeFence) bool {
 	if f == nil {
 		return false
 	}
-	switch at := fence.ReservedAt(w.ledger(), f); {
+	switch at := admission.ReservedAt(w.ledger(), f); {
 	case f.CurrentPhase().HoldsSlot():
 		// A yes that has run out without a power cut leads to nothing: whoever
 		// looks next sends it back (S17).

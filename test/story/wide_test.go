@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
@@ -55,10 +56,10 @@ func (w *world) labels(i int) map[string]string {
 }
 
 // seenBy is the cluster as the API server has it.
-func (c *cluster) seenBy(w *world) fence.Cluster {
-	s := fence.Cluster{Fences: []api.NodeFence{w.record}, Etcd: c.etcd}
+func (c *cluster) seenBy(w *world) admission.Picture {
+	s := admission.Picture{Fences: []api.NodeFence{w.record}, Etcd: c.etcd}
 	for i := range 10 {
-		n := fence.ClusterNode{Name: fmt.Sprintf("node-%d", 7+i), Labels: w.labels(i), Unhealthy: c.down[i]}
+		n := admission.Node{Name: fmt.Sprintf("node-%d", 7+i), Labels: w.labels(i), Unhealthy: c.down[i]}
 		if _, n.ControlPlane = c.etcd[n.Name]; i == 0 {
 			n.Unhealthy = w.ready != "True"
 		}
@@ -86,11 +87,11 @@ func (w *world) lookAround(seen *fence.Seen) {
 		return
 	}
 	seen.Node.ControlPlane = c.etcd != nil
-	seen.Reserved = fence.ReservedAt(&c.ledger, &w.record)
-	if why, message := fence.Stopped(&c.ledger); why != "" {
+	seen.Reserved = admission.ReservedAt(&c.ledger, &w.record)
+	if why, message := admission.Stopped(&c.ledger); why != "" {
 		seen.Brakes.Stopped, seen.Brakes.Why, seen.Brakes.Message = true, why, message
 	}
-	if why := fence.Storming(&w.record, w.labels(0), &c.ledger); why != "" {
+	if why := admission.Storming(&w.record, w.labels(0), &c.ledger); why != "" {
 		seen.Brakes.Storm, seen.Brakes.Message = true, why
 	}
 }
@@ -99,7 +100,7 @@ func (w *world) lookAround(seen *fence.Seen) {
 func (w *world) reserve() *fence.Verdict {
 	c := w.cluster
 	c.picture(w.now)
-	return fence.Admit(&w.record, c.seenBy(w), &c.ledger, w.now)
+	return admission.Admit(&w.record, c.seenBy(w), &c.ledger, w.now)
 }
 
 // waits lets a condition count only when it has held for so long.

@@ -4,14 +4,14 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // maintenance gives the policy a window from 11:00 on, which ends after so long of
 // the story.
 func maintenance(w *world, ends time.Duration) {
 	w.shutUntil = start.Add(ends)
-	w.windows = []fence.Windows{{Policy: "default", Windows: []api.PauseWindowRule{{
+	w.windows = []policy.Windows{{Policy: "default", Windows: []api.PauseWindowRule{{
 		Start: "11:00", Duration: *api.DurationOf(time.Hour + ends), Reason: "new firmware",
 	}}}}
 }

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -62,7 +63,7 @@ type world struct {
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
 	// windows are the policy's pause windows.
-	windows   []fence.Windows
+	windows   []policy.Windows
 	shutUntil time.Time
 	// goes: the story goes on after its fence, while something is still to happen.
 	goes bool

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
@@ -94,9 +95,9 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen f
 }
 
 // limited warns of limits that let no fence begin, however well the others are.
-func (r *Report) limited(c fence.Cluster) {
+func (r *Report) limited(c admission.Picture) {
 	for _, l := range r.Policy.Limits {
-		if why := fence.NeverBegins(l, c, r.Node); why != "" {
+		if why := admission.NeverBegins(l, c, r.Node); why != "" {
 			r.Notes = append(r.Notes, why)
 		}
 	}
@@ -119,12 +120,12 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.No
 }
 
 // admit asks the ledger's rule on a copy, with the node counted as failed.
-func (w *world) admit(f *api.NodeFence, c fence.Cluster) *fence.Verdict {
+func (w *world) admit(f *api.NodeFence, c admission.Picture) *fence.Verdict {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		if c.Nodes[i].Name == f.Spec.NodeName {
 			c.Nodes[i].Unhealthy = true
 		}
 	}
-	return fence.Admit(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
+	return admission.Admit(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
 }

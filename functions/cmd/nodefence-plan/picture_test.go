@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // unread is the gate's answer where it could not read all: it tries again.
@@ -156,7 +157,7 @@ func (w *observed) admitted(t *testing.T, client *kube.Client) api.Reason {
 	a := &w.nodes[0]
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: a.Name, UID: "f"}, Spec: api.NodeFenceSpec{NodeName: a.Name}}
 	f.Status.FenceNumber, f.Status.Phase = 1, api.Pending
-	f.Status.Decision.ResolvedPolicy, _ = fence.ResolvePolicy(w.policies, a.Name, a.Labels)
+	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(w.policies, a.Name, a.Labels)
 	s := fence.Seen{Node: kube.NodeSeen(a, "gate")}
 	g := gate.Gate{Client: client}
 	if err := g.Act(t.Context(), f, fence.Reserve, &s); err != nil && w.pods == forbidden {

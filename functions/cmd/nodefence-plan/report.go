@@ -17,8 +17,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/config"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // Report is what there is to say of one node.
@@ -135,7 +135,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	if w.unread != "" {
 		r.Notes = append(r.Notes, w.unread)
 	}
-	policy, ok := fence.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
+	policy, ok := policy.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
 	r.reported(w.problems, n, policy.Policy.Name)
 	if !ok {
 		r.Refused = "no FencePolicy selects this node; apply one whose spec.selector does"

@@ -1,0 +1,63 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// acceptingFences is False while the ledger lets no fence at all begin.
+const acceptingFences = "AcceptingFences"
+
+// closedTo is why the ledger holds every fence that asks, whatever its policies say; nil if
+// it does not. A person's brakes come first (S16), then the picture of the Leases (S15).
+func closedTo(l *api.FenceLedger, now time.Time) *fence.Verdict {
+	if why, message := Stopped(l); why != "" {
+		return hold(why, message, fence.Resync)
+	}
+	if v := pictureUsable(l.Status.Leases, now); v != nil {
+		return v
+	}
+	return usCutOff(l.Status.Leases)
+}
+
+// heldForAll is closedTo, and that the ledger can note no other storm: one that began
+// unnoted would not hold its domain, nor cool down (S15).
+func heldForAll(l *api.FenceLedger, now time.Time) *fence.Verdict {
+	if v := closedTo(l, now); v != nil {
+		return v
+	}
+	if words := storms(l); words != "" {
+		return hold(api.TooManyUnhealthy, words, askStorm)
+	}
+	return nil
+}
+
+// maxStorms bounds the list, as its schema does.
+const maxStorms = 256
+
+// storms says that there are as many as can be noted; empty if there are fewer.
+func storms(l *api.FenceLedger) string {
+	if n := len(l.Status.Storms); n >= maxStorms {
+		return fmt.Sprintf("%d storms are under way or cool down, and no other can be noted", n)
+	}
+	return ""
+}
+
+// LedgerConditions are what the ledger says of itself: whether it accepts fences is the
+// very question that Admit asks first. Nobody decides by it. They change with what holds
+// and its numbers, and not with the time, as each write has the gates look again.
+func LedgerConditions(l *api.FenceLedger, now time.Time) []metav1.Condition {
+	all := slices.Clone(l.Status.Conditions)
+	if v := heldForAll(l, now); v != nil {
+		tell(&all, l.Generation, now, acceptingFences, false, v.Reason, v.Message)
+	} else {
+		tell(&all, l.Generation, now, acceptingFences, true, api.NothingHoldsAll, "no fence is held by the ledger itself; a policy, a budget or a node may hold one")
+	}
+	return all
+}

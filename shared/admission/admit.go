@@ -1,0 +1,135 @@
+package admission
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// How soon a held fence asks again.
+const (
+	askStorm      = 10 * time.Second
+	askConcurrent = 3 * time.Second
+)
+
+// hold is that a fence does not begin now, why, and after how long it asks again.
+func hold(why api.Reason, message string, again time.Duration) *fence.Verdict {
+	return &fence.Verdict{Reason: why, Message: message, Again: again}
+}
+
+// Admit counts, decides and reserves on the ledger that it is given, and
+// changes nothing else: the caller writes that ledger by compare-and-swap, so
+// that the three are one atomic step (S14). A nil verdict means reserved. now is from
+// before the picture was taken.
+func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum); v != nil {
+		return v
+	}
+	reserve(f, c, l, now)
+	return nil
+}
+
+type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *fence.Verdict
+
+// refused is why a fence may not begin now; nil if it may. The ledger is brought to what
+// is so, and storms begin and end on it.
+func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *fence.Verdict {
+	rebuild(l, c, now)
+	placeSlots(l, c)
+	placeUnderWay(l, c)
+	if v := heldForAll(l, now); v != nil {
+		return v
+	}
+	for _, lim := range f.Status.Decision.Limits {
+		if words := c.uncounted(lim.Policy); words != "" {
+			return hold(api.TooManyUnhealthy, words, askStorm)
+		}
+	}
+	if v := calm(f, c, l, now); v != nil {
+		return v
+	}
+	for _, limit := range limits {
+		if v := limit(f, c, l, now); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// rebuild drops reservations whose fence is gone, closed or released, and puts
+// back those of running fences that a lost ledger has forgotten (S14).
+//
+// A fence that is seen Pending here may be going on at this moment, by the clock of
+// another gate. So its reservation is dropped only once no gate can go on with it: now is
+// from before the fences were read, and ReservationKept is longer than a yes is valid by
+// more than two clocks lie apart. A gate that saves its step later still finds its fence
+// sent back for its old yes (S17). One of the future, as the clock was set back, is kept
+// too: how old it is is known to nobody, and the fence's next yes takes its place.
+func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
+	old := l.Status.Reservations
+	l.Status.Reservations = nil
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		r, found := reservationOf(old, f)
+		forgetGivenBack(l, f)
+		switch {
+		case f.HoldsSlot():
+			if !found {
+				// With the time of its own yes: were it younger, a fence that is sent back
+				// for its old yes would find a new one here that nobody gave (S17).
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: fence.StampOf(now)}
+				if yes := f.Status.DecidedAt; yes != nil {
+					r.At = *yes
+				}
+			}
+			l.Status.Reservations = append(l.Status.Reservations, r)
+		case found && !f.CurrentPhase().Known():
+			// A newer nodefence knows whether this phase takes a slot (S21).
+			l.Status.Reservations = append(l.Status.Reservations, r)
+		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= fence.ReservationKept+c.Apart && !givenBack(r, f):
+			l.Status.Reservations = append(l.Status.Reservations, r)
+		}
+	}
+}
+
+func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
+	for _, r := range all {
+		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Status.FenceNumber {
+			return r, true
+		}
+	}
+	return api.Reservation{}, false
+}
+
+// ReservedAt is when this fence's slot was reserved, if it has one.
+func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
+	if r, ok := reservationOf(l.Status.Reservations, f); ok && !givenBack(r, f) {
+		return &r.At.Time
+	}
+	return nil
+}
+
+// givenBack: this reservation was given back without a fence.
+func givenBack(r api.Reservation, f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
+}
+
+// forgetGivenBack takes a fence that did not come about out of the policies' rates.
+func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
+	if at := f.Status.GivenBack; at != nil && !fence.Served(&f.Status) {
+		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
+			return a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber && a.At.Time.Equal(at.Time)
+		})
+	}
+}
+
+func reserve(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) {
+	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: fence.StampOf(now), CountedBy: countedBy(f, c)}
+	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
+	if underWayOf(l.Status.UnderWay, f) == nil {
+		place(l, f, c, nil)
+	}
+	begins(f, r, l, now)
+}

@@ -1,0 +1,121 @@
+package admission
+
+import (
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// brakes are those that Against has found so far.
+type brakes fence.Brakes
+
+// Against says what stands against a fence in the policies and the ledger as they are.
+// The node is as it was just looked at.
+func Against(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, led *api.FenceLedger, now time.Time) fence.Brakes {
+	b := brakes{Looked: true}
+	is, selected := Live(policies, f, n, now)
+	if unknown := !n.Exists && !f.Status.Decision.Trigger.Missing(); unknown || !selected {
+		is = f.Status.Decision.ResolvedPolicy
+		if !unknown {
+			b.none(f)
+		}
+	} else {
+		b.against(f, is, n)
+	}
+	limits := limitsNow(f, is)
+	b.understood(policies, n, is, limits)
+	b.limited(limits, policies)
+	b.counted(underLive(f, is), n, led)
+	if v := pictureUsable(led.Status.Leases, now); v != nil {
+		b.Unwatched = v.Message
+	}
+	return fence.Brakes(b)
+}
+
+// none: no policy selects the node any more. What was begun runs to its end, without a
+// further Off; anything else ends.
+func (b *brakes) none(f *api.NodeFence) {
+	b.Why, b.Message = api.PolicyDeleted, "no FencePolicy selects this node any more; it was fenced under "+fence.DecidingPolicy(f.Status.Decision.ResolvedPolicy)
+	if b.Gone = !f.Status.Begun(); !b.Gone {
+		b.Stopped = true
+		b.Message += ": no further power is cut until one does"
+	}
+}
+
+func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n fence.Node) {
+	was := f.Status.Decision.ResolvedPolicy
+	b.Changed = changed(was, is)
+	if is.Settings.Mode == api.ModeRequireApproval && fence.Approved(f.Requests(), &f.Status) {
+		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
+	}
+	why, msg := stricter(was, is)
+	switch {
+	case why == "" && n.Excluded != "":
+		why, msg = api.Excluded, n.Excluded
+	case why == "" && n.ControlPlane && is.Settings.ControlPlane.Fence != api.WithQuorum:
+		why, msg = api.ControlPlaneNode, fence.DecidingPolicy(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
+	}
+	if why == "" {
+		return
+	}
+	b.Stricter, b.Why, b.Message = true, why, msg
+	b.Unmark = why == api.Excluded || is.Settings.Mode == api.ModeDryRun || is.Settings.Action == api.ActionWaitForOff
+}
+
+// limited notes the pauses and the pause windows of the policies whose limits hold.
+func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) {
+	for _, lim := range limits {
+		for i := range policies {
+			p := &policies[i]
+			if p.Name != lim.Policy || lim.SkipFrom > 0 {
+				continue
+			}
+			if len(p.Spec.PauseWindows) > 0 {
+				b.Windows = append(b.Windows, policy.Windows{Policy: p.Name, Windows: p.Spec.PauseWindows})
+			}
+			switch {
+			case b.Paused || b.Stopped:
+			case len(p.Spec.PauseRequests) > 0:
+				b.Paused, b.Message = true, fence.PolicyNamed(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+			}
+		}
+	}
+}
+
+// counted notes what the ledger says.
+func (b *brakes) counted(f *api.NodeFence, n fence.Node, led *api.FenceLedger) {
+	say := func(why api.Reason, msg string) {
+		if !b.Paused && !b.Stopped && !b.Stricter && !b.Gone {
+			b.Why, b.Message = why, msg
+		}
+	}
+	if msg := Storming(f, n.Labels, led); msg != "" {
+		b.Storm = true
+		say("", msg)
+	} else if v := StormOfLeases(led); v != nil {
+		b.Storm = true // S15, S16
+		say(v.Reason, v.Message)
+	}
+	if e := led.Spec.CoolDownEnded; e != nil && e.By != "" {
+		b.Ended = e.By + " has ended the cool-down: " + e.Reason
+	}
+	if why, msg := Stopped(led); why != "" {
+		b.Stopped, b.Gone, b.Why, b.Message = true, false, why, msg
+	}
+}
+
+// understood notes a policy that may be about the node and is not understood. What it says
+// of mode and action is not to go by: no mark is taken away for it.
+func (b *brakes) understood(policies []api.FencePolicy, n fence.Node, is api.ResolvedPolicy, limits []api.ScopedLimits) {
+	p := policy.NotUnderstood(policies, n.Labels, limits)
+	if p == nil || b.Gone || b.Stopped {
+		return
+	}
+	if p.Name == is.Policy.Name {
+		b.Stricter, b.Unmark = false, false
+	}
+	b.Stopped, b.Why, b.Message = true, api.PolicyNotUnderstood, policy.PolicyWords(p)
+}

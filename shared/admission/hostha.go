@@ -1,0 +1,109 @@
+package admission
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// Host is what a node's state in Host HA follows from.
+type Host struct {
+	Name   string
+	Labels map[string]string
+	// Here: there is a Node object of that name. Of one that is gone no policy speaks any
+	// more, and its fence says all.
+	Here bool
+	// Excluded says which label or taint of the node's own has it left alone.
+	Excluded     string
+	ControlPlane bool
+	// Policies are all there are; Stopped is that the ledger lets nothing new start.
+	Policies []api.FencePolicy
+	Stopped  bool
+	// Fence is the node's, if it has one.
+	Fence *api.NodeFence
+	// Fenceable is the condition of its FenceTarget.
+	Fenceable metav1.ConditionStatus
+}
+
+// HostHA is a node's state in the words of CloudStack's Host HA. Nobody decides by it.
+//
+// As there, DISABLED is that Host HA is not switched on for the node, INELIGIBLE that it
+// is, and that the node can't be managed. A fence that has begun is seen through whatever
+// is switched off meanwhile (S25), so its state stands before both.
+func HostHA(h Host) api.HostHA {
+	f := h.Fence
+	open := f != nil && f.Open()
+	if open && f.CurrentPhase() != api.Pending {
+		return begunState(&f.Status)
+	}
+	on, can := h.managed()
+	switch {
+	case !on:
+		return api.HostHADisabled
+	case !can:
+		return api.HostHAIneligible
+	case open:
+		return pendingState(f.Status.ActivityChecks)
+	case h.Fenceable == metav1.ConditionFalse:
+		return api.HostHAIneligible
+	}
+	return api.HostHAAvailable
+}
+
+// managed is whether the policies have the node fenced, and if they do whether they can.
+func (h Host) managed() (on, can bool) {
+	if !h.Here {
+		return true, true
+	}
+	r, ok := policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
+	paused := func(lim api.ScopedLimits) bool {
+		return slices.ContainsFunc(h.Policies, func(p api.FencePolicy) bool {
+			return p.Name == lim.Policy && len(p.Spec.PauseRequests) > 0
+		})
+	}
+	on = ok && !h.Stopped && r.Settings.Mode != api.ModeDryRun && !slices.ContainsFunc(r.Limits, paused) && policy.NotUnderstood(h.Policies, h.Labels, r.Limits) == nil &&
+		(!h.ControlPlane || r.Settings.ControlPlane.Fence == api.WithQuorum)
+	return on, r.Settings.Conflict == "" && r.Settings.Excluded == "" && h.Excluded == ""
+}
+
+// pendingState depends on the activity checks.
+func pendingState(a *api.ActivityRecord) api.HostHA {
+	switch {
+	case a == nil:
+		return api.HostHASuspect
+	case a.Degraded:
+		return api.HostHADegraded
+	case a.StartedAt != nil:
+		return api.HostHAChecking
+	}
+	return api.HostHASuspect
+}
+
+// begunState is that of a fence that has a slot, or had one.
+func begunState(st *api.NodeFenceStatus) api.HostHA {
+	switch st.Phase {
+	case api.Isolating, api.Releasing:
+		return api.HostHAFencing
+	case api.Fencing:
+		if st.ActivityChecks != nil && st.ActivityChecks.Reading {
+			return api.HostHAChecking // its device is the witness that is asked
+		}
+		return api.HostHAFencing
+	case api.Fenced:
+		return api.HostHAFenced
+	case api.Recovering:
+		switch {
+		case st.Reason == api.WaitingForUncordon:
+			return api.HostHAFenced // a person must give it back
+		case st.ReadySince != nil || st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence:
+			return api.HostHARecovered
+		}
+		return api.HostHARecovering
+	case api.PoweringOn, api.Restoring:
+		return api.HostHARecovering
+	}
+	return api.HostHAIneligible // it failed: it can't be managed until a person has seen to it
+}

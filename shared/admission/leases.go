@@ -1,0 +1,109 @@
+package admission
+
+import (
+	"fmt"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// pictureUsable: an old picture of the Leases, or one that is younger than a
+// renewal, has not seen what it must show (S15).
+func pictureUsable(p api.LeasePicture, now time.Time) *fence.Verdict {
+	switch {
+	case p.ObservedAt == nil || p.Since == nil:
+		return hold(api.LeasePictureOld, "nobody has watched the Leases yet", fence.AskPicture)
+	case !fence.Fresh(p.ObservedAt.Time, now, fence.Resync):
+		return hold(api.LeasePictureOld, "the picture of the Leases is older than "+fence.Resync.String(), fence.AskPicture)
+	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
+		return hold(api.LeasePictureOld, "the Leases have been watched for less than one renewal", fence.AskPicture)
+	}
+	return tooManyStill(p)
+}
+
+// tooManyStill: nobody knows which Leases stand still beside those that have names (S15).
+func tooManyStill(p api.LeasePicture) *fence.Verdict {
+	if !p.Cut() {
+		return nil
+	}
+	return hold(api.TooManyUnhealthy, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm)
+}
+
+// usCutOff: if most Leases stand still at once, it is likelier that we, or the
+// API server, are the ones cut off (S16).
+func usCutOff(p api.LeasePicture) *fence.Verdict {
+	stale := 0
+	for _, s := range p.Still {
+		if s.Stale {
+			stale++
+		}
+	}
+	if stale >= 2 && stale*2 > int(p.Total) {
+		return hold(api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", stale, p.Total), askStorm)
+	}
+	return nil
+}
+
+// StormOfLeases says why the picture of the Leases alone, whatever the limits, is one on
+// which nothing more starts: most of them stand still, or more than it names (S15, S16). Of
+// a cut one only the names tell who is stale, which are no measure of all.
+func StormOfLeases(l *api.FenceLedger) *fence.Verdict {
+	if v := usCutOff(l.Status.Leases); v != nil {
+		return v
+	}
+	return tooManyStill(l.Status.Leases)
+}
+
+// stillIn are the nodes whose Lease may stand still. Of one that a cut picture does not
+// name nobody knows, so all do.
+func stillIn(p api.LeasePicture, c Picture) map[string]bool {
+	still := map[string]bool{}
+	for _, s := range p.Still {
+		still[s.NodeName] = true
+	}
+	if p.Cut() {
+		for _, n := range c.Nodes {
+			still[n.Name] = true
+		}
+	}
+	return still
+}
+
+// Suspect is since when the source has seen the Lease of a node stand still at
+// this mark, or why that is no evidence now.
+func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *fence.Verdict) {
+	p := l.Status.Leases
+	if v := pictureUsable(p, now); v != nil {
+		return time.Time{}, v
+	}
+	if n := len(p.Still); n >= 2 && 2*n > int(p.Total) {
+		return time.Time{}, hold(api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm)
+	}
+	for _, s := range p.Still {
+		if s.NodeName == node && s.Renewed == mark {
+			return s.Since.Time, nil
+		}
+	}
+	return time.Time{}, hold(api.LeaseStandsStill, "the source has not seen this node's Lease stand still", fence.AskPicture)
+}
+
+// lookBack holds a fence for which only the Lease speaks until every node that was
+// lost in the same moment would show in the picture too (S15): it may have been
+// lost just before a renewal, another one just after its own, and that one shows
+// 1.2 renewals later.
+func lookBack(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+	if !fence.OnlyLease(&f.Status.Decision, &f.Status, now) {
+		return nil
+	}
+	since, v := Suspect(l, f.Spec.NodeName, f.Status.Lease.Renewed, now)
+	if v != nil {
+		return v
+	}
+	renewal := l.Status.Leases.Renewal.Duration
+	shows := since.Add(2*renewal + renewal/5 + fence.PictureLag)
+	if left := shows.Sub(now); left > 0 {
+		return hold(api.WaitingForTime, "until "+shows.UTC().Format(time.RFC3339)+", when every node that was lost in the same moment would show", left)
+	}
+	return nil
+}

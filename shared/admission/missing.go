@@ -1,0 +1,85 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// missingNow are a policy's expected nodes that are not among these. What was missing
+// before keeps its time.
+func missingNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.MissingNode) {
+	if p.Spec.MissingNodes == nil && p.Spec.Machines == nil {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, n := range c.Nodes {
+		there[n.Name] = there[n.Name] || n.Under == nil
+	}
+	since := func(node string) api.Time {
+		for _, was := range p.Status.Missing {
+			if was.NodeName == node {
+				return was.Since
+			}
+		}
+		return fence.StampOf(now)
+	}
+	for _, node := range policy.NamedBy(p) {
+		if !there[node] {
+			there[node] = true
+			all = append(all, api.MissingNode{NodeName: node, Since: since(node)})
+		}
+	}
+	for i := range c.Machines {
+		m := &c.Machines[i]
+		if m.DeletionTimestamp != nil || !policy.Wants(p, m) {
+			continue
+		}
+		missing := api.MissingNode{Machine: new(m.Ref()), Since: fence.StampOf(m.CreationTimestamp.Time)}
+		if ref := m.Status.NodeRef; ref != nil {
+			node := clip.To(clip.NameBytes, ref.Name) // no Node has a longer one
+			if there[node] {
+				continue
+			}
+			there[node] = true
+			missing.NodeName, missing.Since = node, since(node)
+		}
+		all = append(all, missing)
+	}
+	// Whatever is cut are Machines that have no node yet, before any node is.
+	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
+		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
+	})
+	return all
+}
+
+// machineOf is the Machine that a missing node is expected of, in words; empty if of none.
+func machineOf(m api.MissingNode) string {
+	if m.Machine == nil {
+		return ""
+	}
+	return m.Machine.String()
+}
+
+// presence is the words of condition NodesPresent.
+func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
+	var late []string
+	for _, m := range policy.Overdue(&api.FencePolicy{Spec: p.Spec, Status: api.FencePolicyStatus{Missing: missing}}, now) {
+		name := m.NodeName
+		if name == "" {
+			name = "Machine " + machineOf(m)
+		}
+		wait, _ := policy.Patience(p, m)
+		late = append(late, name+" for "+wait.String())
+	}
+	if len(late) > 0 {
+		return false, "without a Node: " + strings.Join(late[:min(len(late), 8)], ", ")
+	}
+	return true, "none is missing for too long"
+}

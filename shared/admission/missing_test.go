@@ -1,0 +1,143 @@
+package admission_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+func TestWhichNodesAreMissing(t *testing.T) {
+	now, hour := fencetest.Start, fencetest.Start.Add(-time.Hour)
+	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+	all := &api.LabelSelector{}
+	was := []api.MissingNode{{NodeName: "a", Since: fence.StampOf(hour)}, {NodeName: "back", Since: fence.StampOf(hour)}}
+	for name, c := range map[string]struct {
+		nodes    []string
+		selector *api.LabelSelector
+		machines []policy.Machine
+		want     string
+	}{
+		"none is expected, and one was":          {nil, nil, nil, ""},
+		"one that is there":                      {[]string{"back"}, nil, nil, ""},
+		"one that was missing before":            {[]string{"a"}, nil, nil, "a  3600"},
+		"one that was not":                       {[]string{"b", "a"}, nil, nil, "a  3600, b  0"},
+		"a Machine whose Node is there":          {nil, all, []policy.Machine{fencetest.Machine("x", "back", hour)}, ""},
+		"a Machine whose Node is gone":           {nil, all, []policy.Machine{fencetest.Machine("x", "b", hour)}, "b m/x 0"},
+		"a Machine of which no Node has come":    {nil, all, []policy.Machine{fencetest.Machine("x", "", hour)}, " m/x 3600"},
+		"a Machine that is not selected":         {nil, &api.LabelSelector{MatchLabels: map[string]string{"pool": "web"}}, []policy.Machine{fencetest.Machine("x", "b", hour)}, ""},
+		"a Machine that is":                      {nil, db, []policy.Machine{fencetest.Machine("x", "b", hour)}, "b m/x 0"},
+		"Machines, where only names are":         {[]string{"a"}, nil, []policy.Machine{fencetest.Machine("x", "b", hour)}, "a  3600"},
+		"a Machine that is being deleted":        {nil, all, []policy.Machine{fencetest.Machine("x", "b", hour, func(m *policy.Machine) { at := metav1.NewTime(now); m.DeletionTimestamp = &at })}, ""},
+		"by name and by Machine is missing once": {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "a", hour)}, "a  3600"},
+	} {
+		p := fencetest.Expecting(c.nodes...)
+		p.Spec.Machines, p.Status.Missing = &api.MachinesRule{Selector: c.selector}, was
+		var got []string
+		for _, m := range admission.MissingNow(&p, admission.Picture{Nodes: []admission.Node{{Name: "back"}}, Machines: c.machines}, now) {
+			got = append(got, fmt.Sprintf("%s %s %.0f", m.NodeName, admission.MachineOf(m), now.Sub(m.Since.Time).Seconds()))
+		}
+		if d := cmp.Diff(c.want, strings.Join(got, ", ")); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestAPolicySaysWhoIsMissing(t *testing.T) {
+	_, c, l := fencetest.World(fencetest.Start)
+	p := fencetest.Expecting("n1", "gone")
+	for _, s := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "True AllPresent none is missing for too long"}, {10 * time.Minute, "False NodeMissing without a Node: gone for 10m0s"}} {
+		p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, c, l, fencetest.Start.Add(s.after))
+		for _, got := range p.Status.Conditions {
+			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == admission.NodesPresent && is != s.want {
+				t.Errorf("after %s: %s, want %s", s.after, is, s.want)
+			}
+		}
+		if len(p.Status.Missing) != 1 || !p.Status.Missing[0].Since.Time.Equal(fencetest.Start) {
+			t.Errorf("after %s: %+v", s.after, p.Status.Missing)
+		}
+	}
+	p.Spec.MissingNodes, p.Spec.Machines = nil, nil
+	if st := admission.PolicyStatus(&p, nil, c, l, fencetest.Start); st.Missing != nil || slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == admission.NodesPresent }) {
+		t.Errorf("nobody is expected: %+v", st)
+	}
+}
+
+// TestMissingNodesAreCounted: whoever deletes Node objects by the dozen gets no
+// machine cut (S14, S15).
+func TestMissingNodesAreCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		missing []string
+		fences  []string
+		want    api.Reason
+	}{
+		"one of ten":                       {[]string{"gone"}, nil, ""},
+		"with two others that just went":   {[]string{"gone", "a", "b"}, nil, ""},
+		"with three others":                {[]string{"gone", "a", "b", "c"}, nil, api.TooManyUnhealthy},
+		"with one that is being fenced":    {[]string{"gone"}, []string{"a"}, api.TooManyConcurrent},
+		"a Node that is there is no other": {[]string{"gone", "n1", "n2", "n3"}, nil, ""},
+	} {
+		f, cl, l := fencetest.World(fencetest.Start)
+		cl.Nodes[0].Unhealthy = false
+		f.Name, f.Spec.NodeName = "gone", "gone"
+		f.Status.Decision.Limits[0].Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
+		for i := range cl.Nodes {
+			cl.Nodes[i].Labels = map[string]string{"pool": "db"}
+		}
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}}
+		cl.Fences = []api.NodeFence{*f}
+		for _, node := range c.fences {
+			other := fencetest.Running(node, "other", api.Fencing)
+			other.Status.Decision.Limits, other.Status.Decision.Trigger = f.Status.Decision.Limits, f.Status.Decision.Trigger
+			cl.Fences = append(cl.Fences, other)
+		}
+		p := fencetest.Expecting()
+		for _, m := range c.missing {
+			p.Status.Missing = append(p.Status.Missing, api.MissingNode{NodeName: m})
+		}
+		v := admission.Admit(f, admission.WithMissing(cl, []api.FencePolicy{p}), l, fencetest.Start)
+		if got := fencetest.ReasonOf(v); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestMissingNodesThatNobodyCounts: a full list may be a part of what is missing, and
+// a part of a storm is no number to decide by (S14, S15). Machines without a node are
+// the part that is cut.
+func TestMissingNodesThatNobodyCounts(t *testing.T) {
+	p := fencetest.Expecting()
+	p.Spec.Machines = &api.MachinesRule{Selector: policy.EveryNode}
+	c := admission.Picture{}
+	for i := range admission.MaxHeld {
+		c.Machines = append(c.Machines, policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: fmt.Sprint(i)}})
+	}
+	for nodes, held := range map[int]bool{admission.MaxHeld - 2: false, admission.MaxHeld: true} {
+		p.Spec.MissingNodes.NodeNames = nil
+		for i := range nodes {
+			p.Spec.MissingNodes.NodeNames = append(p.Spec.MissingNodes.NodeNames, fmt.Sprint("gone-", i))
+		}
+		p.Status.Missing, p.Status.MissingCount = admission.Listed(admission.MissingNow(&p, c, fencetest.Start))
+		if int(p.Status.MissingCount) != nodes+admission.MaxHeld || len(p.Status.Missing) != admission.MaxHeld || p.Status.Missing[nodes-1].NodeName == "" {
+			t.Fatalf("%d missing: %+v", len(p.Status.Missing), p.Status.Missing[admission.MaxHeld-3:])
+		}
+		f, cl, l := fencetest.World(fencetest.Start)
+		v := admission.Admit(f, admission.WithMissing(cl, []api.FencePolicy{p}), l, fencetest.Start)
+		if got := v != nil && v.Reason == api.TooManyUnhealthy && strings.Contains(v.Message, "too many to count"); got != held {
+			t.Errorf("%d are missing: %+v", nodes, v)
+		}
+	}
+}

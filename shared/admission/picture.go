@@ -1,0 +1,251 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// Picture is the picture on which one reservation is decided. NewPicture alone makes one,
+// so that the gate, nodefence-plan, the statuses and the second waker count one cluster in
+// one way.
+type Picture struct {
+	Nodes   []Node
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Machines are the Machine objects, where policies expect nodes of them and the second
+	// waker asks: everybody else goes by what it has written of them.
+	Machines []policy.Machine
+	// Uncounted are policies that more nodes are missing under than are kept, so that
+	// nobody knows how many.
+	Uncounted []string
+	// Etcd is how etcd's members stand, by node; nil if it was not learnt.
+	Etcd map[string]bool
+	// EtcdFrom says, of those that are not healthy, by what they are known as members.
+	EtcdFrom map[string]string
+	// EtcdLists are the nodes that other policies than the fence's own list under
+	// spec.controlPlane.etcdNodeNames, by policy: each may be an etcd of its own.
+	EtcdLists map[string][]string
+	// EtcdSeen are the nodes of etcd's members as its static pods show them, for the status
+	// of a policy that lists some; EtcdUnread that the pods were to be read and could not be.
+	EtcdSeen []string
+	// EtcdSeenBy is by what those of them are known of which no healthy pod is there.
+	EtcdSeenBy map[string]string
+	EtcdUnread bool
+	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
+	// what every reservation allows for.
+	Apart time.Duration
+	// Zones are those that the policies' pause windows name, for the status of policies.
+	Zones policy.Zones
+}
+
+// Node is what counting needs of a node.
+type Node struct {
+	Name   string
+	UID    types.UID
+	Labels map[string]string
+	// Unhealthy: Ready is not True.
+	Unhealthy    bool
+	ControlPlane bool
+	// Excluded and Deleting are as in Node.
+	Excluded, Deleting string
+	// Under are the policies that count this node though it has no Node object.
+	Under []string
+}
+
+// NewPicture is what was read as every decision counts it: with the nodes that are missing
+// (S14, S15).
+func NewPicture(o Observed) Picture {
+	return withMissing(Picture{
+		Nodes: o.Nodes, Fences: o.Fences, Budgets: o.Budgets, Machines: o.Machines,
+		Etcd: o.Etcd.Members, EtcdFrom: o.Etcd.From, EtcdLists: o.Etcd.Lists,
+		EtcdSeen: o.Etcd.Shown, EtcdSeenBy: o.Etcd.ShownBy, EtcdUnread: o.Etcd.Unread,
+		Apart: o.Apart, Zones: o.Zones,
+	}, o.Policies)
+}
+
+// withMissing adds the nodes that are missing to those that are counted: they are
+// unhealthy nodes of the policies under which they are expected or fenced (S14). All
+// of the policies' count at once, however short they have been missing: whoever
+// deleted one Node object may be deleting them all (S15).
+func withMissing(c Picture, policies []api.FencePolicy) Picture {
+	under := map[string][]string{}
+	for i := range c.Fences {
+		if f := &c.Fences[i]; f.Open() && f.Status.Decision.Trigger.Missing() {
+			for _, l := range f.Status.Decision.Limits {
+				under[f.Spec.NodeName] = append(under[f.Spec.NodeName], l.Policy)
+			}
+		}
+	}
+	for _, p := range policies {
+		if n := len(p.Status.Missing); n >= maxHeld && p.Status.Missing[n-1].NodeName != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		for _, m := range p.Status.Missing {
+			under[m.NodeName] = append(under[m.NodeName], p.Name)
+		}
+		if n := len(p.Status.FailedMachines); n >= maxHeld && p.Status.FailedMachines[n-1].NodeName != "" {
+			c.Uncounted = append(c.Uncounted, p.Name)
+		}
+		for _, m := range p.Status.FailedMachines {
+			if m.NodeName == "" && p.Spec.Machines.Deletes() {
+				under[m.Record()] = append(under[m.Record()], p.Name)
+			}
+		}
+		c = c.withFailed(p.Status.FailedMachines)
+	}
+	delete(under, "")
+	for _, n := range c.Nodes {
+		delete(under, n.Name)
+	}
+	c.Nodes = slices.Clip(c.Nodes)
+	for _, node := range slices.Sorted(maps.Keys(under)) {
+		c.Nodes = append(c.Nodes, Node{Name: node, Unhealthy: true, Under: under[node]})
+	}
+	return c
+}
+
+// uncounted says why nobody knows how many nodes are missing under a policy; empty if
+// somebody does.
+func (c Picture) uncounted(policy string) string {
+	if !slices.Contains(c.Uncounted, policy) {
+		return ""
+	}
+	return fmt.Sprintf("%d nodes or more that policy %s expects have no Node object, or a Machine that failed: too many to count", maxHeld, policy)
+}
+
+// hasNode tells whether there is a Node object of the name.
+func (c Picture) hasNode(name string) bool {
+	return slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Name == name && n.Under == nil })
+}
+
+func (c Picture) labels(node string) map[string]string {
+	for _, n := range c.Nodes {
+		if n.Name == node {
+			return n.Labels
+		}
+	}
+	return nil
+}
+
+// node is one of those that are counted; without labels if it is none.
+func (c Picture) node(name string) Node {
+	for _, n := range c.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return Node{Name: name}
+}
+
+func (c Picture) fence(node string) *api.NodeFence {
+	for i := range c.Fences {
+		if c.Fences[i].Spec.NodeName == node {
+			return &c.Fences[i]
+		}
+	}
+	return nil
+}
+
+// nodeOf is the node of a fence, if it is known by its Node object. That of a fence which
+// was opened because there is none never had any labels.
+func (c Picture) nodeOf(f *api.NodeFence) (n Node, known bool) {
+	if n = c.node(f.Spec.NodeName); c.has(f.Spec.NodeName) && n.Under == nil {
+		return n, true
+	}
+	return Node{Name: f.Spec.NodeName}, f.Status.Decision.NodeUID == ""
+}
+
+// domain is the value of the scope's topology key on a node; empty where it has none.
+func (c Picture) domain(s scope, node string) string {
+	if s.key == "" {
+		return ""
+	}
+	return c.labels(node)[s.key]
+}
+
+// withFailed counts the nodes of failed Machines as unhealthy, those too that are
+// left alone or wait (S14).
+func (c Picture) withFailed(failed []api.FailedMachine) Picture {
+	bad := map[string]bool{}
+	for _, m := range failed {
+		bad[m.NodeName] = true
+	}
+	if len(bad) == 0 {
+		return c
+	}
+	c.Nodes = slices.Clone(c.Nodes)
+	for i := range c.Nodes {
+		c.Nodes[i].Unhealthy = c.Nodes[i].Unhealthy || bad[c.Nodes[i].Name]
+	}
+	return c
+}
+
+func (c Picture) has(node string) bool {
+	return slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Name == node })
+}
+
+// Observed is what was read of a cluster.
+type Observed struct {
+	Nodes   []Node
+	Fences  []api.NodeFence
+	Budgets []api.FenceBudget
+	// Policies have in their status what is missing, and which Machines failed.
+	Policies []api.FencePolicy
+	Machines []policy.Machine
+	// MachinesUnread: they were to be read and could not be.
+	MachinesUnread bool
+	Etcd           EtcdObserved
+	// Apart is how far the clocks of two API servers were seen to lie apart, beyond
+	// what every reservation allows for.
+	Apart time.Duration
+	// Zones are those that the policies' pause windows name, for the status of policies.
+	Zones policy.Zones
+}
+
+// EtcdObserved is what was read of etcd.
+type EtcdObserved struct {
+	// Members are how those stand that decide about one fence, and From by what those are
+	// known that are not healthy.
+	Members map[string]bool
+	From    map[string]string
+	// Lists are what other policies than the fence's own list.
+	Lists map[string][]string
+	// Shown are the members that static pods show, and ShownBy by what those of them are
+	// known of which no healthy pod is there: for the status of policies.
+	Shown   []string
+	ShownBy map[string]string
+	// Unread: the pods were to be read and could not be.
+	Unread bool
+}
+
+// Renewed has in each policy's status what is missing and failed by what was read. It is for
+// the second waker, which writes that status: everybody else counts what is written there.
+func (o Observed) Renewed(now time.Time) Observed {
+	there := Picture{Nodes: o.Nodes, Fences: o.Fences, Machines: o.Machines}
+	o.Policies = slices.Clone(o.Policies)
+	for i := range o.Policies {
+		was := &o.Policies[i]
+		if !o.Knows(was) {
+			continue // what was missing stays on record
+		}
+		p := was.DeepCopy()
+		if !p.NotUnderstood.In("status.missing") {
+			p.Status.Missing, p.Status.MissingCount = listed(missingNow(was, there, now))
+		}
+		if !p.NotUnderstood.In("status.failedMachines") {
+			p.Status.FailedMachines, p.Status.FailedMachinesCount = listed(failedNow(was, there, now))
+		}
+		o.Policies[i] = *p
+	}
+	return o
+}
+
+// Knows tells whether all was read that says what is missing under a policy.
+func (o Observed) Knows(p *api.FencePolicy) bool { return !o.MachinesUnread || p.Spec.Machines == nil }

@@ -1,0 +1,151 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// Fences that run, and fences that began lately, count by the limits that held when
+// they were reserved. By its labels alone a node is forgotten as soon as its Node object
+// is deleted, which may be what the fence is for, or is given another label: then a
+// whole pool could be deleted one by one, under a rate that never holds (S14).
+
+// countedBy are the limits by which a reservation made now counts: each policy's totals,
+// and its domain besides. In which domain a node had been that is gone by now is known to
+// nobody: it counts in each.
+func countedBy(f *api.NodeFence, c Picture) (all []api.CountedBy) {
+	for _, lim := range f.Status.Decision.Limits {
+		for _, s := range scopes(lim) {
+			by := api.CountedBy{Policy: lim.Policy, TopologyKey: s.key, Domain: c.domain(s, f.Spec.NodeName)}
+			if (s.key == "" || c.has(f.Spec.NodeName)) && !slices.Contains(all, by) {
+				all = append(all, by)
+			}
+		}
+	}
+	return all
+}
+
+func rated(f *api.NodeFence, policy string) bool {
+	return slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
+}
+
+// placeSlots says of slots that were put back, or kept by an older version, by which
+// limits they count.
+func placeSlots(l *api.FenceLedger, c Picture) {
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		for j := range l.Status.Reservations {
+			r := &l.Status.Reservations[j]
+			if r.CountedBy != nil || r.FenceUID != f.UID || r.FenceNumber != f.Status.FenceNumber {
+				continue
+			}
+			r.CountedBy = countedBy(f, c)
+		}
+	}
+}
+
+// takesRoom tells whether a reservation counts in this scope, for this domain: by what
+// was true when it was made, or by its node as it is. One that counts by the policy, and
+// in no known domain of it, counts in each.
+func takesRoom(s scope, domain string, r api.Reservation, c Picture) bool {
+	if isCounted(s, domain, c.node(r.NodeName)) {
+		return true
+	}
+	under, elsewhere := false, false
+	for _, by := range r.CountedBy {
+		switch {
+		case by.Policy != s.Policy:
+		case by.TopologyKey == s.key && by.Domain == domain:
+			return true
+		case by.TopologyKey == s.key:
+			elsewhere = true
+		default:
+			under = true
+		}
+	}
+	return under && !elsewhere
+}
+
+func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bool) []api.Reservation {
+	if i := slices.IndexFunc(all, same); i >= 0 {
+		all[i] = r
+		return all
+	}
+	return append(all, r)
+}
+
+// room: no policy may have more slots in use than it allows, in all and in a domain.
+func room(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence.Verdict {
+	if v := fits(f, l); v != nil {
+		return v
+	}
+	for _, lim := range f.Status.Decision.Limits {
+		for _, s := range scopes(lim) {
+			if v := roomFor(f, s, c, l); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// The ledger's lists of slots and of fences under way take twice as many as these, so that
+// what is put back into them after they were lost always fits: a list that the API server
+// refuses would hold what has begun, too.
+const (
+	maxSlots    = 1024
+	maxUnderWay = 2048
+)
+
+// fits: the ledger can keep this fence beside the others.
+func fits(f *api.NodeFence, l *api.FenceLedger) *fence.Verdict {
+	if _, has := reservationOf(l.Status.Reservations, f); !has && len(l.Status.Reservations) >= maxSlots {
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent)
+	}
+	if underWayOf(l.Status.UnderWay, f) == nil && len(l.Status.UnderWay) >= maxUnderWay {
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent)
+	}
+	return nil
+}
+
+func roomFor(f *api.NodeFence, s scope, c Picture, l *api.FenceLedger) *fence.Verdict {
+	used, domain := 0, c.domain(s, f.Spec.NodeName)
+	for _, r := range l.Status.Reservations {
+		if r.NodeName != f.Spec.NodeName && takesRoom(s, domain, r, c) {
+			used++
+		}
+	}
+	if most := max(1, int(s.maxConcurrent)); used >= most {
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", fence.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent)
+	}
+	return nil
+}
+
+// rate: no policy may begin more fences in its time than it allows.
+func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+	for _, lim := range f.Status.Decision.Limits {
+		if lim.MaxRate == nil {
+			continue
+		}
+		all, period := scopes(lim)[0], lim.MaxRate.Period.Duration
+		begun, next := 0, period
+		for _, a := range l.Status.Admitted {
+			age := now.Sub(a.At.Time)
+			same := a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber
+			if same || age >= period || !takesRoom(all, "", a, c) {
+				continue
+			}
+			begun++
+			next = min(next, period-age)
+		}
+		if begun >= int(lim.MaxRate.Count) {
+			return hold(api.TooManyInATime, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
+				fence.PolicyNamed(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, fence.Resync))
+		}
+	}
+	return roomToNote(f, l, now)
+}

@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// A fence that is under way counts by what its node was known to be since it began. By
+// its labels as they are a node would be forgotten as soon as its Node object is deleted,
+// which may be what the fence is for, or gets another label: a FenceBudget of one would
+// then let a whole set be taken down (S14), and a second node of the control plane could
+// go beside the first (S13).
+
+// underWay: the fence has been given a slot, and has not ended. Its flow may have begun
+// anew since, and wait for another one.
+func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
+	st := &f.Status
+	again := st.Restarts > 0 || st.Begun()
+	return acts(f, l) || f.Open() && again
+}
+
+// acts: it does not wait for a slot now.
+func acts(f *api.NodeFence, l *api.FenceLedger) bool {
+	return f.Open() && (f.CurrentPhase() != api.Pending || ReservedAt(l, f) != nil)
+}
+
+// placeUnderWay says of each such fence what its node counts for, and drops what was
+// said of others. It goes after rebuild.
+func placeUnderWay(l *api.FenceLedger, c Picture) {
+	old := l.Status.UnderWay
+	l.Status.UnderWay = nil
+	for i := range c.Fences {
+		if f := &c.Fences[i]; underWay(f, l) {
+			place(l, f, c, underWayOf(old, f))
+		}
+	}
+}
+
+// place keeps what a fence's node was before, and what it is now. Where neither can be
+// known, nothing is kept, which counts as all.
+func place(l *api.FenceLedger, f *api.NodeFence, c Picture, was *api.UnderWay) {
+	n, known := c.nodeOf(f)
+	if was == nil && !known {
+		return
+	}
+	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber}
+	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
+	for i := range c.Budgets {
+		name := c.Budgets[i].Name
+		if was != nil && slices.Contains(was.Budgets, name) || known && policy.Selects(c.Budgets[i].Spec.Selector, n.Labels) {
+			u.Budgets = append(u.Budgets, name)
+		}
+	}
+	if len(u.Budgets) > maxBudgets || was != nil && slices.Contains(was.Budgets, allBudgets) {
+		u.Budgets = []string{allBudgets}
+	}
+	l.Status.UnderWay = append(l.Status.UnderWay, u)
+}
+
+const (
+	// maxBudgets bounds the names kept of one fence, as the schema does; allBudgets stands
+	// for more, and is the name of none.
+	maxBudgets = 64
+	allBudgets = "*"
+)
+
+func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
+	for i := range all {
+		if u := &all[i]; u.FenceUID == f.UID && u.FenceNumber == f.Status.FenceNumber {
+			return u
+		}
+	}
+	return nil
+}
+
+// chose tells whether this budget counts the node of a fence that is under way, which it
+// does not choose by its labels as they are. What nobody knows any more, because the
+// ledger was lost or is an older version's, counts in each.
+func chose(b *api.FenceBudget, f *api.NodeFence, c Picture, l *api.FenceLedger) bool {
+	if was := underWayOf(l.Status.UnderWay, f); was != nil {
+		return slices.Contains(was.Budgets, b.Name) || slices.Contains(was.Budgets, allBudgets)
+	}
+	_, known := c.nodeOf(f)
+	return !known
+}
+
+// wasPlane tells whether the node of a fence that is under way was of the control plane.
+// What nobody knows any more is taken for a yes.
+func wasPlane(f *api.NodeFence, c Picture, l *api.FenceLedger) bool {
+	if was := underWayOf(l.Status.UnderWay, f); was != nil {
+		return was.ControlPlane
+	}
+	_, known := c.nodeOf(f)
+	return !known
+}

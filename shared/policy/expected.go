@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Overdue are those that have been missing for longer than their policy allows.
+func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
+	for _, m := range p.Status.Missing {
+		if wait, is := Patience(p, m); is && now.Sub(m.Since.Time) >= wait {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Patience is how long this one may be missing; false if the policy expects it no more.
+func Patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
+	if x := p.Spec.Machines; m.Machine != nil && x != nil {
+		return x.StartupTimeout.Or(DefaultMissing).Duration, true
+	}
+	if x := p.Spec.MissingNodes; m.Machine == nil && x != nil {
+		return x.Duration.Or(DefaultMissing).Duration, true
+	}
+	return 0, false
+}
+
+// NamedBy are the nodes that a policy expects by name.
+func NamedBy(p *api.FencePolicy) []string {
+	if p.Spec.MissingNodes == nil {
+		return nil
+	}
+	return p.Spec.MissingNodes.NodeNames
+}
+
+// Names tells whether a policy expects a node by name.
+func Names(p *api.FencePolicy, node string) bool { return slices.Contains(NamedBy(p), node) }
+
+// Wants tells whether a policy expects the node of a Machine. Without a selector it
+// expects none.
+func Wants(p *api.FencePolicy, m *Machine) bool {
+	x := p.Spec.Machines
+	return x != nil && x.Selector != nil && Chooses(x.Selector, m.Labels)
+}
+
+// EveryNode stands for a policy's own selector where its nodes are known otherwise.
+var EveryNode = &api.LabelSelector{}
+
+// ResolveMissing is ResolvePolicy for a node that is missing: the policies that expect
+// it decide, as it has no labels that others could select it by. Of those, too, that
+// would select a node without labels the limits hold.
+func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
+	var mine []api.FencePolicy
+	selectors := map[string]*api.LabelSelector{}
+	for _, p := range policies {
+		for _, m := range Overdue(&p, now) {
+			if m.NodeName != node || m.Machine == nil && !Names(&p, node) {
+				continue
+			}
+			selectors[p.Name] = CountedOver(p.Spec.Selector)
+			p.Spec.Selector = EveryNode
+			mine = append(mine, p)
+			if t.Type == "" || m.Since.Before(&t.Since) {
+				t = api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: m.Since, Reason: "no Node object"}
+				t.NodeMissing.Duration.Duration, _ = Patience(&p, m)
+				if m.Machine != nil {
+					t.Reason += " for Machine " + m.Machine.String()
+				}
+			}
+			break
+		}
+	}
+	r, ok = resolveAmong(policies, mine, selectors, node)
+	return r, t, ok
+}
