@@ -105,7 +105,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	}
 	all = append(all, c.deletions(f, left)...)
 	for _, a := range left.Detach {
-		all = append(all, func(ctx context.Context) error { return c.Client.Detach(ctx, a) })
+		all = append(all, func(ctx context.Context) error { return c.Client.DeleteAttachment(ctx, a.Name, a.UID) })
 	}
 	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
 }
@@ -116,9 +116,9 @@ func (c *Cleaner) deletions(f *api.NodeFence, left *fence.Left) (all []func(cont
 	for _, p := range fence.Batch(f, left) {
 		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {
-				return c.Client.ForceEvict(ctx, p)
+				return c.Client.ForceEvictPod(ctx, p.Namespace, p.Name, p.UID)
 			}
-			return c.Client.ForceDelete(ctx, p)
+			return c.Client.ForceDeletePod(ctx, p.Namespace, p.Name, p.UID)
 		})
 	}
 	return all

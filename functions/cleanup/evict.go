@@ -162,9 +162,9 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.maxPods allows: %s/%s stays", m.want.Evict.MaxPods, m.want.Within, p.Namespace, p.Name))
 			return nil
 		}
-		held, err := m.Client.Evict(ctx, p)
+		held, err := m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
 		if err == nil && held && m.late {
-			held, err = false, m.Client.Delete(ctx, p)
+			held, err = false, m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
 		}
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 				acts = p
 			}
 			if p.DeletionTimestamp == nil {
-				if err := j.Client.DeletePod(ctx, p); err != nil {
+				if err := j.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID); err != nil {
 					return nil, fmt.Errorf("end pod %s: %w", p.Name, err)
 				}
 			}
@@ -203,7 +203,7 @@ func (j *Runner) stop(ctx context.Context, name string, handed bool, why error) 
 		case terminated(p) != nil:
 			return *terminated(p), nil
 		case !asked && p.DeletionTimestamp == nil:
-			asked = j.Client.DeletePod(ctx, p) == nil
+			asked = j.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID) == nil
 		}
 		if err := sleep(ctx); err != nil {
 			return job.End{}, notSeen(name, why, p)

@@ -2,21 +2,17 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -32,9 +28,9 @@ const requestTimeout = 10 * time.Second
 type Client struct {
 	rest  rest.Interface
 	clock *Clock
-	// glances are what its invocations share.
-	glances glances
-	past    past
+	// cache is what its invocations share.
+	cache    objectCache
+	restores restoreWatch
 }
 
 // New connects to the cluster that the configuration names.
@@ -92,174 +88,11 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 	return string(ns.UID), nil
 }
 
-// get reads one object; nil when there is none.
-func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
-	out, err := read[T](ctx, c, path)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+// NoCluster says why no cluster was found, and how one is named. Where nothing names one
+// client-go speaks of a variable that it does not read itself.
+func NoCluster(how string, err error) error {
+	if clientcmd.IsEmptyConfig(err) {
+		return fmt.Errorf("find the cluster: nothing names one, set %s", how)
 	}
-	return out, err
-}
-
-// read reads one object, and says in the API server's words that there is none.
-func read[T any](ctx context.Context, c *Client, path string) (*T, error) {
-	at := c.clock.elapsed()
-	r := c.rest.Get().AbsPath(path).Do(ctx)
-	if err := r.Error(); err != nil {
-		if apierrors.IsNotFound(err) {
-			c.forget(path)
-		}
-		return nil, fmt.Errorf("get %s: %w", path, err)
-	}
-	return decoded[T](ctx, c, r, path, at)
-}
-
-// list reads a collection, whole.
-func list[T any](ctx context.Context, c *Client, path string, query ...string) (*T, error) {
-	r, err := collection(ctx, c, path, query...)
-	if err != nil {
-		return nil, err
-	}
-	return decode[T](r, path)
-}
-
-func collection(ctx context.Context, c *Client, path string, query ...string) (r rest.Result, err error) {
-	req := c.rest.Get().AbsPath(path)
-	for i := 0; i+1 < len(query); i += 2 {
-		req = req.Param(query[i], query[i+1])
-	}
-	r = req.Do(ctx)
-	switch err := r.Error(); {
-	case apierrors.IsNotFound(err) && strings.HasPrefix(path, group):
-		return r, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply --server-side -k infra/crd): %w", path, err)
-	case err != nil:
-		return r, fmt.Errorf("list %s: %w", path, err)
-	}
-	return r, nil
-}
-
-// put writes an object with its resourceVersion: compare-and-swap.
-func put[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
-	return whole(ctx, c, c.rest.Put(), "put", path, obj)
-}
-
-// post creates an object. ErrConflict says that it is there already.
-func post[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
-	return whole(ctx, c, c.rest.Post(), "create", path, obj)
-}
-
-// whole writes an object. A field that the API server does not know would be dropped
-// without a word, an intent with it (S8): where the CRDs are older than this program, it
-// says so instead.
-func whole[T any](ctx context.Context, c *Client, req *rest.Request, verb, path string, obj *T) (*T, error) {
-	body, err := json.Marshal(obj)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", path, err)
-	}
-	at := c.clock.elapsed()
-	r := req.AbsPath(path).Param("fieldManager", api.FieldManager).Param("fieldValidation", "Strict").Body(body).Do(ctx)
-	return written[T](ctx, c, r, verb, path, at)
-}
-
-// patch changes what it names and leaves the rest byte for byte (S22).
-func (c *Client) patch(ctx context.Context, typ types.PatchType, path string, body any) error {
-	_, err := patched[json.RawMessage](ctx, c, typ, path, body)
-	return err
-}
-
-// patched is patch, and gives the object as it stands after it.
-func patched[T any](ctx context.Context, c *Client, typ types.PatchType, path string, body any) (*T, error) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("encode patch of %s: %w", path, err)
-	}
-	at := c.clock.elapsed()
-	req := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager)
-	if strings.HasPrefix(path, group) {
-		req.Param("fieldValidation", "Strict") // as whole has it
-	}
-	r := req.Body(raw).Do(ctx)
-	return written[T](ctx, c, r, "patch", path, at)
-}
-
-// written is the object as it stands after a write.
-func written[T any](ctx context.Context, c *Client, r rest.Result, verb, path string, at time.Duration) (*T, error) {
-	err := r.Error()
-	if err != nil {
-		c.forget(objectOf(path))
-	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
-	}
-	if unknown := unknownField(err); unknown != "" && strings.HasPrefix(path, group) {
-		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): %s", verb, path, unknown)
-	}
-	if unserved(err) {
-		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program, and nothing is reserved until they are not (kubectl apply --server-side -k infra/crd): %w", verb, path, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
-	}
-	return decoded[T](ctx, c, r, objectOf(path), at)
-}
-
-// unknownField is what the API server says of a field that it does not know, if it does. Of
-// a patch it says that after the whole object.
-func unknownField(err error) string {
-	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
-		return ""
-	}
-	words := err.Error()
-	if i := strings.LastIndex(words, "strict decoding error"); i >= 0 && strings.Contains(words[i:], "unknown field") {
-		return words[i:]
-	}
-	return ""
-}
-
-// unserved: the path leads nowhere; if an object were missing, it would be named.
-func unserved(err error) bool {
-	var s apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &s) && (s.Status().Details == nil || s.Status().Details.Name == "")
-}
-
-// objectOf is the path of an object whose status, or itself, was written.
-func objectOf(path string) string { return strings.TrimSuffix(path, "/status") }
-
-// decoded is decode of one object, which this process remembers.
-func decoded[T any](ctx context.Context, c *Client, r rest.Result, path string, at time.Duration) (*T, error) {
-	if raw, err := r.Raw(); err == nil {
-		c.remember(ctx, path, raw, at)
-	}
-	out, err := decode[T](r, path)
-	if l, ok := any(out).(*api.FenceLedger); ok && err == nil {
-		c.past.note(l, at, c.clock.elapsed(), c.clock.Now())
-	}
-	return out, err
-}
-
-func decode[T any](r rest.Result, path string) (*T, error) {
-	raw, err := r.Raw()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	out := new(T)
-	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("decode %s%s: %w", path, unreadable[T](raw), err)
-	}
-	return out, nil
-}
-
-// unreadable is the rest of the path of the one in a list that can't be decoded: one is
-// enough that none of its kind is read, and only its name says which to mend.
-func unreadable[T any](raw []byte) string {
-	var list struct{ Items []json.RawMessage }
-	_ = json.Unmarshal(raw, &list)
-	for _, item := range list.Items {
-		if json.Unmarshal(slices.Concat([]byte(`{"items":[`), item, []byte(`]}`)), new(T)) != nil {
-			var o metav1.PartialObjectMetadata
-			_ = json.Unmarshal(item, &o)
-			return "/" + o.Name
-		}
-	}
-	return ""
+	return fmt.Errorf("find the cluster (set %s): %w", how, err)
 }

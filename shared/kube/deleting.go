@@ -3,41 +3,13 @@ package kube
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 )
-
-// The annotations by which Machine controllers say on a Node which Machine it is of.
-const (
-	openshiftMachine = "machine.openshift.io/machine"
-	capiMachine      = "cluster.x-k8s.io/machine"
-	capiNamespace    = "cluster.x-k8s.io/cluster-namespace"
-)
-
-// nodesMachine is a Machine as far as it says whose it is, and whether it goes.
-type nodesMachine struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Status            struct {
-		NodeRef *struct {
-			Name string `json:"name"`
-		} `json:"nodeRef,omitempty"`
-	} `json:"status"`
-}
-
-// machineRef is what an annotation of a Node names.
-type machineRef struct {
-	name string
-	// paths are where it may stand: of one kind the first version that answers counts.
-	paths []string
-}
 
 // LookDeletion sees whether the node's Machine is being deleted: whoever does that
 // drains the node, ends its machine and deletes its Node, and an Off in between hits a
@@ -76,45 +48,4 @@ func (c *Client) LookDeletion(ctx context.Context, f *api.NodeFence, seen *fence
 // S18): otherwise a node would be spared by naming another's Machine.
 func (m *nodesMachine) goes(node string) bool {
 	return m != nil && m.DeletionTimestamp != nil && m.Status.NodeRef != nil && m.Status.NodeRef.Name == node
-}
-
-// machinesOf are the Machines that a Node says it is of.
-func machinesOf(n *corev1.Node) (all []machineRef) {
-	namespace, name, _ := strings.Cut(n.Annotations[openshiftMachine], "/")
-	for _, at := range []struct{ group, namespace, name string }{
-		{"machine.openshift.io/", namespace, name},
-		{"cluster.x-k8s.io/", n.Annotations[capiNamespace], n.Annotations[capiMachine]},
-	} {
-		// What is no name would be a path of its own.
-		if len(validation.IsDNS1123Label(at.namespace)) > 0 || len(validation.IsDNS1123Subdomain(at.name)) > 0 {
-			continue
-		}
-		ref := machineRef{name: at.namespace + "/" + at.name}
-		for _, versions := range machineKinds {
-			for _, path := range versions {
-				if version, ours := strings.CutPrefix(path, "/apis/"+at.group); ours {
-					ref.paths = append(ref.paths, "/apis/"+at.group+strings.TrimSuffix(version, "machines")+"namespaces/"+at.namespace+"/machines/"+at.name)
-				}
-			}
-		}
-		all = append(all, ref)
-	}
-	return all
-}
-
-// nodesMachine reads a Machine; nil where there is none, or no such kind. A version
-// that can't be read does not count where another one can: what converts them may run
-// on the very node that has died.
-func (c *Client) nodesMachine(ctx context.Context, ref machineRef) (*nodesMachine, error) {
-	var failed error
-	for _, path := range ref.paths {
-		m, err := get[nodesMachine](ctx, c, path)
-		if m != nil {
-			return m, nil
-		}
-		if failed == nil {
-			failed = err
-		}
-	}
-	return nil, failed
 }

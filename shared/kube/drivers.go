@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -23,7 +22,7 @@ type forDrivers struct{ *Client }
 
 // Get reads a document as it stands.
 func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
-	doc, err := read[json.RawMessage](ctx, c.Client, path)
+	doc, err := getExisting[json.RawMessage](ctx, c.Client, path)
 	switch {
 	case isAbsent(err, path):
 		return nil, nil
@@ -36,14 +35,14 @@ func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
 // Create posts a document.
 func (c forDrivers) Create(ctx context.Context, path string, doc []byte) error {
 	raw := json.RawMessage(doc)
-	_, err := post(ctx, c.Client, path, &raw)
+	_, err := create(ctx, c.Client, path, &raw)
 	return inWords(path, err)
 }
 
 // Update is a compare-and-swap, by the resourceVersion in the document.
 func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
 	raw := json.RawMessage(doc)
-	_, err := put(ctx, c.Client, path, &raw)
+	_, err := update(ctx, c.Client, path, &raw)
 	if isAbsent(err, path) {
 		return fmt.Errorf("%w: it is gone meanwhile", device.ErrConflict)
 	}
@@ -52,11 +51,9 @@ func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
 
 // Delete is of the object with this UID and version, and of no other (S6).
 func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error {
-	id := types.UID(uid)
-	err := c.rest.Delete().AbsPath(path).Body(&metav1.DeleteOptions{
-		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version},
-	}).Do(ctx).Error()
+	o := deletionOf(types.UID(uid))
+	o.Preconditions.ResourceVersion = &version
+	err := c.rest.Delete().AbsPath(path).Body(o).Do(ctx).Error()
 	if isAbsent(err, path) {
 		return nil
 	}

@@ -18,22 +18,22 @@ type invocation struct {
 	since time.Duration
 }
 
-// glance is one object as the API server gave it, to a request that began then.
-type glance struct {
+// cachedObject is one object as the API server gave it, to a request that began then.
+type cachedObject struct {
 	raw []byte
 	at  time.Duration
 }
 
-// glances are what this process has seen or written in the last moment.
-type glances struct {
+// objectCache is what this process has seen or written in the last moment.
+type objectCache struct {
 	mu  sync.Mutex
-	all map[string]glance
+	all map[string]cachedObject
 }
 
-// glanceFor is how long what this process has seen need not be looked at again.
+// cacheFor is how long what this process has seen need not be looked at again.
 // Between any look and what is done on it time passes; this is as much as the
 // requests of one turn may take anyway.
-const glanceFor = time.Second
+const cacheFor = time.Second
 
 type invocationKey struct{}
 
@@ -60,32 +60,32 @@ func running(ctx context.Context) *invocation {
 	return inv
 }
 
-// remember keeps an object as the API server gave it to a request that began at
+// addToCache keeps an object as the API server gave it to a request that began at
 // that time, unless something later is known.
-func (c *Client) remember(ctx context.Context, path string, raw []byte, at time.Duration) {
-	if running(ctx) == nil || !glimpsed(path) {
+func (c *Client) addToCache(ctx context.Context, path string, raw []byte, at time.Duration) {
+	if running(ctx) == nil || !isCached(path) {
 		return
 	}
-	g := &c.glances
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if old, ok := g.all[path]; ok && old.at > at {
+	k := &c.cache
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old, ok := k.all[path]; ok && old.at > at {
 		return
 	}
-	if g.all == nil {
-		g.all = map[string]glance{}
+	if k.all == nil {
+		k.all = map[string]cachedObject{}
 	}
-	for p, old := range g.all {
-		if at-old.at > glanceFor {
-			delete(g.all, p)
+	for p, old := range k.all {
+		if at-old.at > cacheFor {
+			delete(k.all, p)
 		}
 	}
-	g.all[path] = glance{raw, at}
+	k.all[path] = cachedObject{raw, at}
 }
 
-// glimpsed are the objects that are looked at again and again. Nothing else is
+// isCached tells the paths of the objects that are looked at again and again. Nothing else is
 // kept, a Secret least of all (S29).
-func glimpsed(path string) bool {
+func isCached(path string) bool {
 	if path == policiesPath {
 		return true
 	}
@@ -97,24 +97,24 @@ func glimpsed(path string) bool {
 	return false
 }
 
-// forget drops one object: it is not what it was.
-func (c *Client) forget(path string) {
-	c.glances.mu.Lock()
-	delete(c.glances.all, path)
-	c.glances.mu.Unlock()
+// dropFromCache drops one object: it is not what it was.
+func (c *Client) dropFromCache(path string) {
+	c.cache.mu.Lock()
+	delete(c.cache.all, path)
+	c.cache.mu.Unlock()
 }
 
-// glimpse is get, unless this process has seen the object a moment ago.
-func glimpse[T any](ctx context.Context, c *Client, path string) (*T, error) {
+// getCached is get, unless this process has seen the object a moment ago.
+func getCached[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	out := new(T)
-	if raw := c.glanceAt(ctx, path); raw != nil && json.Unmarshal(raw, out) == nil {
+	if raw := c.cachedAt(ctx, path); raw != nil && json.Unmarshal(raw, out) == nil {
 		return out, nil
 	}
 	return get[T](ctx, c, path)
 }
 
-// glanceAt is what this process has seen a moment ago; nil if this run is to read it.
-func (c *Client) glanceAt(ctx context.Context, path string) []byte {
+// cachedAt is what this process has seen a moment ago; nil if this run is to read it.
+func (c *Client) cachedAt(ctx context.Context, path string) []byte {
 	inv := running(ctx)
 	if inv == nil {
 		return nil
@@ -122,13 +122,13 @@ func (c *Client) glanceAt(ctx context.Context, path string) []byte {
 	inv.mu.Lock()
 	since := inv.since
 	inv.mu.Unlock()
-	c.glances.mu.Lock()
-	g, ok := c.glances.all[path]
-	c.glances.mu.Unlock()
-	if !ok || g.at < since || c.clock.elapsed()-g.at >= glanceFor {
+	c.cache.mu.Lock()
+	o, ok := c.cache.all[path]
+	c.cache.mu.Unlock()
+	if !ok || o.at < since || c.clock.elapsed()-o.at >= cacheFor {
 		return nil
 	}
-	return g.raw
+	return o.raw
 }
 
 // named tells the API server, and its audit log, which function asks.

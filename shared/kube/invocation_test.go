@@ -39,15 +39,15 @@ func TestAProcessLooksOnce(t *testing.T) {
 			[]string{get + nodePath}},
 		"in another process": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
-			c.glances.all = nil
+			c.cache.all = nil
 			look(Begin(ctx, "b"), c)
 		}, []string{get + nodePath, get + nodePath}},
 		"another invocation has not forgotten it": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); c.Forget(ctx); look(Begin(ctx, "b"), c) },
 			[]string{get + nodePath}},
 		"S29: a Secret": {func(ctx context.Context, c *fakeAPI) {
 			c.set("/api/v1/namespaces/n/secrets/s", `{"metadata":{"name":"s"}}`)
-			if _, err := c.Secret(ctx, "n", "s"); err != nil || len(c.glances.all) > 0 {
-				c.t.Error(err, c.glances.all)
+			if _, err := c.Secret(ctx, "n", "s"); err != nil || len(c.cache.all) > 0 {
+				c.t.Error(err, c.cache.all)
 			}
 		}, []string{get + "/api/v1/namespaces/n/secrets/s"}},
 		"outside of any": {func(_ context.Context, c *fakeAPI) { look(context.Background(), c); look(context.Background(), c) },
@@ -55,7 +55,7 @@ func TestAProcessLooksOnce(t *testing.T) {
 		"after a second": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
 			was := c.clock.elapsed()
-			c.clock.elapsed = func() time.Duration { return was + glanceFor }
+			c.clock.elapsed = func() time.Duration { return was + cacheFor }
 			look(ctx, c)
 		}, []string{get + nodePath, get + nodePath}},
 		"after what takes time": {func(ctx context.Context, c *fakeAPI) { look(ctx, c); c.Forget(ctx); look(ctx, c) }, []string{get + nodePath, get + nodePath}},

@@ -2,32 +2,12 @@ package kube
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-)
-
-// What is heard of dumps stands in Leases, one a node, in a namespace of their
-// own: whoever hears the network may write there and nowhere else.
-const (
-	// DumpsNamespace holds them.
-	DumpsNamespace = "nodefence-kdump"
-	dumpsPath      = "/apis/coordination.k8s.io/v1/namespaces/" + DumpsNamespace + "/leases"
-	nodeUIDKey     = "nodefence.io/node-uid"
-	bootIDKey      = "nodefence.io/boot-id"
-	// dumpSpell: after a silence this long a message begins another dump.
-	dumpSpell = 10 * time.Minute
-	// longestSource is the API's; a source is an IP address.
-	longestSource = 64
 )
 
 // LookDump sees what is heard of the machine's dump, where the fence asks for
@@ -47,75 +27,4 @@ func (c *Client) LookDump(ctx context.Context, f *api.NodeFence, seen *fence.See
 	}
 	seen.Dump = dumpOf(l)
 	return nil
-}
-
-// dumpOf reads such a Lease; nil if it says nothing.
-func dumpOf(l *coordinationv1.Lease) *fence.Dump {
-	s := l.Spec
-	if s.AcquireTime == nil || s.RenewTime == nil || s.HolderIdentity == nil {
-		return nil
-	}
-	source := *s.HolderIdentity
-	source = strings.ToValidUTF8(source[:min(len(source), longestSource)], "")
-	d := &fence.Dump{
-		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: bootID(l.Annotations[bootIDKey]),
-		First: s.AcquireTime.Time, Last: s.RenewTime.Time, Source: source,
-	}
-	if s.LeaseTransitions != nil {
-		d.Count = int64(*s.LeaseTransitions)
-	}
-	return d
-}
-
-// HeardDump writes down, by compare-and-swap, that a kdump message of a node's machine
-// came at a time of the boot clock (Elapsed), and gives what stands there after it.
-func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
-	for range tries {
-		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
-		if err != nil {
-			return nil, err
-		}
-		l := dumpLease(was, n, source, c.clock.At(at))
-		if was == nil {
-			l, err = post(ctx, c, dumpsPath, l)
-		} else {
-			l, err = put(ctx, c, dumpsPath+"/"+n.Name, l)
-		}
-		if err == nil {
-			return dumpOf(l), nil
-		}
-		if !isConflict(err) {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("write down the kdump message of %s: %w", n.Name, ErrConflict)
-}
-
-// dumpLease is was with one message more. Another machine, another boot or a long
-// silence begins a dump anew. The Node owns it, so that it goes with the Node.
-func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now time.Time) *coordinationv1.Lease {
-	at, count := metav1.NewMicroTime(now), int32(1)
-	l := &coordinationv1.Lease{
-		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: n.Name, Namespace: DumpsNamespace,
-			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: bootID(n.Status.NodeInfo.BootID)},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}},
-		},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &source, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &count},
-	}
-	if was == nil {
-		return l
-	}
-	l.ResourceVersion, l.UID = was.ResourceVersion, was.UID
-	d := dumpOf(was)
-	if d == nil || d.NodeUID != n.UID || d.BootID != bootID(n.Status.NodeInfo.BootID) || now.Sub(d.Last) > dumpSpell {
-		return l
-	}
-	count = int32(min(d.Count+1, 1<<30))
-	l.Spec.AcquireTime = was.Spec.AcquireTime
-	if d.Last.After(now) { // another replica was quicker to write down a later one
-		l.Spec.RenewTime = was.Spec.RenewTime
-	}
-	return l
 }

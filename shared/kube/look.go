@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"slices"
 	"time"
 
@@ -103,24 +101,12 @@ var deleters = map[string]string{
 	"karpenter.sh/disruption":        "Karpenter",
 }
 
-// longestBootID is the API's. Linux has one of 36 letters.
-const longestBootID = 128
-
-// bootID is what a kubelet says of its boot, and may say at any length: of one that no
-// record takes its hash, which tells one boot from another as well.
-func bootID(said string) string {
-	if len(said) <= longestBootID {
-		return said
-	}
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(said)))
-}
-
 // NodeSeen is what a decision needs of a node.
 func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
 		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: bootID(n.Status.NodeInfo.BootID),
 		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
-		ScaleDownOurs: len(ourKeepWords(n.Annotations, n.ManagedFields)) > 0,
+		ScaleDownOurs: len(ourScaleDownAnnotations(n.Annotations, n.ManagedFields)) > 0,
 	}
 	for _, v := range n.Status.VolumesInUse {
 		s.VolumesInUse = append(s.VolumesInUse, string(v))

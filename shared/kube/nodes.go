@@ -2,10 +2,8 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,211 +12,33 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-const (
-	mergePatch     = types.MergePatchType
-	strategicPatch = types.StrategicMergePatchType
-	// tries bounds how often a mark is put against other writers of the Node.
-	tries = 8
-)
+const nodesPath = "/api/v1/nodes"
 
-func isConflict(err error) bool { return errors.Is(err, ErrConflict) }
-
-// rawNode keeps the taints of others as they are, unknown fields included (S22).
-type rawNode struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Unschedulable bool              `json:"unschedulable,omitempty"`
-		Taints        []json.RawMessage `json:"taints,omitempty"`
-	} `json:"spec"`
+// Node reads a node; nil when there is none. Node, Lease, Policy and Ledger may
+// answer from what this process has seen a moment ago (see Begin).
+func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return getCached[corev1.Node](ctx, c, nodesPath+"/"+name)
 }
 
-// marks is the change of a node's marks: nil leaves the field alone.
-type marks struct {
-	taints        []json.RawMessage
-	changeTaints  bool
-	unschedulable *bool
-	// annotations are placed, or removed: the autoscalers' words against deleting this
-	// node, and one that says nothing.
-	annotations map[string]bool
-}
-
-// Isolate places our taint, the words against deletion by autoscalers
-// unless somebody has written it already, and the cordon where asked, in one write,
-// on the node as it was looked at.
-func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, version string, fence types.UID, cordon bool) error {
-	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
-		var m marks
-		rest, found := without(n.Spec.Taints, api.IsolationTaint, string(fence))
-		if !found {
-			t := corev1.Taint{Key: api.IsolationTaint, Value: string(fence), Effect: corev1.TaintEffectNoSchedule}
-			raw, err := json.Marshal(t)
-			if err != nil {
-				return m, fmt.Errorf("encode taint: %w", err)
-			}
-			// A taint of an earlier fence of this node is ours too, and replaced:
-			// one key and effect can stand only once.
-			rest, _ = without(rest, api.IsolationTaint, "")
-			m.taints, m.changeTaints = append(rest, raw), true
-		}
-		if cordon && !n.Spec.Unschedulable {
-			m.unschedulable = &cordon
-		}
-		for _, word := range keepWords(n.Labels) {
-			if _, theirs := n.Annotations[word]; !theirs {
-				m.annotate(word, true)
-			}
-		}
-		return m, nil
-	})
-}
-
-// Unisolate removes our taint of that fence and, where it is still ours, the cordon.
-// With a version it does so on the node as it was looked at, or says ErrConflict.
-func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
-	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
-		var m marks
-		if rest, found := without(n.Spec.Taints, api.IsolationTaint, fence); found {
-			m.taints, m.changeTaints = rest, true
-		}
-		if cordon && n.Spec.Unschedulable && CordonIsOurs(n.ManagedFields) {
-			off := false
-			m.unschedulable = &off
-		}
-		for _, word := range ourKeepWords(n.Annotations, n.ManagedFields) {
-			m.annotate(word, false)
-		}
-		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between
-			m.annotate(touchedBy, false)
-		}
-		return m, nil
-	})
-}
-
-// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the
-// node as it was looked at: ErrConflict says that the node has changed since. One
-// that is there already, whatever its value, does the same and stays as it is.
-func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, as api.OutOfServiceValue) error {
-	return c.mark(ctx, node, uid, version, func(n *rawNode) (marks, error) {
-		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, "")
-		if found {
-			return marks{}, nil
-		}
-		raw, err := json.Marshal(corev1.Taint{Key: api.OutOfServiceTaint, Value: string(as), Effect: corev1.TaintEffectNoExecute})
-		if err != nil {
-			return marks{}, fmt.Errorf("encode taint: %w", err)
-		}
-		return marks{taints: append(rest, raw), changeTaints: true}, nil
-	})
-}
-
-// ClearOutOfService removes that taint. The node is changed also where the taint
-// is not on it, so that whoever looked before this and is about to place it
-// can't any more (S23).
-func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
-	touched := false
-	err := c.mark(ctx, node, uid, "", func(n *rawNode) (marks, error) {
-		rest, found := without(n.Spec.Taints, api.OutOfServiceTaint, string(as))
-		touched = !found
-		if found {
-			return marks{taints: rest, changeTaints: true}, nil
-		}
-		return marks{annotations: map[string]bool{touchedBy: true}}, nil
-	})
-	if err != nil || !touched {
-		return err
+// Nodes reads all nodes.
+func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
+	l, err := list[corev1.NodeList](ctx, c, nodesPath)
+	if err != nil {
+		return nil, err
 	}
-	return c.mark(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{annotations: map[string]bool{touchedBy: false}}, nil })
+	return l.Items, nil
 }
 
-// touchedBy is an annotation that is on a node for the moment between two writes.
-const touchedBy = "nodefence.io/touched"
+// longestBootID is the API's. Linux has one of 36 letters.
+const longestBootID = 128
 
-// mark applies one change against the node's resourceVersion, and refuses a node
-// that is not the one meant (S6). With a version, the node must be as it was then;
-// without one, it is tried again when somebody else wrote.
-func (c *Client) mark(ctx context.Context, node string, uid types.UID, version string, change func(*rawNode) (marks, error)) error {
-	var err error
-	for range tries {
-		var n *rawNode
-		n, err = glimpse[rawNode](ctx, c, nodesPath+"/"+node)
-		if err != nil {
-			return err
-		}
-		if n == nil || n.UID != uid {
-			return nil // the next look sees that the node is gone or another
-		}
-		if version != "" && n.ResourceVersion != version {
-			return fmt.Errorf("mark node %s: it is not as it was looked at: %w", node, ErrConflict)
-		}
-		m, cerr := change(n)
-		if cerr != nil {
-			return cerr
-		}
-		if err = c.writeMarks(ctx, n, m); version != "" || !isConflict(err) {
-			return err
-		}
+// bootID is what a kubelet says of its boot, and may say at any length: of one that no
+// record takes its hash, which tells one boot from another as well.
+func bootID(said string) string {
+	if len(said) <= longestBootID {
+		return said
 	}
-	return err
-}
-
-func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
-	spec := map[string]any{}
-	if m.changeTaints {
-		spec["taints"] = m.taints
-		if len(m.taints) == 0 {
-			spec["taints"] = nil
-		}
-	}
-	if m.unschedulable != nil {
-		spec["unschedulable"] = true
-		if !*m.unschedulable {
-			spec["unschedulable"] = nil
-		}
-	}
-	annotations := map[string]any{}
-	for key, placed := range m.annotations {
-		annotations[key] = nil
-		if placed {
-			annotations[key] = "true"
-		}
-	}
-	if len(spec)+len(annotations) == 0 {
-		return nil
-	}
-	meta := map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID}
-	if len(annotations) > 0 {
-		meta["annotations"] = annotations
-	}
-	return c.patch(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": meta, "spec": spec})
-}
-
-// without drops the taints of a key, and of a value unless that is empty.
-func without(taints []json.RawMessage, key, value string) (rest []json.RawMessage, found bool) {
-	for _, raw := range taints {
-		var t corev1.Taint
-		if json.Unmarshal(raw, &t) == nil && t.Key == key && (value == "" || t.Value == value) {
-			found = true
-			continue
-		}
-		rest = append(rest, raw)
-	}
-	return rest, found
-}
-
-// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable.
-// The API server keeps that for us, so that a person's own cordon, set after
-// lifting ours, is left alone (S22).
-func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
-	return isOurs(fields, `"f:unschedulable"`)
-}
-
-func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
-	for _, m := range fields {
-		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field) {
-			return true
-		}
-	}
-	return false
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(said)))
 }
 
 // MarkNotReady sets Ready to Unknown on a node whose machine is proven off, so
@@ -228,10 +48,10 @@ func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID, v
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
 	defer func() { // S5: a living kubelet answers to this, so the next look is a read
 		c.Forget(ctx)
-		c.forget(nodesPath + "/" + node)
-		c.forget(leasesPath + "/" + node)
+		c.dropFromCache(nodesPath + "/" + node)
+		c.dropFromCache(leasesPath + "/" + node)
 	}()
-	return c.patch(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
+	return c.patchOnly(ctx, strategicPatch, nodesPath+"/"+node+"/status", map[string]any{
 		"metadata": map[string]any{"uid": uid, "resourceVersion": version},
 		"status": map[string]any{"conditions": []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: api.NotReadyReason,
@@ -239,4 +59,14 @@ func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID, v
 			LastHeartbeatTime: now, LastTransitionTime: now,
 		}}},
 	})
+}
+
+// DeleteNode deletes exactly this Node object, as it was looked at: ErrConflict says
+// that it has changed since, as one does whose machine is there again (S3, S6).
+func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, version string) error {
+	defer func() {
+		c.Forget(ctx)
+		c.dropFromCache(nodesPath + "/" + node)
+	}()
+	return c.deleteAsSeen(ctx, nodesPath+"/"+node, uid, version)
 }

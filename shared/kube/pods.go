@@ -4,7 +4,10 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // BoundPod is a pod, and the node that it is bound to.
@@ -17,15 +20,84 @@ type BoundPod struct {
 
 // Pod reads where a pod is bound; nil when there is none.
 func (c *Client) Pod(ctx context.Context, namespace, name string) (*BoundPod, error) {
-	return get[BoundPod](ctx, c, "/api/v1/namespaces/"+namespace+"/pods/"+name)
+	return get[BoundPod](ctx, c, podPath(namespace, name))
 }
 
-// EventsAboutPods reads what was reported of pods under one reason, in all
-// namespaces.
-func (c *Client) EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error) {
-	l, err := list[corev1.EventList](ctx, c, "/api/v1/events", "fieldSelector", "involvedObject.kind=Pod,reason="+reason)
+// PodsOn reads the pods bound to a node.
+func (c *Client) PodsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/pods", "fieldSelector", "spec.nodeName="+node)
 	if err != nil {
 		return nil, err
 	}
 	return l.Items, nil
+}
+
+// EtcdPods reads the static pods that etcd's members run as, by kubeadm's label.
+func (c *Client) EtcdPods(ctx context.Context) ([]corev1.Pod, error) {
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/namespaces/kube-system/pods", "labelSelector", "component=etcd")
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// PodsLabelled reads the pods of a namespace with a label.
+func (c *Client) PodsLabelled(ctx context.Context, namespace, label, value string) ([]corev1.Pod, error) {
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/namespaces/"+namespace+"/pods", "labelSelector", label+"="+value)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// PodTemplate reads one; nil when there is none.
+func (c *Client) PodTemplate(ctx context.Context, namespace, name string) (*corev1.PodTemplate, error) {
+	return get[corev1.PodTemplate](ctx, c, "/api/v1/namespaces/"+namespace+"/podtemplates/"+name)
+}
+
+// DeletePod has exactly this pod ended by its kubelet, within the pod's own grace period:
+// the pod is there until the kubelet has.
+func (c *Client) DeletePod(ctx context.Context, namespace, name string, uid types.UID) error {
+	return c.deleteObject(ctx, podPath(namespace, name), deletionOf(uid))
+}
+
+// ForceDeletePod removes exactly this pod, at once: another pod of its name, or
+// none, is left alone (S6).
+func (c *Client) ForceDeletePod(ctx context.Context, namespace, name string, uid types.UID) error {
+	return c.deleteObject(ctx, podPath(namespace, name), forcedDeletionOf(uid))
+}
+
+// EvictPod asks exactly this pod to leave, and to end in its own time. Held: its
+// disruption budget does not let it go now.
+func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types.UID) (held bool, err error) {
+	return c.evict(ctx, namespace, name, deletionOf(uid))
+}
+
+// ForceEvictPod is ForceDeletePod where the pod's disruption budget lets it go; the API
+// server weighs that again. A refusal is no error: the next look sees the pod and
+// its budget.
+func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid types.UID) error {
+	_, err := c.evict(ctx, namespace, name, forcedDeletionOf(uid))
+	return err
+}
+
+func (c *Client) evict(ctx context.Context, namespace, name string, o *metav1.DeleteOptions) (held bool, err error) {
+	// The client's own retries would wait out the answer "try again in 10 s".
+	err = c.rest.Post().AbsPath(podPath(namespace, name) + "/eviction").MaxRetries(0).
+		Body(&policyv1.Eviction{
+			TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+			ObjectMeta:    metav1.ObjectMeta{Namespace: namespace, Name: name},
+			DeleteOptions: o,
+		}).Do(ctx).Error()
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return false, nil
+	}
+	if apierrors.IsTooManyRequests(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+func podPath(namespace, name string) string {
+	return "/api/v1/namespaces/" + namespace + "/pods/" + name
 }

@@ -10,6 +10,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+const targetsPath = group + "/fencetargets"
+
 // Target reads a node's FenceTarget; nil when there is none.
 func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, error) {
 	return get[api.FenceTarget](ctx, c, targetsPath+"/"+node)
@@ -21,7 +23,7 @@ func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, err
 // process ends between (S7). ErrConflict: somebody else wrote first.
 func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.FenceTarget, error) {
 	if t.ResourceVersion == "" {
-		made, err := post(ctx, c, targetsPath, &api.FenceTarget{
+		made, err := create(ctx, c, targetsPath, &api.FenceTarget{
 			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceTarget"},
 			ObjectMeta: metav1.ObjectMeta{Name: t.Name},
 		})
@@ -37,7 +39,7 @@ func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.Fence
 // FenceTarget: so it needs no turn in the checks' compare-and-swap. One that is gone is
 // no error.
 func (c *Client) SaveHostHA(ctx context.Context, node string, state api.HostHA) error {
-	_, err := patched[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node+"/status", map[string]any{
+	_, err := patch[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node+"/status", map[string]any{
 		"status": map[string]any{"hostHA": state},
 	})
 	if apierrors.IsNotFound(err) {
@@ -49,17 +51,13 @@ func (c *Client) SaveHostHA(ctx context.Context, node string, state api.HostHA) 
 // DeleteTarget removes the one with this UID; one that is gone, or another one by
 // now, is no error.
 func (c *Client) DeleteTarget(ctx context.Context, name string, uid types.UID) error {
-	err := c.rest.Delete().AbsPath(targetsPath + "/" + name).Body(deletion(uid, nil)).Do(ctx).Error()
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	return c.deleteObject(ctx, targetsPath+"/"+name, deletionOf(uid))
 }
 
 // AskTarget writes a person's wish to have a node's devices read now. Nil is that there
 // is no FenceTarget yet.
 func (c *Client) AskTarget(ctx context.Context, node, wish string) (*api.FenceTarget, error) {
-	t, err := patched[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node, map[string]any{
+	t, err := patch[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{api.CheckNowAnnotation: wish}},
 	})
 	if apierrors.IsNotFound(err) {

@@ -16,7 +16,7 @@ type User = authenticationv1.UserInfo
 // Review asks the API server whose token this is, for this audience and no
 // other. Without a user, why says what is wrong with it, without the token.
 func (c *Client) Review(ctx context.Context, token, audience string) (u *User, why string, err error) {
-	r, err := post(ctx, c, "/apis/authentication.k8s.io/v1/tokenreviews", &authenticationv1.TokenReview{
+	r, err := create(ctx, c, "/apis/authentication.k8s.io/v1/tokenreviews", &authenticationv1.TokenReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
 		Spec:     authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{audience}},
 	})
@@ -38,7 +38,7 @@ func (c *Client) MayFence(ctx context.Context, u *User, node string) (bool, erro
 	for k, v := range u.Extra {
 		extra[k] = authorizationv1.ExtraValue(v)
 	}
-	r, err := post(ctx, c, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &authorizationv1.SubjectAccessReview{
+	r, err := create(ctx, c, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra,

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,20 +39,5 @@ func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
 	all, err := f.Budgets(ctx)
 	if err != nil || len(all) != 2 || !all[0].NotUnderstood.Everywhere || all[1].NotUnderstood.Any() {
 		t.Errorf("%v: %+v", err, all)
-	}
-}
-
-// TestALedgerThatIsNotUnderstoodIsLeftAlone: what a newer program keeps there would be lost.
-func TestALedgerThatIsNotUnderstoodIsLeftAlone(t *testing.T) {
-	f := newFakeAPI(t)
-	const stored = `{"metadata":{"name":"cluster"},"status":{"reservations":[{"nodeName":"a","novel":1}]}}`
-	f.set(ledgerPath, stored)
-	l, err := f.Ledger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = f.SaveLedger(t.Context(), l)
-	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "status.reservations[0].novel") || f.text(ledgerPath) != stored {
-		t.Errorf("%v: %s", err, f.text(ledgerPath))
 	}
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,12 +12,33 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// answer is what the ledger was in one answer: its resourceVersion, when the request
-// began and was answered, and the restore that it tells of.
-type answer struct {
-	rv           string
-	began, heard time.Duration
-	told         time.Duration
+// TestTheLedgerIsMadeOnce: where two gates miss it at once, both get the one.
+func TestTheLedgerIsMadeOnce(t *testing.T) {
+	f := newFakeAPI(t)
+	f.before = func(f *fakeAPI) { f.set(ledgerPath, `{"metadata":{"name":"cluster"},"spec":{"stop":true}}`) }
+	l, err := f.Ledger(t.Context())
+	if err != nil || !l.Spec.Stop {
+		t.Errorf("%+v, %v", l, err)
+	}
+	alone := newFakeAPI(t)
+	if l, err = alone.Ledger(t.Context()); err != nil || l.Name != api.LedgerName || l.ResourceVersion == "" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestALedgerThatIsNotUnderstoodIsLeftAlone: what a newer program keeps there would be lost.
+func TestALedgerThatIsNotUnderstoodIsLeftAlone(t *testing.T) {
+	f := newFakeAPI(t)
+	const stored = `{"metadata":{"name":"cluster"},"status":{"reservations":[{"nodeName":"a","novel":1}]}}`
+	f.set(ledgerPath, stored)
+	l, err := f.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.SaveLedger(t.Context(), l)
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "status.reservations[0].novel") || f.text(ledgerPath) != stored {
+		t.Errorf("%v: %s", err, f.text(ledgerPath))
+	}
 }
 
 // TestPast: a lower resourceVersion is evidence only in an answer to what was asked
@@ -42,7 +64,7 @@ func TestPast(t *testing.T) {
 		"a server that gives no number is no proof": {[]answer{{"10", 0, 1, 0}, {"", 2, 3, 0}, {"x", 4, 5, 0}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &past{}
+			p := &restoreWatch{}
 			for _, a := range c.answers {
 				l := &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{ResourceVersion: a.rv}}
 				if a.told > 0 {
@@ -99,4 +121,12 @@ func TestARestoreIsToldToAll(t *testing.T) {
 			t.Errorf("%s: %s %v %+v", who, d, c.WentBack(), l.Status)
 		}
 	}
+}
+
+// answer is what the ledger was in one answer: its resourceVersion, when the request
+// began and was answered, and the restore that it tells of.
+type answer struct {
+	rv           string
+	began, heard time.Duration
+	told         time.Duration
 }

@@ -26,7 +26,7 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 	one, all := `{"metadata":{"name":"x","uid":"u"}}`, `{"items":[{"metadata":{"name":"x"}}]}`
 	for name, c := range map[string]struct {
 		path, text, query string
-		read              func(ctx context.Context, c *Client) (found bool, err error)
+		getExisting       func(ctx context.Context, c *Client) (found bool, err error)
 	}{
 		"node":     {nodePath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Node(ctx, "a"); return o != nil, err }},
 		"nodes":    {"/api/v1/nodes", all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Nodes(ctx); return len(o) == 1, err }},
@@ -68,7 +68,7 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
 			f.set(c.path, c.text)
-			if found, err := c.read(t.Context(), f.Client); err != nil || !found {
+			if found, err := c.getExisting(t.Context(), f.Client); err != nil || !found {
 				t.Fatalf("found: %v, %v", found, err)
 			}
 			for _, r := range f.asked {
@@ -78,7 +78,7 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 				}
 			}
 			f.answer[c.path] = func(w http.ResponseWriter, _ request) { refuse(w, http.StatusForbidden, "Forbidden") }
-			if found, err := c.read(t.Context(), f.Client); err == nil || found {
+			if found, err := c.getExisting(t.Context(), f.Client); err == nil || found {
 				t.Errorf("what was refused is found: %v, %v", found, err)
 			}
 		})
@@ -173,20 +173,6 @@ func TestCreatingWhatIsThereIsAConflict(t *testing.T) {
 	}
 }
 
-// TestTheLedgerIsMadeOnce: where two gates miss it at once, both get the one.
-func TestTheLedgerIsMadeOnce(t *testing.T) {
-	f := newFakeAPI(t)
-	f.before = func(f *fakeAPI) { f.set(ledgerPath, `{"metadata":{"name":"cluster"},"spec":{"stop":true}}`) }
-	l, err := f.Ledger(t.Context())
-	if err != nil || !l.Spec.Stop {
-		t.Errorf("%+v, %v", l, err)
-	}
-	alone := newFakeAPI(t)
-	if l, err = alone.Ledger(t.Context()); err != nil || l.Name != api.LedgerName || l.ResourceVersion == "" {
-		t.Errorf("%+v, %v", l, err)
-	}
-}
-
 func TestPatchesLeaveTheRest(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"2026-05-01T12:00:00.000000Z","still":[{"nodeName":"a","renewed":"x","since":"2026-05-01T12:00:00.000000Z"}],"total":9},"reservations":[{"nodeName":"a","novel":1}]}}`)
@@ -231,6 +217,29 @@ func TestKindsThatAreMissing(t *testing.T) {
 	f.answer[policiesPath] = func(w http.ResponseWriter, _ request) { w.WriteHeader(http.StatusNotFound) }
 	const want = "list /apis/nodefence.io/v1alpha1/fencepolicies: nodefence's kinds are not installed (kubectl apply --server-side -k infra/crd): "
 	if _, err := f.Policies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Error(err)
+	}
+}
+
+// TestOlderKindsRefuseAPatch: a field that the API server does not know would be dropped
+// without a word, and it names that only at the end of all that it was sent.
+func TestOlderKindsRefuseAPatch(t *testing.T) {
+	f := newFakeAPI(t)
+	path := policiesPath + "/a/status"
+	f.set(policiesPath+"/a", `{"metadata":{"name":"a"}}`)
+	f.answer[path] = func(w http.ResponseWriter, r request) {
+		if r.Query.Get("fieldValidation") != "Strict" {
+			t.Errorf("asked %v", r.Query)
+		}
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":" \"\" is invalid: patch: Invalid value: \"{\\\"all\\\": 1}\": strict decoding error: unknown field \"status.held\""}`))
+	}
+	p, err := f.Policy(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `patch ` + policiesPath + `/a/status: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): strict decoding error: unknown field "status.held"`
+	if err := f.SavePolicyStatus(t.Context(), p); err == nil || err.Error() != want || strings.Contains(err.Error(), "all") {
 		t.Error(err)
 	}
 }

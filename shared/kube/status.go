@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // A whole object as this program has it lacks what a newer one wrote into it. So it writes
@@ -18,20 +15,8 @@ import (
 
 // saveStatus writes these fields of an object's status by compare-and-swap.
 func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.ObjectMeta, fields map[string]any) (*T, error) {
-	return patched[T](ctx, c, mergePatch, path+"/status", map[string]any{
+	return patch[T](ctx, c, mergePatch, path+"/status", map[string]any{
 		"metadata": map[string]any{"resourceVersion": of.ResourceVersion}, "status": fields,
-	})
-}
-
-// ClearRequests makes a record that is about to open ready, by compare-and-swap: it has our
-// finalizer, and nothing any more of what people asked of an earlier fence.
-func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
-	meta := map[string]any{"resourceVersion": f.ResourceVersion}
-	if !slices.Contains(f.Finalizers, api.Finalizer) {
-		meta["finalizers"] = append(slices.Clone(f.Finalizers), api.Finalizer)
-	}
-	return patched[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
-		"metadata": meta, "spec": map[string]any{"requests": fieldsOf(api.Requests{})},
 	})
 }
 
@@ -42,19 +27,19 @@ func fieldsOf(v any) map[string]any {
 	of := reflect.ValueOf(v)
 	for i := range of.NumField() {
 		name, how, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
-		if all[name] = byName(of.Field(i)); leftOut(of.Field(i), how) {
+		if all[name] = fieldValue(of.Field(i)); isOmitted(of.Field(i), how) {
 			all[name] = nil
 		}
 	}
 	return all
 }
 
-func byName(v reflect.Value) any {
+func fieldValue(v reflect.Value) any {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return nil
 		}
-		return byName(v.Elem())
+		return fieldValue(v.Elem())
 	}
 	if _, own := v.Interface().(json.Marshaler); own || v.Kind() != reflect.Struct {
 		return v.Interface()
@@ -62,8 +47,8 @@ func byName(v reflect.Value) any {
 	return fieldsOf(v.Interface())
 }
 
-// leftOut tells whether JSON leaves a field out that has these options.
-func leftOut(v reflect.Value, how string) bool {
+// isOmitted tells whether JSON leaves a field out that has these options.
+func isOmitted(v reflect.Value, how string) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
 		return how == "omitempty" && v.Len() == 0

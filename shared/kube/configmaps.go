@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// EnrolledLabel marks the ConfigMaps in which machines are enrolled.
+const EnrolledLabel = "nodefence.io/enrolled"
+
+// EnrolledName is the ConfigMap in which a node's machine is enrolled.
+func EnrolledName(node string) string { return "fence-enrolled-" + node }
+
+// Excluded and ExcludedBy are in the enrolment of a node that was to be left alone when
+// its Node object was last seen: why, in words, for the label or taint that it had, and
+// the policies whose exclude.selector chose it, by name, parted by blanks.
+const (
+	Excluded   = "excluded"
+	ExcludedBy = "excluded_by"
+)
+
+// WorkerRole is in the enrolment of a node that is none of the control plane.
+const WorkerRole = "worker"
+
+// ConfigMaps reads all ConfigMaps of a namespace.
+func (c *Client) ConfigMaps(ctx context.Context, namespace string) ([]corev1.ConfigMap, error) {
+	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps")
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// ConfigMap reads one; nil when there is none.
+func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	return get[corev1.ConfigMap](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps/"+name)
+}
+
+// CreateConfigMap creates one. ErrConflict: it is there already.
+func (c *Client) CreateConfigMap(ctx context.Context, cm *corev1.ConfigMap) error {
+	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+	_, err := create(ctx, c, "/api/v1/namespaces/"+cm.Namespace+"/configmaps", cm)
+	return err
+}
+
+// SaveConfigMap writes one by compare-and-swap.
+func (c *Client) SaveConfigMap(ctx context.Context, cm *corev1.ConfigMap) error {
+	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+	_, err := update(ctx, c, "/api/v1/namespaces/"+cm.Namespace+"/configmaps/"+cm.Name, cm)
+	return err
+}
+
+// DeleteConfigMap removes this very version of a ConfigMap; one that is gone is no
+// error. ErrConflict: it was written since, and is left.
+func (c *Client) DeleteConfigMap(ctx context.Context, namespace, name string, uid types.UID, version string) error {
+	return c.deleteAsSeen(ctx, "/api/v1/namespaces/"+namespace+"/configmaps/"+name, uid, version)
+}
+
+// Enrolled reads the ConfigMap in which a node's machine is enrolled; nil when
+// there is none. It asks for a list of one, as whoever binds devices may list.
+func (c *Client) Enrolled(ctx context.Context, namespace, node string) (*corev1.ConfigMap, error) {
+	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps",
+		"fieldSelector", "metadata.name="+EnrolledName(node))
+	if err != nil || len(l.Items) == 0 {
+		return nil, err
+	}
+	return &l.Items[0], nil
+}

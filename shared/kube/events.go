@@ -1,0 +1,77 @@
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Event is one Kubernetes Event about an object without a namespace.
+type Event struct {
+	Kind, APIVersion, Name string
+	UID                    types.UID
+	Warning                bool
+	Reason, Message        string
+	Reporter               string
+}
+
+// EventsAbout reads what was reported of a node as Kubernetes Events. They stand in
+// namespace default; one elsewhere is of whoever may write there.
+func (c *Client) EventsAbout(ctx context.Context, node string) ([]corev1.Event, error) {
+	l, err := list[corev1.EventList](ctx, c, "/api/v1/namespaces/default/events",
+		"fieldSelector", "involvedObject.kind=Node,involvedObject.name="+node)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// EventsAboutPods reads what was reported of pods under one reason, in all
+// namespaces.
+func (c *Client) EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error) {
+	l, err := list[corev1.EventList](ctx, c, "/api/v1/events", "fieldSelector", "involvedObject.kind=Pod,reason="+reason)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// Say posts an Event. Its loss is harmless, so callers may ignore the error.
+func (c *Client) Say(ctx context.Context, e Event) error {
+	now := metav1.NewTime(c.clock.Now())
+	typ := corev1.EventTypeNormal
+	if e.Warning {
+		typ = corev1.EventTypeWarning
+	}
+	_, err := create(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: metav1.NamespaceDefault},
+		InvolvedObject: corev1.ObjectReference{Kind: e.Kind, APIVersion: e.APIVersion, Name: e.Name, UID: e.UID},
+		Type:           typ, Reason: e.Reason, Message: "[fence] " + e.Message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source:              corev1.EventSource{Component: "nodefence-" + e.Reporter},
+		ReportingController: "nodefence.io/" + e.Reporter, ReportingInstance: e.Reporter,
+	})
+	return err
+}
+
+// Report writes an Event about a node under a name of its own, once: it is there
+// already if the same was reported before.
+func (c *Client) Report(ctx context.Context, n *corev1.Node, reporter, name, reason, instance, message string) error {
+	now := metav1.NewTime(c.clock.Now())
+	_, err := create(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+		InvolvedObject: corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.Name, UID: n.UID},
+		Type:           corev1.EventTypeWarning, Reason: reason, Message: "[fence] " + message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source:              corev1.EventSource{Component: "nodefence-" + reporter},
+		ReportingController: "nodefence.io/" + reporter, ReportingInstance: instance,
+	})
+	if isConflict(err) {
+		return nil
+	}
+	return err
+}

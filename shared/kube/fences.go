@@ -1,0 +1,75 @@
+package kube
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const fencesPath = group + "/nodefences"
+
+// Fence reads a node's NodeFence; nil when there is none.
+func (c *Client) Fence(ctx context.Context, node string) (*api.NodeFence, error) {
+	return get[api.NodeFence](ctx, c, fencesPath+"/"+node)
+}
+
+// Fences reads all NodeFences.
+func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
+	l, err := list[api.NodeFenceList](ctx, c, fencesPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// CreateFence opens a node's first fence. ErrConflict: somebody else did.
+func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
+	return create(ctx, c, fencesPath, f)
+}
+
+// SaveStatus writes the status whole, by compare-and-swap. One of a newer program, which
+// says so in its minReaderVersion, never comes here (fence.Foreign).
+func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
+	return update(ctx, c, fencesPath+"/"+f.Name+"/status", f)
+}
+
+// ClearRequests makes a record that is about to open ready, by compare-and-swap: it has our
+// finalizer, and nothing any more of what people asked of an earlier fence.
+func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+	meta := map[string]any{"resourceVersion": f.ResourceVersion}
+	if !slices.Contains(f.Finalizers, api.Finalizer) {
+		meta["finalizers"] = append(slices.Clone(f.Finalizers), api.Finalizer)
+	}
+	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+		"metadata": meta, "spec": map[string]any{"requests": fieldsOf(api.Requests{})},
+	})
+}
+
+// DropFinalizer lets a record go, or be reopened later; f becomes as it stands
+// then, without a resourceVersion if it is gone.
+func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
+	rest := slices.DeleteFunc(slices.Clone(f.Finalizers), func(s string) bool { return s == api.Finalizer })
+	now, err := patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "finalizers": rest},
+	})
+	if err != nil {
+		return err
+	}
+	*f = *now
+	if f.DeletionTimestamp != nil {
+		f.ResourceVersion = ""
+	}
+	return nil
+}
+
+// DeleteFence removes this very version of a NodeFence; one that is gone is no error.
+// ErrConflict: it was written since, opened again for one, and is left.
+func (c *Client) DeleteFence(ctx context.Context, name string, uid types.UID, version string) error {
+	return c.deleteAsSeen(ctx, fencesPath+"/"+name, uid, version)
+}

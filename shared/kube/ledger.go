@@ -1,0 +1,140 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const ledgersPath = group + "/fenceledgers"
+
+const ledgerStatus = ledgersPath + "/" + api.LedgerName + "/status"
+
+// Ledger reads the ledger, creating it when it is missing. If this process has seen
+// the API server's state go back in time, the ledger says so, whether or not
+// anybody has kept that yet.
+func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
+	for {
+		l, err := getCached[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			if back := c.WentBack(); back != nil {
+				l.Status.Restored = back
+			}
+			return l, nil
+		}
+		l = &api.FenceLedger{
+			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"},
+			ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName},
+		}
+		made, err := create(ctx, c, ledgersPath, l)
+		if err == nil {
+			return made, nil
+		}
+		if !isConflict(err) {
+			return nil, err
+		}
+	}
+}
+
+// SaveLedger writes the ledger's status by compare-and-swap: whoever wrote its spec
+// meanwhile, to stop everything, wins. Its spec is people's. One that this program does not
+// understand is left as it is: what a newer one keeps there would be lost (S21).
+func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error) {
+	if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
+		return nil, fmt.Errorf("put %s: %s: %w", ledgerStatus, strange, ErrConflict)
+	}
+	l.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"}
+	return update(ctx, c, ledgerStatus, l)
+}
+
+// PatchLeases replaces the source's picture in the ledger and nothing else: so it needs
+// no turn in the gates' compare-and-swap. Turns to be checked, where there are any, replace
+// those in the ledger as it was read, with that resourceVersion: ErrConflict says that
+// somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
+func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
+	status := map[string]any{"leases": fieldsOf(p)}
+	body := map[string]any{"status": status}
+	if turns != nil {
+		status["checks"], body["metadata"] = turns, map[string]any{"resourceVersion": read}
+	}
+	_, err := patch[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, body)
+	return err
+}
+
+// KeepWentBack writes what this process has seen, if it has, into the ledger as it
+// was read. ErrConflict: somebody else wrote first.
+func (c *Client) KeepWentBack(ctx context.Context, l *api.FenceLedger) error {
+	back := c.WentBack()
+	if back == nil {
+		return nil
+	}
+	_, err := patch[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, map[string]any{
+		"metadata": map[string]any{"resourceVersion": l.ResourceVersion},
+		"status":   map[string]any{"restored": back},
+	})
+	return err
+}
+
+// restoreWatch is how far the API server's state had come when this process last heard of
+// it. A resourceVersion is a revision of what lies below the API server, and a
+// quorum read never gives a lower one of the same object than an earlier read did,
+// unless that was taken back (S16). The ledger is written every few seconds, and is
+// always compared with itself: other kinds may be kept in another etcd.
+type restoreWatch struct {
+	mu sync.Mutex
+	// highest was heard at that time of the boot clock.
+	highest uint64
+	heard   time.Duration
+	// known is the last restore that the ledger itself told of.
+	known time.Time
+	// begins is when the state that counts was first seen: an answer to what was
+	// asked before may be of the state that is gone.
+	begins time.Duration
+	// back is what was seen here, and stands in no ledger yet.
+	back *api.Restored
+}
+
+// note takes an answer to a request that began then.
+func (w *restoreWatch) note(l *api.FenceLedger, began, heard time.Duration, now time.Time) {
+	rv, err := strconv.ParseUint(l.ResourceVersion, 10, 64)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil || began < w.begins {
+		return
+	}
+	told := time.Time{}
+	if r := l.Status.Restored; r != nil {
+		told = r.SeenAt.Time
+	}
+	switch {
+	case told.After(w.known):
+		// Somebody has seen it, this process or another: what is remembered here may
+		// be of the time before.
+		w.known, w.back, w.highest, w.heard, w.begins = told, nil, rv, heard, began
+	case rv >= w.highest:
+		w.highest, w.heard = rv, heard
+	case w.heard < began:
+		w.back = &api.Restored{
+			SeenAt: metav1.NewMicroTime(now.UTC().Truncate(time.Microsecond)),
+			From:   strconv.FormatUint(w.highest, 10), To: l.ResourceVersion,
+		}
+		w.highest, w.heard, w.begins = rv, heard, began
+	}
+}
+
+// WentBack is what this process has seen of the API server's state going back in
+// time, until the ledger tells of it; else nil.
+func (c *Client) WentBack() *api.Restored {
+	c.restores.mu.Lock()
+	defer c.restores.mu.Unlock()
+	return c.restores.back.DeepCopy()
+}

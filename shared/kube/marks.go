@@ -1,0 +1,242 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+func (m *marks) annotate(key string, placed bool) {
+	if m.annotations == nil {
+		m.annotations = map[string]bool{}
+	}
+	m.annotations[key] = placed
+}
+
+// karpenterPool is on the nodes of Karpenter, and of EKS Auto Mode.
+const karpenterPool = "karpenter.sh/nodepool"
+
+// scaleDownAnnotations are the annotations by which a node's autoscalers leave it alone.
+func scaleDownAnnotations(labels map[string]string) []string {
+	if _, karpenters := labels[karpenterPool]; karpenters {
+		return []string{api.ScaleDownDisabled, api.DoNotDisrupt}
+	}
+	return []string{api.ScaleDownDisabled}
+}
+
+// ourScaleDownAnnotations are those of them that stand and were written by nodefence, whatever
+// labels the node has now (S22).
+func ourScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
+	var ours []string
+	for _, word := range []string{api.ScaleDownDisabled, api.DoNotDisrupt} {
+		if annotations[word] == "true" && isOurs(fields, `"f:`+word+`"`) {
+			ours = append(ours, word)
+		}
+	}
+	return ours
+}
+
+// rawNode keeps the taints of others as they are, unknown fields included (S22).
+type rawNode struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Unschedulable bool              `json:"unschedulable,omitempty"`
+		Taints        []json.RawMessage `json:"taints,omitempty"`
+	} `json:"spec"`
+}
+
+// marks is the change of a node's marks: nil leaves the field alone.
+type marks struct {
+	taints        []json.RawMessage
+	changeTaints  bool
+	unschedulable *bool
+	// annotations are placed, or removed: the autoscalers' words against deleting this
+	// node, and one that says nothing.
+	annotations map[string]bool
+}
+
+// Isolate places our taint, the words against deletion by autoscalers
+// unless somebody has written it already, and the cordon where asked, in one write,
+// on the node as it was looked at.
+func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, version string, fence types.UID, cordon bool) error {
+	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
+		var m marks
+		rest, found := withoutTaint(n.Spec.Taints, api.IsolationTaint, string(fence))
+		if !found {
+			t := corev1.Taint{Key: api.IsolationTaint, Value: string(fence), Effect: corev1.TaintEffectNoSchedule}
+			raw, err := json.Marshal(t)
+			if err != nil {
+				return m, fmt.Errorf("encode taint: %w", err)
+			}
+			// A taint of an earlier fence of this node is ours too, and replaced:
+			// one key and effect can stand only once.
+			rest, _ = withoutTaint(rest, api.IsolationTaint, "")
+			m.taints, m.changeTaints = append(rest, raw), true
+		}
+		if cordon && !n.Spec.Unschedulable {
+			m.unschedulable = &cordon
+		}
+		for _, word := range scaleDownAnnotations(n.Labels) {
+			if _, theirs := n.Annotations[word]; !theirs {
+				m.annotate(word, true)
+			}
+		}
+		return m, nil
+	})
+}
+
+// Unisolate removes our taint of that fence and, where it is still ours, the cordon.
+// With a version it does so on the node as it was looked at, or says ErrConflict.
+func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
+	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
+		var m marks
+		if rest, found := withoutTaint(n.Spec.Taints, api.IsolationTaint, fence); found {
+			m.taints, m.changeTaints = rest, true
+		}
+		if cordon && n.Spec.Unschedulable && CordonIsOurs(n.ManagedFields) {
+			off := false
+			m.unschedulable = &off
+		}
+		for _, word := range ourScaleDownAnnotations(n.Annotations, n.ManagedFields) {
+			m.annotate(word, false)
+		}
+		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between
+			m.annotate(touchedBy, false)
+		}
+		return m, nil
+	})
+}
+
+// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the
+// node as it was looked at: ErrConflict says that the node has changed since. One
+// that is there already, whatever its value, does the same and stays as it is.
+func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, as api.OutOfServiceValue) error {
+	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
+		rest, found := withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, "")
+		if found {
+			return marks{}, nil
+		}
+		raw, err := json.Marshal(corev1.Taint{Key: api.OutOfServiceTaint, Value: string(as), Effect: corev1.TaintEffectNoExecute})
+		if err != nil {
+			return marks{}, fmt.Errorf("encode taint: %w", err)
+		}
+		return marks{taints: append(rest, raw), changeTaints: true}, nil
+	})
+}
+
+// ClearOutOfService removes that taint. The node is changed also where the taint
+// is not on it, so that whoever looked before this and is about to place it
+// can't any more (S23).
+func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
+	touched := false
+	err := c.updateMarks(ctx, node, uid, "", func(n *rawNode) (marks, error) {
+		rest, found := withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, string(as))
+		touched = !found
+		if found {
+			return marks{taints: rest, changeTaints: true}, nil
+		}
+		return marks{annotations: map[string]bool{touchedBy: true}}, nil
+	})
+	if err != nil || !touched {
+		return err
+	}
+	return c.updateMarks(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{annotations: map[string]bool{touchedBy: false}}, nil })
+}
+
+// touchedBy is an annotation that is on a node for the moment between two writes.
+const touchedBy = "nodefence.io/touched"
+
+// updateMarks applies one change against the node's resourceVersion, and refuses a node
+// that is not the one meant (S6). With a version, the node must be as it was then;
+// without one, it is tried again when somebody else wrote.
+func (c *Client) updateMarks(ctx context.Context, node string, uid types.UID, version string, change func(*rawNode) (marks, error)) error {
+	var err error
+	for range tries {
+		var n *rawNode
+		n, err = getCached[rawNode](ctx, c, nodesPath+"/"+node)
+		if err != nil {
+			return err
+		}
+		if n == nil || n.UID != uid {
+			return nil // the next look sees that the node is gone or another
+		}
+		if version != "" && n.ResourceVersion != version {
+			return fmt.Errorf("mark node %s: it is not as it was looked at: %w", node, ErrConflict)
+		}
+		m, cerr := change(n)
+		if cerr != nil {
+			return cerr
+		}
+		if err = c.writeMarks(ctx, n, m); version != "" || !isConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
+	spec := map[string]any{}
+	if m.changeTaints {
+		spec["taints"] = m.taints
+		if len(m.taints) == 0 {
+			spec["taints"] = nil
+		}
+	}
+	if m.unschedulable != nil {
+		spec["unschedulable"] = true
+		if !*m.unschedulable {
+			spec["unschedulable"] = nil
+		}
+	}
+	annotations := map[string]any{}
+	for key, placed := range m.annotations {
+		annotations[key] = nil
+		if placed {
+			annotations[key] = "true"
+		}
+	}
+	if len(spec)+len(annotations) == 0 {
+		return nil
+	}
+	meta := map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	return c.patchOnly(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": meta, "spec": spec})
+}
+
+// withoutTaint drops the taints of a key, and of a value unless that is empty.
+func withoutTaint(taints []json.RawMessage, key, value string) (rest []json.RawMessage, found bool) {
+	for _, raw := range taints {
+		var t corev1.Taint
+		if json.Unmarshal(raw, &t) == nil && t.Key == key && (value == "" || t.Value == value) {
+			found = true
+			continue
+		}
+		rest = append(rest, raw)
+	}
+	return rest, found
+}
+
+// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable.
+// The API server keeps that for us, so that a person's own cordon, set after
+// lifting ours, is left alone (S22).
+func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
+	return isOurs(fields, `"f:unschedulable"`)
+}
+
+func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
+	for _, m := range fields {
+		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,66 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const policiesPath = group + "/fencepolicies"
+
+const problemsPath = group + "/nodeproblempolicies"
+
+// Policy reads a FencePolicy; nil when there is none.
+func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, error) {
+	return getCached[api.FencePolicy](ctx, c, policiesPath+"/"+name)
+}
+
+// Policies reads all FencePolicies.
+func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	at := c.clock.elapsed()
+	r, err := listRaw(ctx, c, policiesPath)
+	if err != nil {
+		return nil, err
+	}
+	l, err := decode[api.FencePolicyList](r, policiesPath)
+	if err != nil {
+		return nil, err
+	}
+	// As the API server gave it: what this program does not understand of a policy is not
+	// in what it would write of it.
+	if raw, err := r.Raw(); err == nil {
+		c.addToCache(ctx, policiesPath, raw, at)
+	}
+	return l.Items, nil
+}
+
+// PoliciesSeen is Policies, unless this process has listed them a moment ago.
+func (c *Client) PoliciesSeen(ctx context.Context) ([]api.FencePolicy, error) {
+	if raw := c.cachedAt(ctx, policiesPath); raw != nil {
+		var l api.FencePolicyList
+		if err := json.Unmarshal(raw, &l); err == nil {
+			return l.Items, nil
+		}
+	}
+	return c.Policies(ctx)
+}
+
+// SavePolicyStatus writes a policy's status by compare-and-swap. A list in it that is decided
+// by, and of which this program does not understand something, stays as it is.
+func (c *Client) SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error {
+	fields := fieldsOf(p.Status)
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return p.NotUnderstood.In("status." + name) })
+	_, err := saveStatus[api.FencePolicy](ctx, c, policiesPath+"/"+p.Name, p.ObjectMeta, fields)
+	return err
+}
+
+// NodeProblemPolicies reads all of them.
+func (c *Client) NodeProblemPolicies(ctx context.Context) ([]api.NodeProblemPolicy, error) {
+	l, err := list[api.NodeProblemPolicyList](ctx, c, problemsPath)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
