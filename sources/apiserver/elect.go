@@ -64,23 +64,11 @@ func (s *Source) stand(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done, led := make(chan error, 1), make(chan struct{})
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Name: leaderLease, Namespace: s.o.Namespace}, Client: client,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: s.o.Identity},
-		},
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		ReleaseOnCancel: true, Name: leaderLease,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				close(led)
-				done <- s.lead(ctx)
-				cancel()
-			},
-			OnStoppedLeading: func() {},
-			OnNewLeader:      func(id string) { s.o.Logger.Info("leader", "identity", id, "self", id == s.o.Identity) },
-		},
-	})
+	elector, err := leaderelection.NewLeaderElector(s.election(client, func(ctx context.Context) {
+		close(led)
+		done <- s.lead(ctx)
+		cancel()
+	}))
 	if err != nil {
 		return fmt.Errorf("elect a leader: %w", err)
 	}
@@ -96,4 +84,21 @@ func (s *Source) stand(ctx context.Context) error {
 		return parent.Err()
 	}
 	return errLost
+}
+
+// election is for the leader Lease.
+func (s *Source) election(client v1.LeasesGetter, lead func(context.Context)) leaderelection.LeaderElectionConfig {
+	return leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Name: leaderLease, Namespace: s.o.Namespace}, Client: client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: s.o.Identity},
+		},
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		ReleaseOnCancel: true, Name: leaderLease,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: lead,
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(id string) { s.o.Logger.Info("leader", "identity", id, "self", id == s.o.Identity) },
+		},
+	}
 }

@@ -146,15 +146,7 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 	if !ok {
 		return e.writeExclusion(ctx, name)
 	}
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: kube.EnrolledName(name), Namespace: e.namespace, Labels: map[string]string{kube.EnrolledLabel: "true"},
-		},
-		Data: map[string]string{"node_name": name, "node_uid": v.uid, "system_uuid": v.systemUUID, "provider_id": v.providerID},
-	}
-	if v.role != "" {
-		cm.Data["role"] = v.role
-	}
+	cm := e.of(name, v)
 	stands := cm
 	err := e.client.CreateConfigMap(ctx, cm)
 	if errors.Is(err, kube.ErrConflict) {
@@ -180,6 +172,20 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 	}
 	e.put(name, latest) // does it say what stands there, and still the same?
 	return e.writeExclusion(ctx, name)
+}
+
+// of is the enrolment of a node.
+func (e *enrolment) of(name string, v nodeView) *corev1.ConfigMap {
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: kube.EnrolledName(name), Namespace: e.namespace, Labels: map[string]string{kube.EnrolledLabel: "true"},
+		},
+		Data: map[string]string{"node_name": name, "node_uid": v.uid, "system_uuid": v.systemUUID, "provider_id": v.providerID},
+	}
+	if v.role != "" {
+		cm.Data["role"] = v.role
+	}
+	return cm
 }
 
 // replace writes over the enrolment of another Node object, never of this one

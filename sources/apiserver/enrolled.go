@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // enrolments are in ConfigMaps, as the API server names them.
@@ -32,22 +30,4 @@ func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) er
 		return ctx.Err()
 	}
 	return nil
-}
-
-// slimEnrolment keeps nothing of the other ConfigMaps, which may have passwords in
-// them (S29).
-func slimEnrolment(obj any) (any, error) {
-	cm, ok := obj.(*corev1.ConfigMap)
-	if !ok {
-		return obj, nil
-	}
-	slim := &corev1.ConfigMap{}
-	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
-	if is := cm.Labels[kube.EnrolledLabel]; is != "" {
-		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may slim the slim
-		if at := cm.Annotations[goneSince]; at != "" {
-			slim.Annotations = map[string]string{goneSince: at}
-		}
-	}
-	return slim, nil
 }

@@ -104,16 +104,6 @@ func (s *Source) budgetWatch() watched {
 	}
 }
 
-func slimBudget(obj any) (any, error) {
-	b, ok := obj.(*api.FenceBudget)
-	if !ok {
-		return obj, nil
-	}
-	slim := &api.FenceBudget{}
-	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = b.Name, b.UID, b.ResourceVersion, b.Generation
-	return slim, nil
-}
-
 func (s *Source) watchBudgets(ctx context.Context, scheme *runtime.Scheme) error {
 	_, err := s.watch(ctx, scheme, s.budgetWatch())
 	return err

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
@@ -58,22 +57,6 @@ func (s *Source) policyWatch() watched {
 	}
 }
 
-func slimPolicy(obj any) (any, error) {
-	p, ok := obj.(*api.FencePolicy)
-	if !ok {
-		return obj, nil
-	}
-	slim := &api.FencePolicy{}
-	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
-	slim.DeletionTimestamp = p.DeletionTimestamp
-	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
-	slim.Spec.Selector, slim.Spec.Precedence, slim.Spec.Mode = p.Spec.Selector, p.Spec.Precedence, p.Spec.Mode
-	slim.Spec.PauseRequests, slim.Spec.ControlPlane = p.Spec.PauseRequests, p.Spec.ControlPlane
-	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
-	slim.NotUnderstood = p.NotUnderstood
-	return slim, nil
-}
-
 // problemPolicyWatch is for the problems that rules are about. What a rule says of a
 // problem is for the gate: here it only bounds what is watched, counted and told again.
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
@@ -88,17 +71,6 @@ func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme)
 			DeleteFunc: func(obj any) { s.policy(ctx, scheme, nameOf(obj), nil) },
 		},
 	}
-}
-
-func slimProblemPolicy(obj any) (any, error) {
-	p, ok := obj.(*api.NodeProblemPolicy)
-	if !ok {
-		return obj, nil
-	}
-	slim := &api.NodeProblemPolicy{}
-	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
-	slim.Spec.Rules = p.Spec.Rules
-	return slim, nil
 }
 
 // policy begins a watch for each reason that is new, and ends those that no policy
@@ -197,24 +169,4 @@ func (s *Source) nodeOf(ctx context.Context, ev *corev1.Event) string {
 		return p.Spec.NodeName
 	}
 	return ""
-}
-
-func slimPodReport(obj any) (any, error) {
-	ev, ok := obj.(*corev1.Event)
-	if !ok {
-		return obj, nil
-	}
-	kept, err := slimReport(ev)
-	if slim, ok := kept.(*corev1.Event); ok {
-		slim.Source.Host, slim.ReportingInstance, slim.Message = ev.Source.Host, ev.ReportingInstance, shortened(ev.Message)
-	}
-	return kept, err
-}
-
-// shortened is as much of a message as is sent.
-func shortened(s string) string {
-	if len(s) > 4*events.MaxMessage {
-		return s[:4*events.MaxMessage]
-	}
-	return s
 }

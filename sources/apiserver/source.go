@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -174,133 +172,4 @@ func (s *Source) lead(ctx context.Context) error {
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()
-}
-
-func (s *Source) loop(ctx context.Context) {
-	resync := time.NewTicker(s.o.Resync)
-	defer resync.Stop()
-	dueTimer := time.NewTimer(0)
-	defer dueTimer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-resync.C:
-			s.resync()
-		case <-s.wake:
-		case <-dueTimer.C:
-		}
-		dueTimer.Reset(s.sendDue())
-	}
-}
-
-// sendDue sends what is due and returns how long until the next is.
-func (s *Source) sendDue() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	for _, w := range s.due.take(now) {
-		s.sendFence(w.fence, w.at, now)
-	}
-	if next := s.due.next(); !next.IsZero() {
-		return max(0, next.Sub(s.now()))
-	}
-	return s.o.Resync
-}
-
-// sendFence sends a fence's phase; it is stale once the fence has gone on.
-func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
-	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
-	s.outbox.put(letter{event: s.o.Source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		x := s.due.byNode[node]
-		return x == nil || x.fence.UID != uid || x.fence.Status.FenceNumber != number || x.fence.Status.Transitions != seen
-	}})
-}
-
-func (s *Source) fence(f *api.NodeFence) {
-	s.mu.Lock()
-	s.due.put(f, s.now())
-	s.closed(f)
-	s.hostHA.changed(f.Name)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// node sends the transitions of one node, and wakes its fence when Ready changed.
-func (s *Source) node(n *corev1.Node) {
-	v := viewOf(n)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var old *nodeView
-	if was, ok := s.nodes[n.Name]; ok {
-		old = &was
-	}
-	s.nodes[n.Name] = v
-	now := s.now()
-	x := s.due.byNode[n.Name]
-	for _, c := range transitions(n.Name, old, v, x != nil) {
-		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now)})
-	}
-	if x != nil && old != nil {
-		if due, ok := wakes(*old, v, now); ok {
-			s.sendFence(x.fence, due, now)
-		} else if old.excluded != v.excluded || !maps.Equal(old.labels, v.labels) {
-			s.sendFence(x.fence, now, now)
-		}
-	}
-	if old != nil && !old.ready() && v.ready() {
-		s.unhold() // it may have been one too many
-	}
-	if v.ready() {
-		s.enrol.put(n.Name, v)
-	}
-	s.exclude(n.Name, v)
-	if old == nil || old.excluded != v.excluded || old.role != v.role || !maps.Equal(old.labels, v.labels) {
-		s.hostHA.changed(n.Name)
-	}
-}
-
-func (s *Source) nodeGone(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.nodes, name)
-	s.uncount(name)
-	s.enrol.left(name)
-	if x := s.due.byNode[name]; x != nil {
-		now := s.now()
-		s.sendFence(x.fence, now, now)
-	}
-}
-
-// resync sends again what is unhealthy, suspect or was reported and has no open fence,
-// and marks of ours for which no record stands (S19, S22).
-func (s *Source) resync() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	slot := now.Truncate(s.o.Resync)
-	for _, l := range s.suspicious() {
-		if !s.due.hasOpen(l.NodeName) {
-			s.sendSuspect(l, slot, now)
-		}
-	}
-	s.tellAgain(slot, now)
-	for name, v := range s.nodes {
-		for _, mark := range v.marks {
-			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {
-				s.outbox.put(letter{event: s.o.Source.Marked(name, v.uid, mark, slot, now), about: "marked/" + name + "/" + mark})
-			}
-		}
-		if s.due.hasOpen(name) {
-			continue
-		}
-		for _, c := range presentlyUnhealthy(name, v) {
-			s.outbox.put(letter{event: s.o.Source.Condition(c, slot, now), about: "resync/" + name + "/" + c.Condition})
-		}
-	}
 }

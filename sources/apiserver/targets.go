@@ -56,13 +56,6 @@ func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error
 	return nil
 }
 
-func slimTarget(obj any) (any, error) {
-	if t, ok := obj.(*api.FenceTarget); ok {
-		t.ManagedFields = nil
-	}
-	return obj, nil
-}
-
 func (s *Source) targetHandler() cache.ResourceEventHandler {
 	seen := func(obj any) {
 		t := obj.(*api.FenceTarget)

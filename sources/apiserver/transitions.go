@@ -11,28 +11,6 @@ import (
 	"github.com/nodefence/nodefence/events"
 )
 
-// nodeView is what is kept of a node.
-type nodeView struct {
-	uid        string
-	created    time.Time
-	conditions map[string]condition
-	systemUUID string
-	providerID string
-	// role is worker or control-plane.
-	role string
-	// marks are the values of our isolation taint.
-	marks []string
-	// excluded says which label or taint of the node has it left alone; labels are for
-	// the policies to choose it by.
-	excluded string
-	labels   map[string]string
-}
-
-type condition struct {
-	status, reason string
-	since          time.Time
-}
-
 // unhealthy by the condition's own sense: a problem is well when False, as
 // node-problem-detector and the kubelet have it, what is ready when True.
 func unhealthy(typ, status string) bool {
@@ -69,26 +47,35 @@ func transitions(name string, old *nodeView, now nodeView, fenced bool) []events
 	}
 	var all []events.ConditionChange
 	for _, typ := range slices.Sorted(maps.Keys(now.conditions)) {
-		c := now.conditions[typ]
-		bad := unhealthy(typ, c.status)
-		var was condition
-		var known bool
-		if old != nil {
-			was, known = old.conditions[typ]
+		if !unchanged(typ, old, now, fenced) && (typ == ready || !toldByReady(typ, old, now)) {
+			all = append(all, change(name, now.uid, typ, now.conditions[typ]))
 		}
-		switch {
-		case !known && !bad:
-			continue
-		case known && was.status == c.status && (fenced || !bad || was.since.Equal(c.since)):
-			continue
-		case typ != ready && c.silent() && now.conditions[ready].silent():
-			continue
-		case typ != ready && !bad && was.silent() && old.conditions[ready].silent() && !now.conditions[ready].silent():
-			continue
-		}
-		all = append(all, change(name, now.uid, typ, c))
 	}
 	return all
+}
+
+// unchanged: it is well and was not known, or is as it was.
+func unchanged(typ string, old *nodeView, now nodeView, fenced bool) bool {
+	c := now.conditions[typ]
+	bad := unhealthy(typ, c.status)
+	if old == nil {
+		return !bad
+	}
+	was, known := old.conditions[typ]
+	if !known {
+		return !bad
+	}
+	return was.status == c.status && (fenced || !bad || was.since.Equal(c.since))
+}
+
+// toldByReady: the kubelet takes the condition with it, or brings it back well.
+func toldByReady(typ string, old *nodeView, now nodeView) bool {
+	c, silent := now.conditions[typ], now.conditions[ready].silent()
+	if silent && c.silent() {
+		return true
+	}
+	back := old != nil && old.conditions[typ].silent() && old.conditions[ready].silent() && !silent
+	return back && !unhealthy(typ, c.status)
 }
 
 // presentlyUnhealthy is what a resync sends again.
@@ -108,10 +95,6 @@ func change(name, uid, typ string, c condition) events.ConditionChange {
 		Node: name, NodeUID: uid, Condition: typ, Status: c.status, Reason: c.reason,
 		Since: c.since, Unhealthy: unhealthy(typ, c.status),
 	}
-}
-
-func (v nodeView) ready() bool {
-	return v.conditions[ready].status == string(corev1.ConditionTrue)
 }
 
 // wakes tells whether a change of the node is news for its open fence, and

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // What is watched, as the API server names it.
@@ -121,126 +120,11 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	return c, nil
 }
 
-// The transforms drop what is not needed, before it is kept: on a large cluster
-// it is most of the memory.
-
-func slimNode(obj any) (any, error) {
-	n, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil
-	}
-	slim := &corev1.Node{}
-	slim.Name, slim.UID, slim.ResourceVersion, slim.CreationTimestamp = n.Name, n.UID, n.ResourceVersion, n.CreationTimestamp
-	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
-	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
-	for _, t := range n.Spec.Taints {
-		if t.Key == api.IsolationTaint || t.Key == kube.MaintenanceTaint {
-			slim.Spec.Taints = append(slim.Spec.Taints, t)
-		}
-	}
-	return slim, nil
-}
-
-func slimLease(obj any) (any, error) {
-	l, ok := obj.(*coordinationv1.Lease)
-	if !ok {
-		return obj, nil
-	}
-	slim := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
-		RenewTime: l.Spec.RenewTime, LeaseDurationSeconds: l.Spec.LeaseDurationSeconds,
-	}}
-	slim.Name, slim.Namespace, slim.ResourceVersion = l.Name, l.Namespace, l.ResourceVersion
-	return slim, nil
-}
-
-func slimFence(obj any) (any, error) {
-	f, ok := obj.(*api.NodeFence)
-	if !ok {
-		return obj, nil
-	}
-	f.ManagedFields, f.Status.History, f.Status.Past = nil, nil, nil
-	return f, nil
-}
-
-func viewOf(n *corev1.Node) nodeView {
-	v := nodeView{
-		uid: string(n.UID), created: n.CreationTimestamp.Time, systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
-		conditions: map[string]condition{}, role: kube.WorkerRole, labels: n.Labels,
-	}
-	seen := kube.NodeSeen(n, "")
-	if v.excluded = seen.Excluded; seen.ControlPlane {
-		v.role = "control-plane"
-	}
-	for _, c := range n.Status.Conditions {
-		v.conditions[string(c.Type)] = condition{string(c.Status), c.Reason, c.LastTransitionTime.Time}
-	}
-	for _, t := range n.Spec.Taints {
-		if t.Key == api.IsolationTaint {
-			v.marks = append(v.marks, t.Value)
-		}
-	}
-	return v
-}
-
 func (s *Source) nodeHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { s.node(obj.(*corev1.Node)) },
 		UpdateFunc: func(_, obj any) { s.node(obj.(*corev1.Node)) },
 		DeleteFunc: func(obj any) { s.nodeGone(nameOf(obj)) },
-	}
-}
-
-func (s *Source) leaseHandler() cache.ResourceEventHandler {
-	seen := func(obj any) {
-		l := obj.(*coordinationv1.Lease)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.picture.observe(l.Name, kube.LeaseMark(l), kube.LeaseRenewal(l), s.now())
-	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { s.tooSlow(nil, obj.(*coordinationv1.Lease)); seen(obj) },
-		UpdateFunc: func(old, obj any) {
-			s.tooSlow(old.(*coordinationv1.Lease), obj.(*coordinationv1.Lease))
-			seen(obj)
-		},
-		DeleteFunc: func(obj any) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.picture.forget(nameOf(obj))
-		},
-	}
-}
-
-// tooSlow tells of a Lease that is not believed how seldom it is renewed, once for
-// each thing that it says.
-func (s *Source) tooSlow(old, l *coordinationv1.Lease) {
-	said, is := kube.LeaseTooSlow(l)
-	if !is {
-		return
-	}
-	if old != nil {
-		if before, _ := kube.LeaseTooSlow(old); before == said {
-			return
-		}
-	}
-	s.o.Logger.Warn("a Lease says that it is renewed less often than is believed: its node counts as unhealthy if that is so (leaseDurationSeconds)",
-		"node", l.Name, "says", said.String(), "counted", kube.SlowestRenewal.String())
-}
-
-func (s *Source) fenceHandler() cache.ResourceEventHandler {
-	seen := func(obj any) { s.fence(obj.(*api.NodeFence)) }
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-		DeleteFunc: func(obj any) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.due.remove(nameOf(obj))
-			delete(s.finished, nameOf(obj))
-			s.hostHA.changed(nameOf(obj))
-			// With the record went until when reports were answered: a fence must not
-			// be had a second time because somebody deleted it.
-			s.recall.forget(nameOf(obj))
-		},
 	}
 }
 

@@ -1,0 +1,152 @@
+package apiserver
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/nodeproblem"
+)
+
+// The transforms drop what is not needed, before it is kept: on a large cluster
+// it is most of the memory.
+
+func slimNode(obj any) (any, error) {
+	n, ok := obj.(*corev1.Node)
+	if !ok {
+		return obj, nil
+	}
+	slim := &corev1.Node{}
+	slim.Name, slim.UID, slim.ResourceVersion, slim.CreationTimestamp = n.Name, n.UID, n.ResourceVersion, n.CreationTimestamp
+	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
+	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
+	for _, t := range n.Spec.Taints {
+		if t.Key == api.IsolationTaint || t.Key == kube.MaintenanceTaint {
+			slim.Spec.Taints = append(slim.Spec.Taints, t)
+		}
+	}
+	return slim, nil
+}
+
+func slimLease(obj any) (any, error) {
+	l, ok := obj.(*coordinationv1.Lease)
+	if !ok {
+		return obj, nil
+	}
+	slim := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		RenewTime: l.Spec.RenewTime, LeaseDurationSeconds: l.Spec.LeaseDurationSeconds,
+	}}
+	slim.Name, slim.Namespace, slim.ResourceVersion = l.Name, l.Namespace, l.ResourceVersion
+	return slim, nil
+}
+
+func slimFence(obj any) (any, error) {
+	f, ok := obj.(*api.NodeFence)
+	if !ok {
+		return obj, nil
+	}
+	f.ManagedFields, f.Status.History, f.Status.Past = nil, nil, nil
+	return f, nil
+}
+
+func slimPolicy(obj any) (any, error) {
+	p, ok := obj.(*api.FencePolicy)
+	if !ok {
+		return obj, nil
+	}
+	slim := &api.FencePolicy{}
+	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = p.Name, p.UID, p.ResourceVersion, p.Generation
+	slim.DeletionTimestamp = p.DeletionTimestamp
+	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
+	slim.Spec.Selector, slim.Spec.Precedence, slim.Spec.Mode = p.Spec.Selector, p.Spec.Precedence, p.Spec.Mode
+	slim.Spec.PauseRequests, slim.Spec.ControlPlane = p.Spec.PauseRequests, p.Spec.ControlPlane
+	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
+	slim.NotUnderstood = p.NotUnderstood
+	return slim, nil
+}
+
+func slimProblemPolicy(obj any) (any, error) {
+	p, ok := obj.(*api.NodeProblemPolicy)
+	if !ok {
+		return obj, nil
+	}
+	slim := &api.NodeProblemPolicy{}
+	slim.Name, slim.UID, slim.ResourceVersion = p.Name, p.UID, p.ResourceVersion
+	slim.Spec.Rules = p.Spec.Rules
+	return slim, nil
+}
+
+func slimPodReport(obj any) (any, error) {
+	ev, ok := obj.(*corev1.Event)
+	if !ok {
+		return obj, nil
+	}
+	kept, err := slimReport(ev)
+	if slim, ok := kept.(*corev1.Event); ok {
+		slim.Source.Host, slim.ReportingInstance, slim.Message = ev.Source.Host, ev.ReportingInstance, shortened(ev.Message)
+	}
+	return kept, err
+}
+
+// shortened is as much of a message as is sent.
+func shortened(s string) string {
+	if len(s) > 4*events.MaxMessage {
+		return s[:4*events.MaxMessage]
+	}
+	return s
+}
+
+func slimReport(obj any) (any, error) {
+	ev, ok := obj.(*corev1.Event)
+	if !ok {
+		return obj, nil
+	}
+	told := metav1.NewTime(nodeproblem.ToldAt(ev))
+	slim := &corev1.Event{
+		InvolvedObject: ev.InvolvedObject, Source: corev1.EventSource{Component: ev.Source.Component},
+		ReportingController: ev.ReportingController, Reason: ev.Reason, Message: ev.Message, Type: ev.Type,
+		FirstTimestamp: ev.FirstTimestamp, LastTimestamp: ev.LastTimestamp, EventTime: ev.EventTime,
+		Count: ev.Count, Series: ev.Series,
+	}
+	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = ev.Name, ev.Namespace, ev.UID, ev.ResourceVersion
+	slim.CreationTimestamp, slim.ManagedFields = ev.CreationTimestamp, []metav1.ManagedFieldsEntry{{Time: &told}}
+	return slim, nil
+}
+
+func slimTarget(obj any) (any, error) {
+	if t, ok := obj.(*api.FenceTarget); ok {
+		t.ManagedFields = nil
+	}
+	return obj, nil
+}
+
+func slimBudget(obj any) (any, error) {
+	b, ok := obj.(*api.FenceBudget)
+	if !ok {
+		return obj, nil
+	}
+	slim := &api.FenceBudget{}
+	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = b.Name, b.UID, b.ResourceVersion, b.Generation
+	return slim, nil
+}
+
+// slimEnrolment keeps nothing of the other ConfigMaps, which may have passwords in
+// them (S29).
+func slimEnrolment(obj any) (any, error) {
+	cm, ok := obj.(*corev1.ConfigMap)
+	if !ok {
+		return obj, nil
+	}
+	slim := &corev1.ConfigMap{}
+	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
+	if is := cm.Labels[kube.EnrolledLabel]; is != "" {
+		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may slim the slim
+		if at := cm.Annotations[goneSince]; at != "" {
+			slim.Annotations = map[string]string{goneSince: at}
+		}
+	}
+	return slim, nil
+}
