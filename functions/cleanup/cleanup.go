@@ -78,7 +78,7 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.MarkNotReady:
-		return c.Client.MarkNotReady(ctx, node, uid, seen.Node.Version)
+		return c.Client.SetReadyUnknown(ctx, node, uid, seen.Node.Version)
 	case fence.ClearOutOfService:
 		return c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Release:

@@ -175,7 +175,7 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 		}
 		m.left--
 		name := "nodefence-" + row(m.want) + "." + sum(string(p.UID))
-		if err := m.Client.Report(ctx, m.node, Name, name, string(api.PodMoved), row(m.want), fmt.Sprintf("%s/%s was asked to leave (%s)", p.Namespace, p.Name, m.words)); err != nil {
+		if err := m.Client.ReportOnce(ctx, m.node, Name, name, string(api.PodMoved), row(m.want), fmt.Sprintf("%s/%s was asked to leave (%s)", p.Namespace, p.Name, m.words)); err != nil {
 			return err
 		}
 		m.Log.Info("moved", "function", Name, "node", m.node.Name, "event", m.cause.ID(), "pod", p.Namespace+"/"+p.Name, "reason", string(api.PodMoved), "message", m.words)

@@ -56,7 +56,7 @@ func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if !f.Status.Decision.Trigger.Missing() || seen.Node.Exists || f.CurrentPhase() != api.Pending {
 		return nil
 	}
-	cm, err := g.Client.Enrolled(ctx, g.Namespace, f.Spec.NodeName)
+	cm, err := g.Client.Enrolment(ctx, g.Namespace, f.Spec.NodeName)
 	if err != nil || cm == nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (g *Gate) lookExcluded(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Status.Decision.Policy.Name) {
 		return nil
 	}
-	policies, err := g.Client.PoliciesSeen(ctx)
+	policies, err := g.Client.CachedPolicies(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 	}
 	series := reportsOf(e)
 	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
-	if err := g.Client.Report(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
+	if err := g.Client.ReportOnce(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
 	all, err := g.Client.EventsAbout(ctx, n.Name)

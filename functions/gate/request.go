@@ -73,7 +73,7 @@ func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, policy api.
 // join has the open fence of a node answer to a request too (S7).
 func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
 	words := fence.Join(f, *r)
-	made, err := g.Client.SaveStatus(ctx, f)
+	made, err := g.Client.SaveFenceStatus(ctx, f)
 	g.Loop.Keep(made)
 	if err == nil {
 		g.Reporter.Merged(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
@@ -196,7 +196,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		// Whoever saw its event could send it again under another source and time (S29).
 		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
-	u, why, err := g.Client.Review(ctx, token, audience)
+	u, why, err := g.Client.ReviewToken(ctx, token, audience)
 	if err != nil {
 		return nil, err
 	}

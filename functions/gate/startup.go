@@ -56,7 +56,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		if policies[i].Name != resolved.Policy.Name || timeout == nil {
 			continue
 		}
-		cm, err := g.Client.Enrolled(ctx, g.Namespace, n.Name)
+		cm, err := g.Client.Enrolment(ctx, g.Namespace, n.Name)
 		if err != nil || cm != nil && cm.Data["node_uid"] == string(n.UID) {
 			return s, err
 		}

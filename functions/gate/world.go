@@ -96,7 +96,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if equality.Semantic.DeepEqual(inHand.Status.Decision, f.Status.Decision) {
 		return nil
 	}
-	saved, err := g.Client.SaveStatus(ctx, f)
+	saved, err := g.Client.SaveFenceStatus(ctx, f)
 	if err != nil {
 		return err
 	}

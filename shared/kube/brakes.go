@@ -18,7 +18,7 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	if err != nil {
 		return err
 	}
-	policies, err := c.PoliciesSeen(ctx)
+	policies, err := c.CachedPolicies(ctx)
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,9 @@ func (c *Client) DeleteConfigMap(ctx context.Context, namespace, name string, ui
 	return c.deleteAsSeen(ctx, "/api/v1/namespaces/"+namespace+"/configmaps/"+name, uid, version)
 }
 
-// Enrolled reads the ConfigMap in which a node's machine is enrolled; nil when
+// Enrolment reads the ConfigMap in which a node's machine is enrolled; nil when
 // there is none. It asks for a list of one, as whoever binds devices may list.
-func (c *Client) Enrolled(ctx context.Context, namespace, node string) (*corev1.ConfigMap, error) {
+func (c *Client) Enrolment(ctx context.Context, namespace, node string) (*corev1.ConfigMap, error) {
 	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps",
 		"fieldSelector", "metadata.name="+EnrolledName(node))
 	if err != nil || len(l.Items) == 0 {

@@ -3,7 +3,7 @@
 //
 // What a reader must not get wrong: there is a small cache. A request to read carries no
 // resourceVersion, so the API server answers it from a quorum. But in a context that comes
-// from Begin, Node, Lease, Policy, PoliciesSeen, Ledger and the marks on nodes may be
+// from Begin, Node, Lease, Policy, CachedPolicies, Ledger and the marks on nodes may be
 // given what this process has read or written less than a second before, in another
 // invocation too. Forget(ctx) ends that for what was read before it. Whoever decides after
 // time has passed, or after something outside has changed, calls Forget first

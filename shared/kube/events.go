@@ -38,8 +38,8 @@ func (c *Client) EventsAboutPods(ctx context.Context, reason string) ([]corev1.E
 	return l.Items, nil
 }
 
-// Say posts an Event. Its loss is harmless, so callers may ignore the error.
-func (c *Client) Say(ctx context.Context, e Event) error {
+// PostEvent posts an Event. Its loss is harmless, so callers may ignore the error.
+func (c *Client) PostEvent(ctx context.Context, e Event) error {
 	now := metav1.NewTime(c.clock.Now())
 	typ := corev1.EventTypeNormal
 	if e.Warning {
@@ -57,9 +57,9 @@ func (c *Client) Say(ctx context.Context, e Event) error {
 	return err
 }
 
-// Report writes an Event about a node under a name of its own, once: it is there
+// ReportOnce writes an Event about a node under a name of its own, once: it is there
 // already if the same was reported before.
-func (c *Client) Report(ctx context.Context, n *corev1.Node, reporter, name, reason, instance, message string) error {
+func (c *Client) ReportOnce(ctx context.Context, n *corev1.Node, reporter, name, reason, instance, message string) error {
 	now := metav1.NewTime(c.clock.Now())
 	_, err := create(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSay(t *testing.T) {
+func TestPostEvent(t *testing.T) {
 	f := newFakeAPI(t)
-	if err := f.Say(t.Context(), Event{Kind: "Node", APIVersion: "v1", Name: "a", UID: "u1", Reason: "Fenced", Message: "seen off", Reporter: "power", Warning: true}); err != nil {
+	if err := f.PostEvent(t.Context(), Event{Kind: "Node", APIVersion: "v1", Name: "a", UID: "u1", Reason: "Fenced", Message: "seen off", Reporter: "power", Warning: true}); err != nil {
 		t.Fatal(err)
 	}
 	sent := f.writes()[0]

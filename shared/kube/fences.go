@@ -32,9 +32,9 @@ func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFe
 	return create(ctx, c, fencesPath, f)
 }
 
-// SaveStatus writes the status whole, by compare-and-swap. One of a newer program, which
+// SaveFenceStatus writes the status whole, by compare-and-swap. One of a newer program, which
 // says so in its minReaderVersion, never comes here (fence.Foreign).
-func (c *Client) SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+func (c *Client) SaveFenceStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
 	return update(ctx, c, fencesPath+"/"+f.Name+"/status", f)
 }

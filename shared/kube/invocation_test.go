@@ -76,14 +76,14 @@ func TestAProcessLooksOnce(t *testing.T) {
 		}, []string{get + nodePath, patch + nodePath, get + nodePath, patch + nodePath}},
 		"S5: after Ready=Unknown the node is read": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
-			if err := c.MarkNotReady(ctx, "a", "u1", "1"); err != nil {
+			if err := c.SetReadyUnknown(ctx, "a", "u1", "1"); err != nil {
 				c.t.Error(err)
 			}
 			look(ctx, c)
 		}, []string{get + nodePath, patch + nodePath + "/status", get + nodePath}},
 		"S5: by another invocation too": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
-			if err := c.MarkNotReady(ctx, "a", "u1", "1"); err != nil {
+			if err := c.SetReadyUnknown(ctx, "a", "u1", "1"); err != nil {
 				c.t.Error(err)
 			}
 			look(Begin(ctx, "b"), c)

@@ -52,17 +52,17 @@ func TestWhatIsWrittenOfADump(t *testing.T) {
 
 func TestADumpIsWrittenAgainstOthers(t *testing.T) {
 	f := newFakeAPI(t)
-	if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
+	if _, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
 		t.Fatal(err)
 	}
 	// Another replica writes in between: none of the two is lost.
 	f.before = func(f *fakeAPI) {
 		f.before = nil
-		if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
+		if _, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
 			t.Error(err)
 		}
 	}
-	d, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed())
+	d, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed())
 	if err != nil || d.Count != 3 {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -71,7 +71,7 @@ func TestADumpIsWrittenAgainstOthers(t *testing.T) {
 // TestAMessageIsAsOldAsItIs: that it waited to be written down makes it no younger.
 func TestAMessageIsAsOldAsItIs(t *testing.T) {
 	f := newFakeAPI(t)
-	d, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()-time.Hour)
+	d, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()-time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
-			if _, err := f.HeardDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
+			if _, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
 				t.Fatal(err)
 			}
 			if tc.answer != 0 {

@@ -53,9 +53,9 @@ func dumpOf(l *coordinationv1.Lease) *fence.Dump {
 	return d
 }
 
-// HeardDump writes down, by compare-and-swap, that a kdump message of a node's machine
+// RecordDump writes down, by compare-and-swap, that a kdump message of a node's machine
 // came at a time of the boot clock (Elapsed), and gives what stands there after it.
-func (c *Client) HeardDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
+func (c *Client) RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
 	for range tries {
 		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
 		if err != nil {

@@ -41,10 +41,10 @@ func bootID(said string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(said)))
 }
 
-// MarkNotReady sets Ready to Unknown on a node whose machine is proven off, so
+// SetReadyUnknown sets Ready to Unknown on a node whose machine is proven off, so
 // that Kubernetes frees its volumes without waiting for the grace period. It is for
 // the node as it was looked at: ErrConflict says that it has changed since.
-func (c *Client) MarkNotReady(ctx context.Context, node string, uid types.UID, version string) error {
+func (c *Client) SetReadyUnknown(ctx context.Context, node string, uid types.UID, version string) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
 	defer func() { // S5: a living kubelet answers to this, so the next look is a read
 		c.Forget(ctx)

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMarkNotReadyIsBoundToTheNode(t *testing.T) {
+func TestSetReadyUnknownIsBoundToTheNode(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodePath, node("", "", ""))
-	if err := f.MarkNotReady(t.Context(), "a", "u1", "1"); err != nil {
+	if err := f.SetReadyUnknown(t.Context(), "a", "u1", "1"); err != nil {
 		t.Fatal(err)
 	}
 	sent := f.writes()[0]
@@ -26,11 +26,11 @@ func TestMarkNotReadyIsBoundToTheNode(t *testing.T) {
 	if d := cmp.Diff(want, encode(t, body)); d != "" {
 		t.Error(d)
 	}
-	if err := f.MarkNotReady(t.Context(), "a", "u2", "1"); err == nil {
+	if err := f.SetReadyUnknown(t.Context(), "a", "u2", "1"); err == nil {
 		t.Error("another node of this name was marked")
 	}
 	f.set(nodePath, node("", ours, ""))
-	if err := f.MarkNotReady(t.Context(), "a", "u1", "1"); !errors.Is(err, ErrConflict) {
+	if err := f.SetReadyUnknown(t.Context(), "a", "u1", "1"); !errors.Is(err, ErrConflict) {
 		t.Errorf("a node that is not as it was looked at: %v", err)
 	}
 }

@@ -36,8 +36,8 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	return l.Items, nil
 }
 
-// PoliciesSeen is Policies, unless this process has listed them a moment ago.
-func (c *Client) PoliciesSeen(ctx context.Context) ([]api.FencePolicy, error) {
+// CachedPolicies is Policies, unless this process has listed them a moment ago.
+func (c *Client) CachedPolicies(ctx context.Context) ([]api.FencePolicy, error) {
 	if raw := c.cachedAt(ctx, policiesPath); raw != nil {
 		var l api.FencePolicyList
 		if err := json.Unmarshal(raw, &l); err == nil {

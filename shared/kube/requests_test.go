@@ -117,7 +117,10 @@ func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 			_, err := c.ClearRequests(ctx, nf(rv))
 			return err
 		}},
-		"its status": {fencePath, "PUT " + fencePath + "/status", func(ctx context.Context, c *Client, rv string) error { _, err := c.SaveStatus(ctx, nf(rv)); return err }},
+		"its status": {fencePath, "PUT " + fencePath + "/status", func(ctx context.Context, c *Client, rv string) error {
+			_, err := c.SaveFenceStatus(ctx, nf(rv))
+			return err
+		}},
 		"its finalizer": {fencePath, "PATCH " + fencePath, func(ctx context.Context, c *Client, rv string) error {
 			return c.DropFinalizer(ctx, nf(rv))
 		}},

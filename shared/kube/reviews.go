@@ -13,9 +13,9 @@ import (
 // User is whom the API server knows a token to be of.
 type User = authenticationv1.UserInfo
 
-// Review asks the API server whose token this is, for this audience and no
+// ReviewToken asks the API server whose token this is, for this audience and no
 // other. Without a user, why says what is wrong with it, without the token.
-func (c *Client) Review(ctx context.Context, token, audience string) (u *User, why string, err error) {
+func (c *Client) ReviewToken(ctx context.Context, token, audience string) (u *User, why string, err error) {
 	r, err := create(ctx, c, "/apis/authentication.k8s.io/v1/tokenreviews", &authenticationv1.TokenReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
 		Spec:     authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{audience}},

@@ -41,7 +41,7 @@ func TestReview(t *testing.T) {
 			if c.answer == "" {
 				f.answer[reviewPath] = func(w http.ResponseWriter, _ request) { refuse(w, http.StatusForbidden, "Forbidden") }
 			}
-			u, why, err := f.Review(t.Context(), "t0ken", "us")
+			u, why, err := f.ReviewToken(t.Context(), "t0ken", "us")
 			if (err != nil) != c.fails || (u == nil) != (c.user == "") || u != nil && u.Username != c.user {
 				t.Fatalf("%v, %q, %v", u, why, err)
 			}

@@ -54,9 +54,9 @@ func (c *Client) DeleteTarget(ctx context.Context, name string, uid types.UID) e
 	return c.deleteObject(ctx, targetsPath+"/"+name, deletionOf(uid))
 }
 
-// AskTarget writes a person's wish to have a node's devices read now. Nil is that there
+// RequestCheck writes a person's wish to have a node's devices read now. Nil is that there
 // is no FenceTarget yet.
-func (c *Client) AskTarget(ctx context.Context, node, wish string) (*api.FenceTarget, error) {
+func (c *Client) RequestCheck(ctx context.Context, node, wish string) (*api.FenceTarget, error) {
 	t, err := patch[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{api.CheckNowAnnotation: wish}},
 	})

@@ -17,10 +17,10 @@ import (
 )
 
 // Store keeps the records. Fence is a quorum read, nil when there is none;
-// SaveStatus is a compare-and-swap.
+// SaveFenceStatus is a compare-and-swap.
 type Store interface {
 	Fence(ctx context.Context, node string) (*api.NodeFence, error)
-	SaveStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error)
+	SaveFenceStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error)
 }
 
 // Function is what one function can see and do.
@@ -155,7 +155,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	if err := inv.Does.Look(ctx, f, &seen); err != nil {
 		err = fmt.Errorf("look at %s: %w", node, err)
 		if inv.opens != nil {
-			_, saving := inv.Store.SaveStatus(ctx, f)
+			_, saving := inv.Store.SaveFenceStatus(ctx, f)
 			err = errors.Join(err, saving)
 		}
 		return false, err
@@ -184,7 +184,7 @@ func (inv *invocation) decide(ctx context.Context, f *api.NodeFence, seen *fence
 	}
 	if !same && !(act != fence.None && inv.sure && onlyLater(before, st, now)) {
 		f.Status = st
-		saved, err := inv.Store.SaveStatus(ctx, f)
+		saved, err := inv.Store.SaveFenceStatus(ctx, f)
 		if errors.Is(err, inv.Conflict) && inv.opens == nil {
 			return inv.again() // what this invocation saw is kept
 		}

@@ -43,7 +43,7 @@ func (w *world) Fence(context.Context, string) (*api.NodeFence, error) {
 	return w.record.DeepCopy(), nil
 }
 
-func (w *world) SaveStatus(_ context.Context, f *api.NodeFence) (*api.NodeFence, error) {
+func (w *world) SaveFenceStatus(_ context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	w.asked.WriteString("S")
 	if w.before != nil {
 		w.before(w)

@@ -16,7 +16,7 @@ import (
 // heard keeps what is posted.
 type heard struct{ events []kube.Event }
 
-func (h *heard) Say(_ context.Context, e kube.Event) error {
+func (h *heard) PostEvent(_ context.Context, e kube.Event) error {
 	h.events = append(h.events, e)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Speaker posts Kubernetes Events.
 type Speaker interface {
-	Say(ctx context.Context, e kube.Event) error
+	PostEvent(ctx context.Context, e kube.Event) error
 }
 
 // Publisher is the Reporter that people read: one log line a decision, metrics, and
@@ -145,7 +145,7 @@ func (p *Publisher) say(ctx context.Context, d Decision) {
 var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
 
 func (p *Publisher) post(ctx context.Context, e kube.Event) {
-	if err := p.Speaker.Say(ctx, e); err != nil {
+	if err := p.Speaker.PostEvent(ctx, e); err != nil {
 		p.Log.Debug("event not posted", "node", e.Name, "reason", e.Reason, "error", err.Error())
 	}
 }

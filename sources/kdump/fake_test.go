@@ -45,7 +45,7 @@ func (c *cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, nil
 }
 
-func (c *cluster) HeardDump(_ context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
+func (c *cluster) RecordDump(_ context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.dumps[n.Name]

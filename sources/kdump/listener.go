@@ -23,9 +23,9 @@ import (
 type Cluster interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
-	// HeardDump writes down that a message of a node came at a time of the machine's boot
+	// RecordDump writes down that a message of a node came at a time of the machine's boot
 	// clock, and gives what stands there after it.
-	HeardDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error)
+	RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error)
 }
 
 // Sender hands an event to a broker.
@@ -214,7 +214,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
 		return nil
 	}
-	d, err := l.o.Cluster.HeardDump(ctx, n, h.from.String(), h.at)
+	d, err := l.o.Cluster.RecordDump(ctx, n, h.from.String(), h.at)
 	if err != nil {
 		return err
 	}

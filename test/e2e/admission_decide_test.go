@@ -158,7 +158,7 @@ func (w *world) open(who, node string) refusal {
 	}
 	made.Status = f.Status
 	made.Status.Decision.Devices = api.Named(bound("10.0.0.7"))
-	_, err = w.as(who).SaveStatus(w.ctx, made)
+	_, err = w.as(who).SaveFenceStatus(w.ctx, made)
 	return w.refused(err)
 }
 
@@ -168,7 +168,7 @@ func (w *world) decide(who, node string, write func(*api.NodeFenceStatus)) refus
 	f, err := w.Fences.Fence(w.ctx, node)
 	must(w.t, err)
 	write(&f.Status)
-	_, err = w.as(who).SaveStatus(w.ctx, f)
+	_, err = w.as(who).SaveFenceStatus(w.ctx, f)
 	return w.refused(err)
 }
 

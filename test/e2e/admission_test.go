@@ -240,7 +240,7 @@ func (w *world) ask(who, node string, before, wanted *api.Requests, over bool) r
 		if made.Status.FenceNumber = thisFence; over {
 			made.Status.Phase = api.Finished
 		}
-		made, err = w.Fences.SaveStatus(w.ctx, made)
+		made, err = w.Fences.SaveFenceStatus(w.ctx, made)
 		must(w.t, err)
 		made.Spec.Requests = *before
 		f, err = w.replace("anna", made)

@@ -151,7 +151,7 @@ func (g *gatesWorld) release(name string) error {
 		}
 		at := metav1.NewMicroTime(time.Now().UTC())
 		f.Status.Phase, f.Status.PhaseSince, f.Status.NextLook = api.Recovering, &at, nil
-		if _, err = g.Fences.SaveStatus(g.ctx, f); !errors.Is(err, kube.ErrConflict) {
+		if _, err = g.Fences.SaveFenceStatus(g.ctx, f); !errors.Is(err, kube.ErrConflict) {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	must(t, w.BindOne(w.ctx, machines["node-1"]))
 	must(t, w.Lab.Fault("node-2", "none"))
 	must(t, w.Lab.Fault("node-3", "none"))
-	_, err = w.Fences.AskTarget(w.ctx, "node-3", "mended") // else it is left alone for an hour
+	_, err = w.Fences.RequestCheck(w.ctx, "node-3", "mended") // else it is left alone for an hour
 	must(t, err)
 	w.cable("node-4", machines["node-4"])
 	w.cable("node-5", machines["node-5"])

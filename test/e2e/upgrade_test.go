@@ -31,7 +31,7 @@ func TestKindsThatAreOlderThanTheProgram(t *testing.T) {
 	must(t, err)
 	w.until("the older kind to be served", func() (bool, error) {
 		f.Status.Power.OffError = "x"
-		saved, err := w.Fences.SaveStatus(w.ctx, f)
+		saved, err := w.Fences.SaveFenceStatus(w.ctx, f)
 		if err == nil {
 			f = saved
 			return false, nil

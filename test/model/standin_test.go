@@ -35,7 +35,7 @@ func (p process) standIn(ctx context.Context, e event.Event) (*event.Event, erro
 		now := api.Time{Time: c.Clock().Now()}
 		st.Phase, st.Power.SwitchedByUs = api.Fencing, true
 		st.Claim = &api.Claim{Holder: p.me, Device: "power-1", Call: api.CallOff, At: now, NotAfter: now}
-		if f, err = c.SaveStatus(ctx, f); err != nil {
+		if f, err = c.SaveFenceStatus(ctx, f); err != nil {
 			return nil, err
 		}
 		if err := (driver{p, f.Spec.NodeName}).Off(ctx); err != nil {
@@ -43,7 +43,7 @@ func (p process) standIn(ctx context.Context, e event.Event) (*event.Event, erro
 		}
 	case api.Fencing:
 		st.Phase, st.Claim, st.NextLook = api.Fenced, nil, stamp(never)
-		if f, err = c.SaveStatus(ctx, f); err != nil {
+		if f, err = c.SaveFenceStatus(ctx, f); err != nil {
 			return nil, err
 		}
 	default:

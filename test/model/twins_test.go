@@ -207,7 +207,7 @@ func opensAgain(p process, name string) run.Handler {
 		f, err := c.Fence(ctx, e.Subject())
 		if err == nil && f != nil && e.Type() == events.NodeUnhealthy {
 			f.Status = fence.Opening(f, f.Status.Decision, c.Clock().Now())
-			_, err = c.SaveStatus(ctx, f)
+			_, err = c.SaveFenceStatus(ctx, f)
 		}
 		if err != nil {
 			return nil, err

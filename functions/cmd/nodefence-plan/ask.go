@@ -27,7 +27,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	wish := w.Client.Clock().Now().UTC().Format(time.RFC3339Nano)
-	t, err := w.Client.AskTarget(ctx, node, wish)
+	t, err := w.Client.RequestCheck(ctx, node, wish)
 	for err == nil && (t == nil || !t.Heeded(wish)) {
 		select {
 		case <-ctx.Done():
@@ -35,7 +35,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 		case <-time.After(askEvery):
 		}
 		if t == nil {
-			t, err = w.Client.AskTarget(ctx, node, wish)
+			t, err = w.Client.RequestCheck(ctx, node, wish)
 		} else {
 			t, err = w.Client.Target(ctx, node)
 		}
