@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -32,16 +33,82 @@ type closedFence struct {
 	since   time.Time
 }
 
-// closed notes a NodeFence that is finished for good, or that it is not; called with
-// the lock held. One that waits for its finalizer, or that a newer nodefence wrote, is
-// not ours to judge (S21).
-func (s *Source) closed(f *api.NodeFence) {
+// leftovers is what says which of the objects of a node that is gone may go too.
+type leftovers struct {
+	mu sync.Mutex
+	// expected are the nodes that each policy expects; finished the NodeFences that
+	// are at rest, by node.
+	expected map[string][]string
+	finished map[string]closedFence
+}
+
+func newLeftovers() *leftovers {
+	l := &leftovers{}
+	l.begin()
+	return l
+}
+
+// begin is before each lead.
+func (l *leftovers) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected, l.finished = map[string][]string{}, map[string]closedFence{}
+}
+
+// closed notes a NodeFence that is finished for good, or that it is not. One that waits
+// for its finalizer, or that a newer nodefence wrote, is not ours to judge (S21: of what a
+// newer one wrote nothing is overwritten).
+func (l *leftovers) closed(f *api.NodeFence) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	st := f.Status
 	if f.Open() || st.PhaseSince == nil || st.MinReaderVersion > api.Schema || f.DeletionTimestamp != nil || len(f.Finalizers) > 0 {
-		delete(s.finished, f.Name)
+		delete(l.finished, f.Name)
 		return
 	}
-	s.finished[f.Name] = closedFence{f.UID, f.ResourceVersion, st.PhaseSince.Time}
+	l.finished[f.Name] = closedFence{f.UID, f.ResourceVersion, st.PhaseSince.Time}
+}
+
+// gone: the NodeFence is.
+func (l *leftovers) gone(node string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.finished, node)
+}
+
+// expects notes the nodes that a policy expects.
+func (l *leftovers) expects(policy string, nodes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected[policy] = nodes
+}
+
+// expectsToo notes them beside those that the policy expected before.
+func (l *leftovers) expectsToo(policy string, nodes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Concat(l.expected[policy], nodes)
+	slices.Sort(all)
+	l.expected[policy] = slices.Compact(all)
+}
+
+// look is which nodes a policy expects, and the NodeFences that have been at rest for
+// long enough, by node.
+func (l *leftovers) look(now time.Time) (expected map[string]bool, rested map[string]closedFence) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	expected, rested = map[string]bool{}, map[string]closedFence{}
+	for _, names := range l.expected {
+		for _, node := range names {
+			expected[node] = true
+		}
+	}
+	for node, f := range l.finished {
+		if now.Sub(f.since) > keptFor {
+			rested[node] = f
+		}
+	}
+	return expected, rested
 }
 
 // expectedBy are the nodes that a policy expects: those it names, and those whose
@@ -57,22 +124,6 @@ func expectedBy(p *api.FencePolicy) (nodes []string) {
 		nodes = append(nodes, m.Record())
 	}
 	return nodes
-}
-
-// expects notes them.
-func (s *Source) expects(policy string, nodes []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.expected[policy] = nodes
-}
-
-// expectsToo notes them beside those that the policy expected before.
-func (s *Source) expectsToo(policy string, nodes []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := slices.Concat(s.expected[policy], nodes)
-	slices.Sort(all)
-	s.expected[policy] = slices.Compact(all)
 }
 
 // collects deletes what is left of nodes that are gone, until ctx ends. It waits for
@@ -118,61 +169,26 @@ type leftover struct {
 // leftovers are what there is to do, while somebody watches the Nodes. A record goes
 // after the enrolment of its node, which says for how long that has been gone.
 func (s *Source) leftovers() (all []leftover) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.watchOn(nodes).broken.IsZero() {
+	if s.standing.broken(nodes) {
 		return nil
 	}
-	needed := map[string]bool{}
-	for _, names := range s.expected {
-		for _, node := range names {
-			needed[node] = true
-		}
-	}
-	here := func(node string) bool { _, ok := s.nodes[node]; return ok }
-	wanted := func(node string) bool { return here(node) || needed[node] || s.due.hasOpen(node) }
 	now := s.now()
+	expected, rested := s.left.look(now)
+	s.mu.Lock()
+	known, open := maps.Clone(s.nodes), map[string]bool{}
+	for node := range s.due.byNode {
+		open[node] = true
+	}
+	s.mu.Unlock()
+	here := func(node string) bool { _, ok := known[node]; return ok }
+	wanted := func(node string) bool { return here(node) || expected[node] || open[node] }
 	all = s.enrol.leftovers(here, wanted, now)
-	for node, f := range s.finished {
-		if !wanted(node) && !s.enrol.has(node) && now.Sub(f.since) > keptFor {
+	for node, f := range rested {
+		if !wanted(node) && !s.enrol.has(node) {
 			all = append(all, leftover{what: "NodeFence", node: node, uid: f.uid, version: f.version, delete: true})
 		}
 	}
 	return all[:min(len(all), atOnce)]
-}
-
-func (e *enrolment) has(node string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.known[node]
-	return ok
-}
-
-// leftovers are the enrolments whose mark is wrong, and those that have stood marked
-// for long enough.
-func (e *enrolment) leftovers(here, wanted func(node string) bool, now time.Time) (all []leftover) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for node, x := range e.known {
-		if x.object == "" || x.uid == "" {
-			continue // not seen as it stands yet, or none of ours
-		}
-		l := leftover{what: "enrolment", node: node, uid: x.object, version: x.version}
-		at, err := time.Parse(time.RFC3339, x.gone)
-		switch {
-		case here(node) && x.gone == "":
-			continue
-		case here(node):
-		case err != nil:
-			l.mark = now.UTC().Format(time.RFC3339)
-		case wanted(node) || now.Sub(at) <= keptFor:
-			continue
-		default:
-			l.delete = true
-		}
-		all = append(all, l)
-	}
-	return all
 }
 
 func (s *Source) putAway(ctx context.Context, l leftover) error {
@@ -190,33 +206,4 @@ func (s *Source) putAway(ctx context.Context, l leftover) error {
 		s.o.Logger.Info("deleted, as its node has been gone for long", "what", l.what, "node", l.node)
 	}
 	return err
-}
-
-// mark writes since when the node is gone, or that it is not.
-func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
-	cm, err := e.client.ConfigMap(ctx, e.namespace, name)
-	if err != nil || cm == nil || cm.UID != l.uid || cm.ResourceVersion != l.version {
-		return err
-	}
-	if delete(cm.Annotations, goneSince); l.mark != "" {
-		if cm.Annotations == nil {
-			cm.Annotations = map[string]string{}
-		}
-		cm.Annotations[goneSince] = l.mark
-	}
-	return e.client.SaveConfigMap(ctx, cm)
-}
-
-// uncount ends the counters of a node that is gone; called with the lock held.
-func (s *Source) uncount(node string) {
-	s.counted.DeletePartialMatch(prometheus.Labels{"node": node})
-}
-
-// uncountAll is at the end of a lead: who stands by sees no node go, and what it said of
-// the nodes would be said beside what the one that leads says.
-func (s *Source) uncountAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counted.Reset()
-	s.unfenceable.Reset()
 }

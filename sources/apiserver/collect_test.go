@@ -132,15 +132,15 @@ func annotationsOf(obj any) map[string]string {
 // is more done at once than a sweep's share.
 func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 	s := asleep(t, sec(0))
-	s.due, s.finished = newDueList(s.o.Resync), map[string]closedFence{}
+	s.due = newDueList(s.o.Resync)
 	s.enrol.known = map[string]enrolled{}
 	for i := range 3 * atOnce {
-		s.finished[string(rune('a'+i))] = closedFence{uid: "x", version: "1", since: sec(0).Add(-8 * day)}
+		s.left.finished[string(rune('a'+i))] = closedFence{uid: "x", version: "1", since: sec(0).Add(-8 * day)}
 	}
 	if n := len(s.leftovers()); n != atOnce {
 		t.Errorf("%d at once", n)
 	}
-	s.watchOn(nodes).broken = sec(-1)
+	s.standing.locked(nodes).broken = sec(-1)
 	if n := len(s.leftovers()); n != 0 {
 		t.Errorf("%d while nobody watches", n)
 	}
@@ -150,8 +150,8 @@ func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	s := asleep(t, sec(0), "a", "b")
 	s.due = newDueList(s.o.Resync)
-	s.counted.WithLabelValues("a", "TaskHung", "Node").Inc()
-	s.counted.WithLabelValues("b", "TaskHung", "Node").Inc()
+	s.problems.counted.WithLabelValues("a", "TaskHung", "Node").Inc()
+	s.problems.counted.WithLabelValues("b", "TaskHung", "Node").Inc()
 	s.nodeGone("a")
 	if d := cmp.Diff(map[string]float64{"Node b TaskHung": 1}, s.counts(t)); d != "" {
 		t.Error(d)
@@ -171,7 +171,7 @@ func TestWhoLeadsNoMoreCountsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.counted.WithLabelValues("gone", "TaskHung", "Node").Inc()
+	s.problems.counted.WithLabelValues("gone", "TaskHung", "Node").Inc()
 	byLabel := func() (names []string) {
 		families, err := reg.Gather()
 		if err != nil {

@@ -40,9 +40,7 @@ func (s *Source) turn(ctx context.Context) error {
 	defer remembering.Wait()
 	defer cancel(nil)
 	remembering.Go(func() { s.remember(ctx, cancel) })
-	s.mu.Lock()
-	s.state, s.watched = errStarting, map[string]*standing{}
-	s.mu.Unlock()
+	s.standing.begin()
 	err := s.stand(ctx)
 	if errors.Is(context.Cause(ctx), errWentBack) {
 		return errWentBack
@@ -59,7 +57,7 @@ func (s *Source) stand(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	s.setState(nil) // a standby is ready
+	s.standing.set(nil) // a standby is ready
 	parent := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

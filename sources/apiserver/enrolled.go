@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -30,4 +31,53 @@ func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) er
 		return ctx.Err()
 	}
 	return nil
+}
+
+func (e *enrolment) has(node string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.known[node]
+	return ok
+}
+
+// leftovers are the enrolments whose mark is wrong, and those that have stood marked
+// for long enough.
+func (e *enrolment) leftovers(here, wanted func(node string) bool, now time.Time) (all []leftover) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for node, x := range e.known {
+		if x.object == "" || x.uid == "" {
+			continue // not seen as it stands yet, or none of ours
+		}
+		l := leftover{what: "enrolment", node: node, uid: x.object, version: x.version}
+		at, err := time.Parse(time.RFC3339, x.gone)
+		switch {
+		case here(node) && x.gone == "":
+			continue
+		case here(node):
+		case err != nil:
+			l.mark = now.UTC().Format(time.RFC3339)
+		case wanted(node) || now.Sub(at) <= keptFor:
+			continue
+		default:
+			l.delete = true
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// mark writes since when the node is gone, or that it is not.
+func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
+	cm, err := e.client.ConfigMap(ctx, e.namespace, name)
+	if err != nil || cm == nil || cm.UID != l.uid || cm.ResourceVersion != l.version {
+		return err
+	}
+	if delete(cm.Annotations, goneSince); l.mark != "" {
+		if cm.Annotations == nil {
+			cm.Annotations = map[string]string{}
+		}
+		cm.Annotations[goneSince] = l.mark
+	}
+	return e.client.SaveConfigMap(ctx, cm)
 }

@@ -36,7 +36,7 @@ func (s *Source) sendFence(f *api.NodeFence, due, now time.Time) {
 func (s *Source) fence(f *api.NodeFence) {
 	s.mu.Lock()
 	s.due.put(f, s.now())
-	s.closed(f)
+	s.left.closed(f)
 	s.hostHA.changed(f.Name)
 	s.mu.Unlock()
 	select {
@@ -52,12 +52,12 @@ func (s *Source) fenceHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(obj any) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.due.remove(nameOf(obj))
-			delete(s.finished, nameOf(obj))
-			s.hostHA.changed(nameOf(obj))
 			// With the record went until when reports were answered: a fence must not
-			// be had a second time because somebody deleted it.
-			s.recall.forget(nameOf(obj))
+			// be had a second time because somebody deleted it. So these go first.
+			s.problems.forget(nameOf(obj))
+			s.due.remove(nameOf(obj))
+			s.left.gone(nameOf(obj))
+			s.hostHA.changed(nameOf(obj))
 		},
 	}
 }

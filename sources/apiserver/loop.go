@@ -35,7 +35,14 @@ func (s *Source) resync() {
 			s.sendSuspect(l, slot, now)
 		}
 	}
-	s.tellAgain(slot, now)
+	here, open := map[string]string{}, map[string]bool{}
+	for name, v := range s.nodes {
+		here[name] = v.uid
+	}
+	for node := range s.due.byNode {
+		open[node] = true
+	}
+	s.tellAgain(here, open, slot, now)
 	for name, v := range s.nodes {
 		for _, mark := range v.marks {
 			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {

@@ -94,7 +94,7 @@ func (s *Source) nodeGone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.nodes, name)
-	s.uncount(name)
+	s.problems.left(name)
 	s.enrol.left(name)
 	if x := s.due.byNode[name]; x != nil {
 		now := s.now()

@@ -20,43 +20,6 @@ const (
 	podProblems = "events about Pods: "
 )
 
-// policyWatch is for the nodes that policies choose, expect and exclude. One that is not
-// understood takes back nothing of what it said before: what it says of them now may be
-// what can't be read.
-func (s *Source) policyWatch() watched {
-	seen := func(obj any) {
-		p := obj.(*api.FencePolicy)
-		s.manages(p.Name, p)
-		if !p.NotUnderstood.Any() {
-			s.expects(p.Name, expectedBy(p))
-			s.excludes(p.Name, p.Spec.Exclude)
-			return
-		}
-		s.expectsToo(p.Name, expectedBy(p))
-		if p.Spec.Exclude != nil {
-			s.excludes(p.Name, p.Spec.Exclude)
-		}
-	}
-	return watched{
-		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
-		slim: slimPolicy, handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: func(obj any) { s.changed(); seen(obj) },
-			UpdateFunc: func(old, obj any) {
-				if old.(*api.FencePolicy).Generation != obj.(*api.FencePolicy).Generation {
-					s.changed()
-				}
-				seen(obj)
-			},
-			DeleteFunc: func(obj any) {
-				s.changed()
-				s.expects(nameOf(obj), nil)
-				s.excludes(nameOf(obj), nil)
-				s.manages(nameOf(obj), nil)
-			},
-		},
-	}
-}
-
 // problemPolicyWatch is for the problems that rules are about. What a rule says of a
 // problem is for the gate: here it only bounds what is watched, counted and told again.
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
@@ -77,30 +40,8 @@ func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme)
 // names any more. There is one for each reason, because all Events about the Pods
 // of a cluster are too many.
 func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, rules []nodeproblem.Rule) {
-	s.mu.Lock()
-	s.named[name] = rules
-	wanted := map[string]bool{}
-	for _, all := range s.named {
-		for _, p := range all {
-			if p.About == api.AboutPod {
-				wanted[p.Reason] = true
-			}
-		}
-	}
-	for reason, end := range s.reports {
-		if !wanted[reason] {
-			end()
-			delete(s.reports, reason)
-			delete(s.watched, podProblems+reason)
-		}
-	}
-	begin := map[string]context.Context{}
-	for reason := range wanted {
-		if s.reports[reason] == nil {
-			begin[reason], s.reports[reason] = context.WithCancel(ctx)
-		}
-	}
-	s.mu.Unlock()
+	begin, ended := s.problems.policy(ctx, name, rules)
+	s.standing.drop(ended)
 	for reason, its := range begin {
 		if _, err := s.watch(its, scheme, s.podProblemWatch(its, reason)); err != nil {
 			s.o.Logger.Error("not watched: Events about Pods", "reason", reason, "error", err.Error())
@@ -108,18 +49,74 @@ func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string
 	}
 }
 
-// dropped: it is the watch for a reason that no policy names any more; called with
-// the lock held.
-func (s *Source) dropped(watch string) bool {
-	reason, ok := strings.CutPrefix(watch, podProblems)
-	return ok && s.reports[reason] == nil
+// policy notes a policy's rules. It ends the watches that none names any more, and tells
+// which those were, and which are to begin: reasons with the context of each.
+func (p *problemStore) policy(ctx context.Context, name string, rules []nodeproblem.Rule) (begin map[string]context.Context, ended []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.named[name] = rules
+	wanted := p.named.aboutPods()
+	for reason, end := range p.reports {
+		if !wanted[reason] {
+			end()
+			delete(p.reports, reason)
+			ended = append(ended, podProblems+reason)
+		}
+	}
+	begin = map[string]context.Context{}
+	for reason := range wanted {
+		if p.reports[reason] == nil {
+			begin[reason], p.reports[reason] = context.WithCancel(ctx)
+		}
+	}
+	return begin, ended
 }
 
-// names tells whether a rule is about a problem; called with the lock held.
-func (s *Source) names(about api.ProblemAbout, reason, component string) bool {
-	for _, all := range s.named {
+// dropped: it is the watch for a reason that no policy names any more.
+func (p *problemStore) dropped(watch string) bool {
+	reason, ok := strings.CutPrefix(watch, podProblems)
+	if !ok {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reports[reason] == nil
+}
+
+// problemRules are the rules of each NodeProblemPolicy.
+type problemRules map[string][]nodeproblem.Rule
+
+// aboutPods are the reasons of problems of Pods that rules are about.
+func (r problemRules) aboutPods() map[string]bool {
+	reasons := map[string]bool{}
+	for _, all := range r {
+		for _, p := range all {
+			if p.About == api.AboutPod {
+				reasons[p.Reason] = true
+			}
+		}
+	}
+	return reasons
+}
+
+// names tells whether a rule is about a problem.
+func (r problemRules) names(about api.ProblemAbout, reason, component string) bool {
+	for _, all := range r {
 		for _, p := range all {
 			if p.Is(about, reason, component) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fences tells whether a policy has a fence asked for on account of a problem. Whether it
+// decides for the node is for the gate.
+func (r problemRules) fences(of problemOf) bool {
+	for _, all := range r {
+		for _, p := range all {
+			if p.Action == api.ProblemFence && p.Is(of.about, of.reason, of.component) {
 				return true
 			}
 		}
@@ -152,10 +149,7 @@ func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {
 // says who it is; for a controller's word the Pod is read.
 func (s *Source) nodeOf(ctx context.Context, ev *corev1.Event) string {
 	for _, host := range []string{ev.Source.Host, ev.ReportingInstance} {
-		s.mu.Lock()
-		_, known := s.nodes[host]
-		s.mu.Unlock()
-		if known {
+		if _, known := s.nodeHere(host); known {
 			return host
 		}
 	}

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -117,23 +116,22 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 	}
 	eventually(t, watchers(1))
 	f.set(rulesURL, naming(api.AboutPod))
-	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reports) == 0 })
+	eventually(t, func() bool { s.problems.mu.Lock(); defer s.problems.mu.Unlock(); return len(s.problems.reports) == 0 })
 	f.cutWatches(podEventsURL)
 	eventually(t, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, w := range s.watched {
+		s.standing.mu.Lock()
+		for _, w := range s.standing.of {
 			if !w.broken.IsZero() {
 				w.broken = s.now().Add(-2 * brokenTooLong)
 			}
 		}
+		s.standing.mu.Unlock()
 		return s.unwatched() == nil
 	})
 }
 
 func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 	s := asleep(t, sec(0), "a")
-	s.named, s.reports = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}
 	s.policy(t.Context(), nil, "p", []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "kernel-monitor"}})
 	h := s.problemHandler()
 	h.OnAdd(hung(3), true)
@@ -150,8 +148,8 @@ func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 	var log bytes.Buffer
 	s := asleep(t, sec(0), "a", "b")
-	s.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	s.named = map[string][]nodeproblem.Rule{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
+	s.problems.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.problems.named = problemRules{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
 	s.nodes["a"] = nodeView{uid: "node-a", created: sec(-300)}
 	s.nodes["b"] = nodeView{uid: "node-b", created: sec(1)}
 	of := func(node string) func(*corev1.Event) {
@@ -175,7 +173,7 @@ func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 func (s *Source) counts(t *testing.T) map[string]float64 {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(s.counted)
+	reg.MustRegister(s.problems.counted)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,15 @@ package apiserver
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/nodefence/nodefence/events"
@@ -78,46 +82,109 @@ func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHan
 	}
 }
 
-// problem sends a report of a node that is there, and counts those that a policy names.
+// problem sends a report of a node that is there.
 func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now, told := s.now(), nodeproblem.ToldAt(ev)
-	v, ok := s.nodes[r.Node]
+	v, ok := s.nodeHere(r.Node)
 	if !ok || now.Sub(told) > problemValidity {
 		return
 	}
-	of := string(about)
-	if about == api.AboutNode && !isOf(ev.InvolvedObject, v) {
-		of = earlierNode
+	r.NodeUID = v.uid
+	is := s.problems.heard(ev, r, about, more, v)
+	if _, here := s.nodeHere(r.Node); !here {
+		s.problems.left(r.Node) // it went before it was counted
 	}
-	if s.names(about, r.Reason, r.Component) {
-		s.counted.WithLabelValues(r.Node, r.Reason, of).Add(float64(more))
-	}
-	if of == earlierNode {
-		s.outdated(ev, r, v)
+	if !is {
 		return
 	}
-	r.NodeUID = v.uid
-	s.recall.keep(about, r, told)
 	s.outbox.put(letter{
 		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
 		stale: func() bool { return s.now().Sub(told) > problemValidity },
 	})
 }
 
+func (s *Source) nodeHere(name string) (nodeView, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.nodes[name]
+	return v, ok
+}
+
+// problemStore is what is known of the problems that are reported.
+type problemStore struct {
+	log     *slog.Logger
+	counted *prometheus.CounterVec
+
+	mu sync.Mutex
+	// named are the rules of each NodeProblemPolicy; reports has, by reason, what
+	// ends the watch on reports of it about Pods.
+	named   problemRules
+	reports map[string]context.CancelFunc
+	recall  recall
+	// elders are the UIDs of earlier Node objects that reports still name, by node.
+	elders map[string]types.UID
+}
+
+func newProblemStore(log *slog.Logger) *problemStore {
+	p := &problemStore{log: log, counted: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that rules name, by node, reason and what they are about.",
+	}, []string{"node", "reason", "about"})}
+	p.begin()
+	return p
+}
+
+// begin is before each lead.
+func (p *problemStore) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.named, p.reports = problemRules{}, map[string]context.CancelFunc{}
+	p.recall, p.elders = recall{}, map[string]types.UID{}
+}
+
+// heard counts a report that a policy names, and keeps it if it is about this Node object:
+// then it is to be sent.
+func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := string(about)
+	if about == api.AboutNode && !isOf(ev.InvolvedObject, v) {
+		of = earlierNode
+	}
+	if p.named.names(about, r.Reason, r.Component) {
+		p.counted.WithLabelValues(r.Node, r.Reason, of).Add(float64(more))
+	}
+	if of == earlierNode {
+		p.outdatedLocked(ev, r, v)
+		return false
+	}
+	p.recall.keep(about, r, nodeproblem.ToldAt(ev))
+	return true
+}
+
 // earlierNode is what a report is about that names an earlier Node object of the name.
 const earlierNode = "EarlierNode"
 
-// outdated says once of a node that reports still come which name an earlier Node object:
-// node-problem-detector keeps the first UID that it learnt until it is restarted, and what
-// it reports until then counts for nothing. Called with the lock held.
-func (s *Source) outdated(ev *corev1.Event, r events.ProblemReport, v nodeView) {
+// outdatedLocked says once of a node that reports still come which name an earlier Node
+// object: node-problem-detector keeps the first UID that it learnt until it is restarted,
+// and what it reports until then counts for nothing.
+func (p *problemStore) outdatedLocked(ev *corev1.Event, r events.ProblemReport, v nodeView) {
 	uid := ev.InvolvedObject.UID
-	if s.elders[r.Node] == uid || !nodeproblem.ToldAt(ev).After(v.created) {
+	if p.elders[r.Node] == uid || !nodeproblem.ToldAt(ev).After(v.created) {
 		return
 	}
-	s.elders[r.Node] = uid
-	s.o.Logger.Warn("problem reports name an earlier Node object of this name and are ignored: restart the monitor on the node",
+	p.elders[r.Node] = uid
+	p.log.Warn("problem reports name an earlier Node object of this name and are ignored: restart the monitor on the node",
 		"node", r.Node, "component", r.Component, "reason", r.Reason, "names", uid, "node is", v.uid)
+}
+
+// left ends the counters of a node that is gone.
+func (p *problemStore) left(node string) {
+	p.counted.DeletePartialMatch(prometheus.Labels{"node": node})
+}
+
+// forget drops the reports of a node that are told again.
+func (p *problemStore) forget(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recall.forget(node)
 }

@@ -222,10 +222,14 @@ func TestWithoutLeaveToSeeEventsTheRestGoesOn(t *testing.T) {
 	if e := b.next(t); e.Type() != events.NodeUnhealthy {
 		t.Errorf("got %s", e)
 	}
-	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.watchOn(problems).said })
-	s.mu.Lock()
-	s.watchOn(problems).broken = s.now().Add(-2 * brokenTooLong)
-	s.mu.Unlock()
+	eventually(t, func() bool {
+		s.standing.mu.Lock()
+		defer s.standing.mu.Unlock()
+		return s.standing.locked(problems).said
+	})
+	s.standing.mu.Lock()
+	s.standing.locked(problems).broken = s.now().Add(-2 * brokenTooLong)
+	s.standing.mu.Unlock()
 	eventually(t, func() bool { // it has listed the rest
 		err := s.Ready()
 		return err != nil && err.Error() == "not watched at present: [events]"

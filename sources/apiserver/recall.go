@@ -40,17 +40,32 @@ func (r recall) forget(node string) {
 	}
 }
 
+// again are the reports to tell again: those that are still news, of nodes that are
+// there, that a policy has a fence asked for on account of. It forgets the others
+// that are no news.
+func (p *problemStore) again(here map[string]string, now time.Time) map[problemOf]lastReport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[problemOf]lastReport{}
+	for of, r := range p.recall {
+		uid, ok := here[of.node]
+		switch {
+		case !ok || uid != r.NodeUID || now.Sub(r.told) > problemValidity:
+			delete(p.recall, of)
+		case p.named.fences(of):
+			all[of] = r
+		}
+	}
+	return all
+}
+
 // tellAgain sends what a policy may fence for, of nodes that have no open fence:
 // whoever gets it counts anew what stands in the API server, and only what came
-// after the node's last fence. Called with the lock held.
-func (s *Source) tellAgain(slot, now time.Time) {
-	for of, r := range s.recall {
-		v, here := s.nodes[of.node]
-		if !here || v.uid != r.NodeUID || now.Sub(r.told) > problemValidity {
-			delete(s.recall, of)
-			continue
-		}
-		if s.due.hasOpen(of.node) || !s.fences(of) {
+// after the node's last fence. Who is fenced was looked up before: of a record that is
+// deleted the reports are forgotten first, so that none is told for it again.
+func (s *Source) tellAgain(here map[string]string, open map[string]bool, slot, now time.Time) {
+	for of, r := range s.problems.again(here, now) {
+		if open[of.node] {
 			continue
 		}
 		s.outbox.put(letter{
@@ -59,17 +74,4 @@ func (s *Source) tellAgain(slot, now time.Time) {
 			stale: func() bool { return s.now().Sub(r.told) > problemValidity },
 		})
 	}
-}
-
-// fences tells whether a policy has a fence asked for on account of a problem; called
-// with the lock held. Whether it decides for the node is for the gate.
-func (s *Source) fences(of problemOf) bool {
-	for _, all := range s.named {
-		for _, p := range all {
-			if p.Action == api.ProblemFence && p.Is(of.about, of.reason, of.component) {
-				return true
-			}
-		}
-	}
-	return false
 }

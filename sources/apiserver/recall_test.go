@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -50,9 +49,8 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	} {
 		s := asleep(t, sec(0), "a")
 		s.due = newDueList(s.o.Resync)
-		s.named, s.reports = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}
 		s.problemHandler().OnAdd(hung(1), true) // before the policy is seen
-		s.named["p"] = c.problems
+		s.problems.named["p"] = c.problems
 		if c.then != nil {
 			c.then(s)
 		}
@@ -63,8 +61,8 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-		if c.at > 600 && len(s.recall) > 0 {
-			t.Errorf("%s: kept for ever: %v", name, s.recall)
+		if c.at > 600 && len(s.problems.recall) > 0 {
+			t.Errorf("%s: kept for ever: %v", name, s.problems.recall)
 		}
 	}
 }

@@ -8,13 +8,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // Options are the choices of New.
@@ -41,12 +39,15 @@ type Options struct {
 
 // Source watches and sends.
 type Source struct {
-	o      Options
-	now    func() time.Time
-	wake   chan struct{}
-	outbox *outbox
-	enrol  *enrolment
-	wg     sync.WaitGroup
+	o        Options
+	now      func() time.Time
+	wake     chan struct{}
+	outbox   *outbox
+	enrol    *enrolment
+	standing *standings
+	problems *problemStore
+	left     *leftovers
+	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to see whether it went back.
 	remembers time.Duration
 
@@ -56,27 +57,13 @@ type Source struct {
 	picture *picture
 	drawn   api.LeasePicture
 	// told are the marks of the still Leases that were sent, by node.
-	told    map[string]string
-	watched map[string]*standing
-	// named are the rules of each NodeProblemPolicy; reports has, by reason, what
-	// ends the watch on reports of it about Pods.
-	named   map[string][]nodeproblem.Rule
-	reports map[string]context.CancelFunc
-	recall  recall
-	// elders are the UIDs of earlier Node objects that reports still name, by node.
-	elders map[string]types.UID
-	// expected are the nodes that each policy expects; finished the NodeFences that
-	// are at rest, by node.
-	expected map[string][]string
-	finished map[string]closedFence
+	told map[string]string
 	// excluded chooses the nodes that each policy leaves alone by label; excluding says
 	// that the policies are known.
 	excluded  map[string]*api.LabelSelector
 	excluding bool
-	state     error
 	// ledger is what was last heard of it that may hold fences.
-	ledger  string
-	counted *prometheus.CounterVec
+	ledger string
 	// targets are the FenceTargets by node; pace gives the turns to be checked, once
 	// checks says that the FenceTargets are known.
 	targets     map[string]*targetView
@@ -85,8 +72,6 @@ type Source struct {
 	hostHA      *hostHA
 	unfenceable *prometheus.GaugeVec
 }
-
-var errStarting = errors.New("the source has not listed the cluster yet")
 
 // New prepares a source; Run starts it.
 func New(o Options) (*Source, error) {
@@ -102,42 +87,38 @@ func New(o Options) (*Source, error) {
 	o.Logger = o.Logger.With("function", "source")
 	s := &Source{
 		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		remembers: min(rememberEvery, o.Resync), state: errStarting, nodes: map[string]nodeView{}, watched: map[string]*standing{}, recall: recall{}, elders: map[string]types.UID{},
-		expected: map[string][]string{}, finished: map[string]closedFence{}, hostHA: newHostHA(),
+		remembers: min(rememberEvery, o.Resync), nodes: map[string]nodeView{}, hostHA: newHostHA(),
+		standing: newStandings(o.Logger), problems: newProblemStore(o.Logger), left: newLeftovers(),
 	}
 	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
-	s.counted = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that rules name, by node, reason and what they are about.",
-	}, []string{"node", "reason", "about"})
 	s.unfenceable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
 	}, []string{"reason"})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.counted, s.unfenceable)
+		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.problems.counted, s.unfenceable)
 	}
 	return s, nil
 }
 
 // Ready tells what is missing until events are sent. A standby is ready.
 func (s *Source) Ready() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state != nil {
-		return s.state
+	if err := s.standing.missing(); err != nil {
+		return err
 	}
 	return s.unwatched()
 }
 
-func (s *Source) setState(err error) {
-	s.mu.Lock()
-	s.state = err
-	s.mu.Unlock()
+// uncount is at the end of a lead: who stands by sees no node go, and what it said of
+// the nodes would be said beside what the one that leads says.
+func (s *Source) uncount() {
+	s.problems.counted.Reset()
+	s.unfenceable.Reset()
 }
 
 // lead watches and sends until ctx ends.
 func (s *Source) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer s.uncountAll()
+	defer s.uncount()
 	defer s.wg.Wait()
 	defer cancel()
 	ledger, err := s.o.Client.Ledger(ctx)
@@ -148,13 +129,13 @@ func (s *Source) lead(ctx context.Context) error {
 	s.mu.Lock()
 	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
 	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
-	s.named, s.reports, s.recall = map[string][]nodeproblem.Rule{}, map[string]context.CancelFunc{}, recall{}
-	s.expected, s.finished = map[string][]string{}, map[string]closedFence{}
 	s.excluded, s.excluding = map[string]*api.LabelSelector{}, false
 	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
-	s.elders, s.hostHA = map[string]types.UID{}, newHostHA()
+	s.hostHA = newHostHA()
 	s.unfenceable.Reset()
 	s.mu.Unlock()
+	s.problems.begin()
+	s.left.begin()
 	s.outbox.empty()
 	s.wg.Go(func() { s.outbox.run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })
@@ -168,7 +149,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.picture.seed(ledger.Status.Leases)
 	s.o.Logger.Info("watching", "nodes", len(s.nodes))
 	s.mu.Unlock()
-	s.setState(nil)
+	s.standing.set(nil)
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()

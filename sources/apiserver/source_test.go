@@ -205,7 +205,9 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	s.drawn = api.LeasePicture{} // even where none was ever kept
 	s.picture.paused = s.picture.paused.Add(-brokenTooLong)
 	// The server's clock is known to half a second at first, and may go back by it.
-	s.watched[leases].broken = s.picture.paused.Add(-time.Second)
+	s.standing.mu.Lock()
+	s.standing.locked(leases).broken = s.picture.paused.Add(-time.Second)
+	s.standing.mu.Unlock()
 	s.mu.Unlock()
 	if p, keep := s.toKeep(); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)

@@ -35,11 +35,11 @@ func TestAPolicyThatIsNotUnderstoodBlindsNobody(t *testing.T) {
 	if by := excluded(); by != "last pets" {
 		t.Errorf("excluded by %q", by)
 	}
-	s.mu.Lock()
-	if e := s.expected["pets"]; len(e) != 1 || e[0] != "b" {
+	s.left.mu.Lock()
+	if e := s.left.expected["pets"]; len(e) != 1 || e[0] != "b" {
 		t.Errorf("it expects %v", e)
 	}
-	s.mu.Unlock()
+	s.left.mu.Unlock()
 	f.set(policiesURL, policy("pets", nil))
 	eventually(t, func() bool { return excluded() == "last" })
 }

@@ -1,0 +1,45 @@
+package apiserver
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// policyWatch is for the nodes that policies choose, expect and exclude. One that is not
+// understood takes back nothing of what it said before: what it says of them now may be
+// what can't be read.
+func (s *Source) policyWatch() watched {
+	seen := func(obj any) {
+		p := obj.(*api.FencePolicy)
+		s.manages(p.Name, p)
+		if !p.NotUnderstood.Any() {
+			s.left.expects(p.Name, expectedBy(p))
+			s.excludes(p.Name, p.Spec.Exclude)
+			return
+		}
+		s.left.expectsToo(p.Name, expectedBy(p))
+		if p.Spec.Exclude != nil {
+			s.excludes(p.Name, p.Spec.Exclude)
+		}
+	}
+	return watched{
+		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
+		slim: slimPolicy, handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) { s.changed(); seen(obj) },
+			UpdateFunc: func(old, obj any) {
+				if old.(*api.FencePolicy).Generation != obj.(*api.FencePolicy).Generation {
+					s.changed()
+				}
+				seen(obj)
+			},
+			DeleteFunc: func(obj any) {
+				s.changed()
+				s.left.expects(nameOf(obj), nil)
+				s.excludes(nameOf(obj), nil)
+				s.manages(nameOf(obj), nil)
+			},
+		},
+	}
+}

@@ -1,0 +1,192 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// standing is whether the watch on one kind stands. Informers mend a broken one
+// by themselves; what they don't say is that for a while nobody looked.
+type standing struct {
+	// broken is since when nobody watches; zero while somebody does.
+	broken time.Time
+	// said: this break is in the log already.
+	said bool
+}
+
+// brokenTooLong is how long a watch may be away before the source says that it
+// is not ready: a new connection takes milliseconds.
+const brokenTooLong = 10 * time.Second
+
+// noticed has a ListWatch tell when its watch begins, fails and ends.
+func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch {
+	begin := lw.WatchFuncWithContext
+	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		w, err := begin(ctx, o)
+		if err != nil {
+			s.watchFailed(ctx, resource, err)
+			return nil, err
+		}
+		s.watchBegan(resource)
+		return &noticedWatch{Interface: w, ended: func() { s.watchEnded(resource) }}, nil
+	}
+	return lw
+}
+
+// noticedWatch tells when it ends: who reads a watch always stops it.
+type noticedWatch struct {
+	watch.Interface
+	ended func()
+}
+
+func (w *noticedWatch) Stop() {
+	w.Interface.Stop()
+	w.ended()
+}
+
+func (s *Source) watchBegan(resource string) {
+	s.standing.began(resource)
+	if resource == leases {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.picture.resume(s.now())
+	}
+}
+
+func (s *Source) watchEnded(resource string) {
+	s.standing.ended(resource, s.now())
+	if resource == leases {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.picture.pause(s.now())
+	}
+}
+
+func (s *Source) watchFailed(ctx context.Context, resource string, err error) {
+	s.standing.failed(ctx, resource, err, s.now())
+}
+
+// standings is how each watch stands, and what else is missing until events are sent.
+type standings struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	state error
+	of    map[string]*standing
+}
+
+var errStarting = errors.New("the source has not listed the cluster yet")
+
+func newStandings(log *slog.Logger) *standings {
+	w := &standings{log: log}
+	w.begin()
+	return w
+}
+
+// begin is before each turn.
+func (w *standings) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state, w.of = errStarting, map[string]*standing{}
+}
+
+func (w *standings) set(state error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state = state
+}
+
+func (w *standings) missing() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state
+}
+
+func (w *standings) began(resource string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x := w.locked(resource)
+	if x.said {
+		w.log.Info("watching again", "resource", resource)
+	}
+	*x = standing{}
+}
+
+func (w *standings) ended(resource string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x := w.locked(resource); x.broken.IsZero() {
+		x.broken = now
+	}
+}
+
+// failed says it once for each break, however often it is tried again.
+func (w *standings) failed(ctx context.Context, resource string, err error, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x := w.locked(resource)
+	if x.broken.IsZero() {
+		x.broken = now
+	}
+	if x.said || ctx.Err() != nil {
+		return
+	}
+	x.said = true
+	w.log.Warn("watch broken off; it is tried again until it stands", "resource", resource, "error", err.Error())
+}
+
+// locked is how one watch stands, for who holds the lock.
+func (w *standings) locked(resource string) *standing {
+	x, ok := w.of[resource]
+	if !ok {
+		x = &standing{}
+		w.of[resource] = x
+	}
+	return x
+}
+
+// drop forgets watches that nobody needs any more.
+func (w *standings) drop(resources []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, resource := range resources {
+		delete(w.of, resource)
+	}
+}
+
+func (w *standings) broken(resource string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.locked(resource).broken.IsZero()
+}
+
+// away are the watches that have been broken for too long.
+func (w *standings) away(now time.Time) (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, x := range w.of {
+		if !x.broken.IsZero() && now.Sub(x.broken) > brokenTooLong {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// unwatched says which watches have been away for too long.
+func (s *Source) unwatched() error {
+	names := slices.DeleteFunc(s.standing.away(s.now()), s.problems.dropped)
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not watched at present: %v", names)
+}
