@@ -57,7 +57,8 @@ var noes = []struct {
 	{"a pause window of a policy that selects it is open", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
 		w := fencetest.Window("22:00", 8*time.Hour, "Europe/Berlin", "Wednesday")
 		w.Reason = "new firmware for the switches"
-		s.Brakes.Windows = []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{w}}}
+		berlin, _ := time.LoadLocation("Europe/Berlin")
+		s.Brakes.Windows, s.Brakes.Zones = []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{w}}}, policy.Zones{"Europe/Berlin": berlin}
 	}},
 	{"a pause window can't be read", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Brakes.Windows = []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{fencetest.Window("22:00", 8*time.Hour, "Europe/Atlantis")}}}
