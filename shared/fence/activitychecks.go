@@ -97,15 +97,15 @@ func dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
 }
 
 // checking asks round after round until the node counts as dead or as alive.
-func (d *decision) checking() Action {
+func (d *decision) checking() outcome {
 	p := d.dec.Settings.ActivityChecks
 	if d.st.ActivityChecks == nil {
 		d.st.ActivityChecks = &api.ActivityRecord{}
 	}
 	a := d.st.ActivityChecks
 	if a.Degraded {
-		if act, stays := d.degraded(p, a); stays {
-			return act
+		if o := d.degraded(p, a); o.decided {
+			return o
 		}
 	}
 	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 {
@@ -119,7 +119,7 @@ func (d *decision) checking() Action {
 }
 
 // ask begins a round, and has its checks asked, once an invocation.
-func (d *decision) ask(r *api.CheckRound, msg string) Action {
+func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 	if r.StartedAt == nil {
 		r.Number++
 		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.at(0)
@@ -134,7 +134,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) Action {
 		return d.do(Check)
 	}
 	d.next(checkPoll)
-	return None
+	return settled
 }
 
 // weigh counts a round that has ended.
@@ -206,22 +206,22 @@ func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
 
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
-func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) (act Action, stays bool) {
+func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outcome {
 	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
 	since := aliveSince(a)
 	switch {
 	case !over.After(d.now):
-		return d.awaitApproval(tooLong(p, a)), true
+		return d.awaitApproval(tooLong(p, a))
 	case !again.After(d.now):
 		a.Degraded = false
 		d.tell(api.CheckingActivity, since+"; suspected again")
-		return None, false
+		return goOn
 	}
 	d.hold(api.ActivitySeen, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
 	if over.Before(again) {
 		again = over
 	}
-	return d.until(again), true
+	return d.until(again)
 }
 
 func aliveSince(a *api.ActivityRecord) string {
@@ -243,11 +243,11 @@ func (d *decision) though() string {
 }
 
 // until asks to be looked at again at t, and each resync before it.
-func (d *decision) until(t time.Time) Action {
+func (d *decision) until(t time.Time) outcome {
 	if d.awaken(t); t.Sub(d.now) > Resync {
 		d.next(Resync)
 	}
-	return None
+	return settled
 }
 
 // forgetActivity: what was seen of a machine before its power was cut says
@@ -260,26 +260,26 @@ func (d *decision) forgetActivity() {
 
 // storageDown asks the policy's storageCheck, and holds while it says that the
 // storage is unreachable for everyone.
-func (d *decision) storageDown() (act Action, holds bool) {
+func (d *decision) storageDown() outcome {
 	p := d.dec.Settings.StorageCheck
 	if p == nil {
-		return None, false
+		return goOn
 	}
 	if d.st.StorageCheck == nil {
 		d.st.StorageCheck = &api.CheckRound{}
 	}
 	r := d.st.StorageCheck
 	if r.StartedAt != nil || !d.within(r.EndedAt, p.ValidDuration.Duration) {
-		return d.ask(r, "asking whether the storage is reachable"), true
+		return d.ask(r, "asking whether the storage is reachable")
 	}
 	for _, c := range r.Results {
 		switch {
 		case c.Answer == api.AnswerNone:
 			d.hold(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
-			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond)), true
+			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond))
 		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
 			d.tell(api.CheckingActivity, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
 		}
 	}
-	return None, false
+	return goOn
 }

@@ -9,7 +9,7 @@ import (
 
 // retry counts a failed try of the power step; too many start the flow over,
 // too many of those end in Failed.
-func (d *decision) retry(why api.Reason, msg string) Action {
+func (d *decision) retry(why api.Reason, msg string) outcome {
 	if d.st.Awaited != nil {
 		return d.stillAwaited(msg)
 	}
@@ -17,7 +17,7 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 	if _, locked := d.lockout(); d.st.Retries < d.attempts() && !locked {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.attempts()))
 		d.wait(d.interval())
-		return None
+		return settled
 	}
 	if d.anotherLevel() {
 		return d.nextLevel(why, msg)
@@ -32,11 +32,11 @@ func (d *decision) retry(why api.Reason, msg string) Action {
 		// What was begun runs to its end, under the slot that it holds (S25).
 		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
 		d.wait(d.interval())
-		return None
+		return settled
 	}
 	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
 	d.next(d.interval())
-	return None
+	return settled
 }
 
 // restart forgets what this pass through the flow read and sent, and keeps what
@@ -80,7 +80,7 @@ func (d *decision) lastCut() bool {
 	return limit.OnLast != api.OnLastHold && d.recentCuts() >= limit.CutsPerDay
 }
 
-func (d *decision) fail(why api.Reason, msg string) Action {
+func (d *decision) fail(why api.Reason, msg string) outcome {
 	d.st.Power.FirstOff, d.st.Proof = nil, nil
 	if d.onlyMachine() {
 		d.st.Outcome = api.MachineNotDeleted // there is no node whose health would reset it: tried anew after the back-off
@@ -91,11 +91,11 @@ func (d *decision) fail(why api.Reason, msg string) Action {
 	}
 	d.to(api.Failed, why, msg)
 	d.next(Resync)
-	return None
+	return settled
 }
 
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
-func (d *decision) slowly(why api.Reason, msg string) Action {
+func (d *decision) slowly(why api.Reason, msg string) outcome {
 	wait := d.slower()
 	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.asks.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
@@ -104,7 +104,7 @@ func (d *decision) slowly(why api.Reason, msg string) Action {
 	}
 	d.tell(why, msg)
 	d.wait(wait)
-	return None
+	return settled
 }
 
 // slower counts a try, and is how long after it the next one comes.

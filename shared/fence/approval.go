@@ -17,7 +17,7 @@ func Approved(r api.Requests, st *api.NodeFenceStatus) bool {
 // awaitApproval holds for a person, without a slot, and gives up when the time
 // for it is over. The person's word stands in the spec, so that it counts for
 // this fence and not for the next.
-func (d *decision) awaitApproval(about string) Action {
+func (d *decision) awaitApproval(about string) outcome {
 	if d.st.ApprovalSince == nil {
 		d.st.ApprovalSince = d.at(0)
 	}
@@ -31,5 +31,5 @@ func (d *decision) awaitApproval(about string) Action {
 	if until.Sub(d.now) > Resync {
 		d.next(Resync)
 	}
-	return None
+	return settled
 }

@@ -27,7 +27,7 @@ func (d *decision) lostBinding() bool {
 }
 
 // awaitBinding resolves it again and again, as slowly as a device is read.
-func (d *decision) awaitBinding() Action {
+func (d *decision) awaitBinding() outcome {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
 	}
@@ -36,10 +36,11 @@ func (d *decision) awaitBinding() Action {
 }
 
 // await takes the slot from a fence whose tries are used up, and goes on reading.
-func (d *decision) await(why api.Reason, msg string) Action {
-	if d.outOfService() {
+func (d *decision) await(why api.Reason, msg string) outcome {
+	if d.outOfServiceStays() {
 		return d.clearFirst(why, msg)
 	}
+	d.noteOutOfServiceGone()
 	disobeyed := why == api.PowerOffNotSeen || d.refused
 	on := d.justRead() && d.st.Power.LastRead.State == api.PoweredOn
 	d.giveBack()
@@ -54,7 +55,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 	asked := d.st.Phase == api.Pending // somebody wants it looked at now
 	d.to(api.Fencing, api.WaitingForDevice, d.awaits(msg))
 	if asked {
-		return None
+		return settled
 	}
 	d.st.Power.NotBefore = d.at(d.slower())
 	return d.until(d.st.Power.NotBefore.Time)
@@ -62,7 +63,7 @@ func (d *decision) await(why api.Reason, msg string) Action {
 
 // clearFirst goes by Failed, whose function takes the out-of-service taint off a machine
 // that nobody sees off any more (S23), and comes back.
-func (d *decision) clearFirst(why api.Reason, msg string) Action {
+func (d *decision) clearFirst(why api.Reason, msg string) outcome {
 	if d.st.Awaited == nil {
 		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg)}
 	}
@@ -88,10 +89,11 @@ func (d *decision) awaits(msg string) string {
 
 // stillAwaited: the device has not answered. Where several were told to cut the power,
 // the next one is asked.
-func (d *decision) stillAwaited(msg string) Action {
-	if d.outOfService() {
+func (d *decision) stillAwaited(msg string) outcome {
+	if d.outOfServiceStays() {
 		return d.clearFirst(d.st.Awaited.Reason, msg)
 	}
+	d.noteOutOfServiceGone()
 	p := &d.st.Power
 	p.LastRead, p.FirstOff = nil, nil
 	if n := slices.Index(p.Cut, p.Level); len(p.Cut) > 1 {
@@ -104,30 +106,33 @@ func (d *decision) stillAwaited(msg string) Action {
 }
 
 // endsAwaited: a person, or the node's own health, ends the wait.
-func (d *decision) endsAwaited() (act Action, ends bool) {
+func (d *decision) endsAwaited() outcome {
 	a := d.st.Awaited
 	if a == nil {
-		return None, false
+		return goOn
 	}
-	if (d.ending() || d.retryAsked()) && d.outOfService() {
-		return d.clearFirst(a.Reason, a.Message), true
+	if d.ending() || d.retryAsked() {
+		if d.outOfServiceStays() {
+			return d.clearFirst(a.Reason, a.Message)
+		}
+		d.noteOutOfServiceGone()
 	}
-	if d.endBegun() {
+	if o := d.endBegun(); o.decided {
 		d.st.Power.NotBefore = nil
-		return None, true // in bounded time, also where the device is dead (S27)
+		return o // in bounded time, also where the device is dead (S27)
 	}
 	if d.healthySince(&a.Since) {
 		d.back()
-		return None, true
+		return settled
 	}
 	if r := d.asks.Retry; d.retryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "the device is asked again now")
-		return d.askedAnew("retry asked by " + r.By), true
+		return d.askedAnew("retry asked by " + r.By)
 	}
 	if c := d.told; c != nil && c.Wrong {
-		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound()), true
+		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound())
 	}
-	return None, false
+	return goOn
 }
 
 // ending: a person has asked for the end of this record.
@@ -135,15 +140,15 @@ func (d *decision) ending() bool { return d.asks.Abort != nil || d.seen.Deleting
 
 // onAfterAll: the machine reads on, and no Off of ours can still take effect. It is not
 // off by us any more; another Off is for the gate to allow, as a first one is (S17).
-func (d *decision) onAfterAll() Action {
+func (d *decision) onAfterAll() outcome {
 	p, a := &d.st.Power, d.st.Awaited
 	if d.mayBeLate() {
 		p.NotBefore = p.EffectUntil.DeepCopy()
 		d.awaken(p.NotBefore.Time)
-		return None
+		return settled
 	}
-	if !d.readsOn() {
-		return None
+	if o := d.readsOn(); o.decided {
+		return o
 	}
 	if a.Disobeyed {
 		d.st.Awaited = nil

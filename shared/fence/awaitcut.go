@@ -18,7 +18,7 @@ import (
 // would, and then the fence fails, or awaits what it has cut; anything else is left, and
 // said. Where the device refuses the account, the next try comes long after, and the slot
 // is given to others.
-func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
+func (d *decision) cutFailed(i int, why api.Reason, msg string) outcome {
 	b, r := d.dec.Isolation()[i], d.record(i)
 	if b.Must && d.st.Awaited != nil {
 		return d.awaitCut(i, msg)
@@ -32,27 +32,26 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) bool {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
 		if locked && !d.begun() {
 			d.st.DecidedAt = nil
-			d.to(api.Pending, d.st.Reason, d.st.Message)
-			return true
+			return d.to(api.Pending, d.st.Reason, d.st.Message)
 		}
 		r.NotBefore = d.at(d.interval())
 		d.next(d.interval())
-		return true
+		return settled
 	}
 	switch {
 	case b.Must && r.SwitchedByUs && why != api.PowerOffNotSeen:
 		return d.awaitCut(i, msg)
 	case b.Must:
 		d.fail(api.IsolationFailed, msg+"; it must be cut before the fence goes on")
-		return true
+		return settled
 	}
 	r.GaveUp = true
 	d.tell(api.IsolationFailed, msg+"; going on without it")
-	return false
+	return goOn
 }
 
 // awaitCut goes on reading a device that must cut, more and more slowly.
-func (d *decision) awaitCut(i int, msg string) bool {
+func (d *decision) awaitCut(i int, msg string) outcome {
 	r := d.record(i)
 	if d.st.Awaited == nil {
 		d.giveBack()
@@ -65,7 +64,7 @@ func (d *decision) awaitCut(i int, msg string) bool {
 	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(wait)
 	d.tell(api.WaitingForDevice, d.awaits(msg))
 	d.until(r.NotBefore.Time)
-	return true
+	return settled
 }
 
 // pause comes after so many tries that did nothing, where tries never end.

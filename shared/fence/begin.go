@@ -10,9 +10,14 @@ import (
 )
 
 // pending waits for the policy's time, the binding, and a slot.
-func (d *decision) pending() Action {
-	if d.ended() || d.calledOff() || d.begun() && (d.endBegun() || d.healed()) {
-		return None
+func (d *decision) pending() outcome {
+	if o := first(d.ended, d.calledOff); o.decided {
+		return o
+	}
+	if d.begun() {
+		if o := first(d.endBegun, d.healed); o.decided {
+			return o
+		}
 	}
 	switch { // no limit stops the proof of what was begun (S25)
 	case d.lostBinding():
@@ -41,7 +46,7 @@ func (d *decision) pending() Action {
 		if due.Sub(d.now) > Resync {
 			d.next(Resync) // another condition may be due sooner
 		}
-		return None
+		return settled
 	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
 	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
@@ -55,22 +60,27 @@ func (d *decision) pending() Action {
 	case p.Settings.Mode == api.ModeRequireApproval && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
-	if d.paced() || !d.confirmAsked() && d.holdRefused() {
-		return None
+	if o := d.paced(); o.decided {
+		return o
+	}
+	if !d.confirmAsked() {
+		if o := d.holdRefused(); o.decided {
+			return o
+		}
 	}
 	if n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay; n >= most {
 		return d.hold(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 	}
-	if act, holds := d.awaitDump(); holds {
-		return act
+	if o := d.awaitDump(); o.decided {
+		return o
 	}
-	if act, holds := d.storageDown(); holds {
-		return act
+	if o := d.storageDown(); o.decided {
+		return o
 	}
 	return d.reserve()
 }
 
-func (d *decision) unbound() Action {
+func (d *decision) unbound() outcome {
 	if !d.seen.Resolved {
 		return d.do(Resolve)
 	}
@@ -87,7 +97,7 @@ func (d *decision) unbound() Action {
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
-func (d *decision) reserve() Action {
+func (d *decision) reserve() outcome {
 	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt = d.stamp(*r)
 		d.readAnew()
@@ -112,7 +122,7 @@ func (d *decision) reserve() Action {
 
 // askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
 // nothing of their configuration is frozen either.
-func (d *decision) askSlot() Action {
+func (d *decision) askSlot() outcome {
 	if !d.seen.Resolved && d.dec.Settings.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
 		return d.do(Resolve)
 	}
@@ -123,14 +133,19 @@ func (d *decision) askSlot() Action {
 func (d *decision) readAnew() { d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil }
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
-func (d *decision) isolating() Action {
+func (d *decision) isolating() outcome {
 	// A release that was begun goes on to its end, whatever the age of its yes (S25): a
 	// proof by storage alone is made anew here while its pods go one by one.
-	if d.ended() || d.calledOff() || d.st.Release.StartedAt == nil && d.st.Awaited == nil && d.outdated() {
-		return None
+	if o := first(d.ended, d.calledOff); o.decided {
+		return o
 	}
-	if act, ends := d.endsAwaited(); ends {
-		return act
+	if d.st.Release.StartedAt == nil && d.st.Awaited == nil {
+		if o := d.outdated(); o.decided {
+			return o
+		}
+	}
+	if o := d.endsAwaited(); o.decided {
+		return o
 	}
 	if d.missing() && (d.dec.Settings.Action.Device() || d.confirmAsked()) {
 		return d.cutOff("there is no Node object on which work could be placed")
@@ -159,7 +174,7 @@ func (d *decision) isolating() Action {
 const isolatedOnly = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
 // holdUnmarked holds where nothing of ours is to stay on the node meanwhile.
-func (d *decision) holdUnmarked(why api.Reason, msg string) Action {
+func (d *decision) holdUnmarked(why api.Reason, msg string) outcome {
 	if d.marked() && !d.begun() {
 		d.st.Outcome = api.SentBack
 		return d.to(api.Recovering, why, msg)
@@ -206,19 +221,21 @@ func (d *decision) dueAt() time.Time {
 }
 
 // stale sends a fence whose yes is too old back to the gate (S17).
-func (d *decision) stale() bool {
-	return !d.begun() && d.outdated()
+func (d *decision) stale() outcome {
+	if d.begun() {
+		return goOn
+	}
+	return d.outdated()
 }
 
 // outdated does so too with a fence that has begun and was given a slot anew: its step
 // out of Pending may have been saved so late that the slot is another's by now (S14).
-func (d *decision) outdated() bool {
+func (d *decision) outdated() outcome {
 	if d.within(d.st.DecidedAt, DecisionValidity) {
-		return false
+		return goOn
 	}
 	d.st.DecidedAt = nil
-	d.to(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
-	return true
+	return d.to(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
 }
 
 // recentCuts counts this node's power cuts in the last 24 hours, this flow's

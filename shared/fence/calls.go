@@ -7,7 +7,7 @@ import (
 )
 
 // call claims the device for one call and asks for it (S7, S8).
-func (d *decision) call(c api.Call) Action {
+func (d *decision) call(c api.Call) outcome {
 	limit, u := callLimit(d.dec), d.st.Power.EffectUntil
 	d.st.Claim = &api.Claim{Holder: d.seen.Me, Call: c, At: d.time(), NotAfter: *d.at(limit), NoEarlierEffect: u == nil || !d.now.Before(u.Time)}
 	if b := d.binding(); b != nil {
@@ -17,7 +17,7 @@ func (d *decision) call(c api.Call) Action {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
 	}
 	d.nextAt(d.takeover(d.st.Claim))
-	return Action(c)
+	return doing(Action(c))
 }
 
 // takeover is from when a claim no longer counts: its call can't be in flight
@@ -80,32 +80,32 @@ func (d *decision) lostCall() {
 }
 
 // spoken: this invocation has made its one device call; the next one goes on (S7).
-func (d *decision) spoken() bool {
+func (d *decision) spoken() outcome {
 	if d.seen.Call == nil {
-		return false
+		return goOn
 	}
 	d.next(0)
-	return true
+	return settled
 }
 
 // early: the next call is not due yet.
-func (d *decision) early() bool {
+func (d *decision) early() outcome {
 	if until, locked := d.lockout(); locked {
 		if d.awaken(until); d.st.Awaited != nil {
 			d.until(until)
 		}
-		return true
+		return settled
 	}
 	nb := d.st.Power.NotBefore
 	if nb == nil || !d.now.Before(nb.Time) {
-		return false
+		return goOn
 	}
 	if d.st.Awaited != nil {
 		d.until(nb.Time) // a person, or the node's health, may end it sooner
-		return true
+		return settled
 	}
 	d.awaken(nb.Time)
-	return true
+	return settled
 }
 
 // wait spaces the next call.

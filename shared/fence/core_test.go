@@ -54,4 +54,4 @@ func (c *Core) Kept(past []api.PastFence) []api.PastFence { return c.d.kept(past
 func (c *Core) IsolationRecords() { c.d.isolationRecords() }
 
 // ProvenByCut releases on what was seen to be cut off.
-func (c *Core) ProvenByCut() Action { return c.d.provenByCut() }
+func (c *Core) ProvenByCut() Action { return c.d.provenByCut().act }

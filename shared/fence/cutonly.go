@@ -61,12 +61,18 @@ func effective(f *api.NodeFence) *api.Decision {
 func (d *decision) cutOnly() bool { return CutOnly(d.dec) }
 
 // rebootedWithin: the machine has rebooted since its work was released by a cut (S4).
-// Before that the reads are begun anew: the proof is about one boot (S3).
 func (d *decision) rebootedWithin() bool {
+	r := d.st.Release
+	return r.By != "" && d.seen.Node.BootID != r.BootID
+}
+
+// noteBoot keeps the boot that a proof is about (S3). Until work is released the reads are
+// begun anew after each other boot.
+func (d *decision) noteBoot() {
 	boot := d.seen.Node.BootID
 	if r := d.st.Release; r.By != "" {
 		d.st.BootIDBefore = r.BootID
-		return boot != r.BootID
+		return
 	}
 	if d.st.BootIDBefore != boot {
 		d.st.BootIDBefore = boot
@@ -75,13 +81,11 @@ func (d *decision) rebootedWithin() bool {
 			d.st.Isolation[i].FirstCut = nil
 		}
 	}
-	return false
 }
 
 // givenBackByOthers: what somebody else had cut, and on which the release rested,
 // reads as there again. It was not ours to cut, and is not now (S12).
 func (d *decision) givenBackByOthers() bool {
-	d.isolationRecords()
 	for i, b := range d.dec.Isolation() {
 		r := d.record(i)
 		if proves(b) && !r.SwitchedByUs && r.LastRead != nil && r.LastRead.State == api.PoweredOn {
@@ -92,7 +96,7 @@ func (d *decision) givenBackByOthers() bool {
 }
 
 // provenByCut makes the proof of what every device that counts was read (S1).
-func (d *decision) provenByCut() Action {
+func (d *decision) provenByCut() outcome {
 	p := d.proof(api.ProofStorageCut)
 	var devices []string
 	for i, b := range d.dec.Isolation() {

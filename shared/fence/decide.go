@@ -33,7 +33,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.noteChecks()
 	d.noteDump()
 	d.noteWords()
-	act := d.byPhase()
+	act := d.byPhase().act
 	d.noteRelease(act)
 	d.describe()
 	return d.st, act
@@ -46,7 +46,7 @@ func Foreign(st api.NodeFenceStatus) bool {
 }
 
 // byPhase is the table of the automaton: one row a phase.
-func (d *decision) byPhase() Action {
+func (d *decision) byPhase() outcome {
 	switch d.st.Phase {
 	case api.Pending:
 		return d.pending()
@@ -67,7 +67,7 @@ func (d *decision) byPhase() Action {
 	case api.Failed:
 		return d.failed()
 	}
-	return None // Finished
+	return settled // Finished
 }
 
 // decision is one call of Decide.

@@ -66,25 +66,26 @@ func (d *decision) lockedOut(b *api.Binding) (time.Time, bool) {
 }
 
 // holdDenied waits for the machine's own device, without a slot.
-func (d *decision) holdDenied() bool {
-	until, ok := d.lockout()
-	if ok {
-		d.holdLocked("", until, d.st.Power.LastError)
+func (d *decision) holdDenied() outcome {
+	until, locked := d.lockout()
+	if !locked {
+		return goOn
 	}
-	return ok
+	d.holdLocked("", until, d.st.Power.LastError)
+	return settled
 }
 
 // holdRefused waits without a slot for each device that this fence can't do without.
-func (d *decision) holdRefused() bool {
+func (d *decision) holdRefused() outcome {
 	if !d.dec.Settings.Action.Device() {
-		return false
+		return goOn
 	}
 	for i := range d.dec.Isolation() {
 		b := &d.dec.Isolation()[i]
 		if until, ok := d.lockedOut(b); ok && b.Must && !(d.record(i) != nil && d.cutDone(i)) {
 			d.isolationRecords()
 			d.holdLocked(taken(*b)+": ", until, d.record(i).LastError)
-			return true
+			return settled
 		}
 	}
 	return d.holdDenied()
@@ -99,14 +100,17 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 	d.awaken(until)
 }
 
-// passOver leaves a device of the isolation alone that refuses the account: the fence
-// waits for it where it must be cut, and goes on without it where not.
-func (d *decision) passOver(i int) bool {
-	b, r := d.dec.Isolation()[i], d.record(i)
-	if _, locked := d.lockedOut(&b); !locked || b.Must {
-		return false
-	}
+// dispensable: a device of the isolation refuses the account, and need not be cut. Where
+// it must be, the fence waits for it.
+func (d *decision) dispensable(i int) bool {
+	b := d.dec.Isolation()[i]
+	_, locked := d.lockedOut(&b)
+	return locked && !b.Must
+}
+
+// passOver goes on without a device of the isolation that refuses the account.
+func (d *decision) passOver(i int) {
+	r := d.record(i)
 	r.GaveUp, r.LastError = true, cmp.Or(r.LastError, refusedOften)
 	d.tell(api.IsolationFailed, r.Words()+": "+r.LastError+"; going on without it")
-	return true
 }

@@ -11,17 +11,17 @@ import (
 // ended: the node of this record is gone, or another one has its name (S6). Nothing is
 // done in its name any more. What we cut is switched on again all the same, once what
 // ran on it is gone (S4).
-func (d *decision) ended() bool {
+func (d *decision) ended() outcome {
 	if d.missing() {
 		return d.machineGone() // which is why it was opened
 	}
 	why, msg := d.nodeEnded()
 	if why == "" {
-		return false
+		return goOn
 	}
 	d.st.Proof, d.st.Power.FirstOff = nil, nil
-	if d.awaitsWork(why, msg) {
-		return true
+	if o := d.awaitsWork(why, msg); o.decided {
+		return o
 	}
 	if d.st.Reason == api.ReleaseTimedOut {
 		msg += "; " + d.st.Message
@@ -32,7 +32,7 @@ func (d *decision) ended() bool {
 	} else {
 		d.to(api.Recovering, why, msg)
 	}
-	return true
+	return settled
 }
 
 // nodeEnded says why there is nothing any more in whose name anything could be done;
@@ -72,9 +72,9 @@ func (d *decision) staysOff() string {
 
 // calledOff ends a fence whose reason has gone, or sends it back to the gate
 // when a brake is on. After the first Off neither happens any more (S17, S25).
-func (d *decision) calledOff() bool {
+func (d *decision) calledOff() outcome {
 	if d.begun() {
-		return false
+		return goOn
 	}
 	if a := d.asks.Abort; a != nil || d.seen.Deleting {
 		who := "the record was deleted"
@@ -94,8 +94,7 @@ func (d *decision) calledOff() bool {
 		return d.undoNow(api.HealedBeforeFence, why+d.uncutSoFar())
 	}
 	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
-		d.to(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
-		return true
+		return d.to(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
 	}
 	return d.braked()
 }
@@ -108,20 +107,19 @@ func (d *decision) uncutSoFar() string {
 	return "; no power was cut"
 }
 
-func (d *decision) undoNow(why api.Reason, msg string) bool {
+func (d *decision) undoNow(why api.Reason, msg string) outcome {
 	d.st.Outcome = why
-	d.to(api.Recovering, why, msg)
-	return true
+	return d.to(api.Recovering, why, msg)
 }
 
 // braked sends a fence that has not cut power back to the gate.
-func (d *decision) braked() bool {
+func (d *decision) braked() outcome {
 	b, why := d.seen.Brakes, api.Reason("")
 	msg := b.Message
 	switch {
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
-		return true
+		return settled
 	case b.Gone:
 		return d.undoNow(api.PolicyDeleted, msg+d.uncutSoFar())
 	case b.Stopped:
@@ -144,20 +142,19 @@ func (d *decision) braked() bool {
 	}
 	if b.Stricter && b.Unmark && d.marked() {
 		d.st.Outcome = api.SentBack // what we placed goes first
-		d.to(api.Recovering, why, msg)
-		return true
+		return d.to(api.Recovering, why, msg)
 	}
 	d.to(api.Pending, why, msg)
 	d.next(Resync)
-	return true
+	return settled
 }
 
 // inWindow sends a fence that was not begun back to the gate while a window is
 // open, and looks again when it ends.
-func (d *decision) inWindow() bool {
+func (d *decision) inWindow() outcome {
 	c := policy.Closed(d.seen.Brakes.Windows, d.seen.Brakes.Zones, d.now)
 	if c == nil {
-		return false
+		return goOn
 	}
 	d.st.Proof = nil
 	d.giveBack()
@@ -166,5 +163,5 @@ func (d *decision) inWindow() bool {
 	if !c.Until.IsZero() && c.Until.Sub(d.now) < Resync {
 		d.awaken(c.Until)
 	}
-	return true
+	return settled
 }

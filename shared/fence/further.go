@@ -15,7 +15,7 @@ import (
 // allows later is another first Off, under all that a first one is asked for (S13, S17).
 
 // heldOff is the further Off that is not sent.
-func (d *decision) heldOff() Action {
+func (d *decision) heldOff() outcome {
 	b := d.seen.Brakes
 	why, msg := b.Why, "no further Off while the brake is on: "+b.Message
 	switch {
@@ -46,19 +46,18 @@ func (d *decision) heldOff() Action {
 }
 
 // readsOn gives up the cut of a machine whose device reads on, and by which nothing of ours
-// can still take effect. False: another device was told to cut the power too, and is read
-// next.
-func (d *decision) readsOn() bool {
+// can still take effect. If another device was told to cut the power too, that is read next.
+func (d *decision) readsOn() outcome {
 	p := &d.st.Power
 	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
 		d.tell(api.MachineReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
 		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
 		d.next(0)
-		return false
+		return settled
 	}
 	p.Cut = nil
 	d.another()
-	return true
+	return goOn
 }
 
 // otherCuts are the levels besides this one that were told to cut the power.

@@ -24,7 +24,7 @@ func Claimed(f *api.NodeFence) *api.Binding {
 
 // cutOff takes storage and network from the machine, one device after the other, and
 // hands the fence on when nothing is left to be cut.
-func (d *decision) cutOff(msg string) Action {
+func (d *decision) cutOff(msg string) outcome {
 	switch {
 	case d.confirmAsked() || !d.dec.Settings.Action.Device():
 		return d.to(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
@@ -33,14 +33,20 @@ func (d *decision) cutOff(msg string) Action {
 	case d.onlyLease():
 		return d.to(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
 	}
-	if d.cutOnly() && d.rebootedWithin() {
-		return d.to(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
+	if d.cutOnly() {
+		d.noteBoot()
+		if d.rebootedWithin() {
+			return d.to(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
+		}
 	}
-	if d.cutOnly() && d.begun() && d.givenBackByOthers() {
-		return d.to(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
+	if d.cutOnly() && d.begun() {
+		d.isolationRecords()
+		if d.givenBackByOthers() {
+			return d.to(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
+		}
 	}
-	if act, holds := d.nextCut(); holds {
-		return act
+	if o := d.nextCut(); o.decided {
+		return o
 	}
 	switch {
 	case d.cutOnly() && d.st.Awaited != nil && !d.begun():
@@ -65,13 +71,14 @@ func (d *decision) notCut() string {
 	return "; " + strings.Join(names, "; ")
 }
 
-// uncut: a device of the isolation has still to be spoken with before the power may
-// be cut, because what spoke for this fence until now was its Lease alone.
+// cutsBeforePower: storage and network are cut before the power is. Where only its Lease
+// spoke for this fence until now, that has still to be done.
+func (d *decision) cutsBeforePower() bool {
+	return !d.begun() && !d.onlyLease() && !d.confirmAsked() && d.dec.Settings.Action.Device()
+}
+
+// uncut: a device of the isolation has still to be spoken with.
 func (d *decision) uncut() bool {
-	if d.begun() || d.onlyLease() || d.confirmAsked() || !d.dec.Settings.Action.Device() {
-		return false
-	}
-	d.isolationRecords()
 	for i := range d.dec.Isolation() {
 		if !d.cutDone(i) {
 			return true
@@ -80,18 +87,24 @@ func (d *decision) uncut() bool {
 	return false
 }
 
-// nextCut is the next word with a device; holds is false if nothing is left to say.
-func (d *decision) nextCut() (act Action, holds bool) {
+// nextCut is the next word with a device, if any is left to say.
+func (d *decision) nextCut() outcome {
 	d.isolationRecords()
-	if i := d.place(d.heard); i >= 0 && d.judgeCut(i) {
-		return None, true
-	}
-	for i := range d.dec.Isolation() {
-		if !d.cutDone(i) && !d.passOver(i) {
-			return d.sayCut(i), true
+	if i := d.place(d.heard); i >= 0 {
+		if o := d.judgeCut(i); o.decided {
+			return o
 		}
 	}
-	return None, false
+	for i := range d.dec.Isolation() {
+		switch {
+		case d.cutDone(i):
+		case d.dispensable(i):
+			d.passOver(i)
+		default:
+			return d.sayCut(i)
+		}
+	}
+	return goOn
 }
 
 // cutDone: nothing more is to be done about this device. Where its cut is the proof,
@@ -108,14 +121,14 @@ func (d *decision) cutDone(i int) bool {
 		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.within(&r.LastRead.At, ProofValidity)
 }
 
-// judgeCut takes what the device has just said; true if that ends this decision.
-func (d *decision) judgeCut(i int) bool {
+// judgeCut takes what the device has just said.
+func (d *decision) judgeCut(i int) outcome {
 	r, c := d.record(i), d.seen.Call
 	switch {
 	case c.Wrong:
 		return d.cutFailed(i, api.WrongMachine, r.Words()+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
 	case c.Call != api.CallRead:
-		return false // it is read next
+		return goOn // it is read next
 	case r.LastRead.State == api.PoweredOff:
 		return d.seenCut(i)
 	case r.LastRead.State == api.PoweredOn:
@@ -123,12 +136,12 @@ func (d *decision) judgeCut(i int) bool {
 	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way: the device has not failed
 		d.next(Poll)
-		return true
+		return settled
 	}
 	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Words()+": "+r.LastError)
 }
 
-func (d *decision) seenCut(i int) bool {
+func (d *decision) seenCut(i int) outcome {
 	b, r := d.dec.Isolation()[i], d.record(i)
 	if r.FirstCut == nil {
 		r.FirstCut = r.LastRead.DeepCopy()
@@ -138,7 +151,7 @@ func (d *decision) seenCut(i int) bool {
 			d.tell(api.SeenCutOff, taken(b)+" reads cut off; looking again in "+left.String())
 			r.NotBefore = d.at(left)
 			d.next(left)
-			return true
+			return settled
 		}
 	}
 	if r.SeenCutAt == nil {
@@ -149,39 +162,39 @@ func (d *decision) seenCut(i int) bool {
 		d.tell(api.SeenCutOff, taken(b)+" reads cut off"+whose)
 	}
 	r.SeenCutAt, r.Tries = r.LastRead.At.DeepCopy(), 0
-	return false
+	return goOn
 }
 
 // stillThere: the machine has access. Off it, or wait for the cut to take effect.
-func (d *decision) stillThere(i int) bool {
+func (d *decision) stillThere(i int) outcome {
 	b, r := d.dec.Isolation()[i], d.record(i)
 	r.SeenCutAt = nil
 	switch {
 	case r.OffAt == nil:
-		return false
+		return goOn
 	case d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll)
 		d.next(Poll)
-		return true
+		return settled
 	}
 	r.OffAt = nil
 	return d.cutFailed(i, api.PowerOffNotSeen, taken(b)+" was cut, and still reads as there after "+d.offTimeout().String())
 }
 
 // sayCut chooses the next word with a device that is to be cut.
-func (d *decision) sayCut(i int) Action {
+func (d *decision) sayCut(i int) outcome {
 	r := d.record(i)
 	if r.FirstCut != nil && !d.within(&r.FirstCut.At, ProofValidity) {
 		r.FirstCut = nil
 	}
-	if d.spoken() {
-		return None
+	if o := d.spoken(); o.decided {
+		return o
 	}
 	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
 		if d.awaken(nb.Time); d.st.Awaited != nil {
 			d.until(nb.Time) // a person, or the node's health, may end it sooner
 		}
-		return None
+		return settled
 	}
 	if until, locked := d.lockedOut(&d.dec.Isolation()[i]); locked {
 		return d.until(until) // a retry may end it sooner
@@ -196,16 +209,16 @@ func (d *decision) sayCut(i int) Action {
 		return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut it off", Handover) // S13
 	}
 	if d.braking() {
-		if d.endBegun() {
-			return None
+		if o := d.endBegun(); o.decided {
+			return o
 		}
 		return d.hold(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 	}
 	if !d.seen.Brakes.Counted {
 		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
 	}
-	if d.spareDump() {
-		return None
+	if o := d.spareDump(); o.decided {
+		return o
 	}
 	if d.cutOnly() && !r.SwitchedByUs {
 		d.countCut() // it counts in the node's day as a power cut does
@@ -218,7 +231,7 @@ func (d *decision) sayCut(i int) Action {
 
 // sayTo claims the one call at a time for a device of the isolation (S7, S8). Whether an
 // earlier call may still take effect is asked of that device, and not of the power's.
-func (d *decision) sayTo(i int, c api.Call) Action {
+func (d *decision) sayTo(i int, c api.Call) outcome {
 	r, until := d.record(i), d.st.Power.EffectUntil
 	act := d.call(c)
 	d.st.Claim.Device = r.Device

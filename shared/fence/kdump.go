@@ -119,25 +119,25 @@ func (d *decision) dumpHolds() (why string, until time.Time) {
 
 // awaitDump holds a fence that has no slot yet. What is only to be read may be
 // read: no dump is hurt by that.
-func (d *decision) awaitDump() (act Action, holds bool) {
+func (d *decision) awaitDump() outcome {
 	if d.onlyLease() {
-		return None, false
+		return goOn
 	}
 	why, until := d.dumpHolds()
 	if why != "" && d.dumpProves() {
-		return None, false // its pods may go, and nothing else does meanwhile
+		return goOn // its pods may go, and nothing else does meanwhile
 	}
 	if why != "" {
 		d.hold(api.KdumpUnderWay, why, 0)
 		if r, k := kdumpRule(d.dec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
 			until = sooner(until, d.now.Add(Handover)) // it may prove soon
 		}
-		return d.until(until), true
+		return d.until(until)
 	}
 	if d.st.Reason == api.KdumpUnderWay {
 		d.tell(api.KdumpOver, d.dumpOver())
 	}
-	return None, false
+	return goOn
 }
 
 // dumpOver is why a dump is not waited for any longer, in words.
@@ -159,10 +159,10 @@ func (d *decision) dumpOver() string {
 
 // spareDump gives the slot back, and goes back to waiting, if a dump has begun
 // since the gate's yes.
-func (d *decision) spareDump() bool {
+func (d *decision) spareDump() outcome {
 	why, until := d.dumpHolds()
 	if why == "" {
-		return false
+		return goOn
 	}
 	if !d.begun() {
 		d.giveBack()
@@ -171,5 +171,5 @@ func (d *decision) spareDump() bool {
 		d.hold(api.KdumpUnderWay, why, 0)
 	}
 	d.until(until)
-	return true
+	return settled
 }

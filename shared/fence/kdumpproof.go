@@ -56,7 +56,7 @@ func (d *decision) dumpProves() bool {
 }
 
 // toDump takes the walk aside.
-func (d *decision) toDump() Action {
+func (d *decision) toDump() outcome {
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
 	return d.to(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
@@ -70,12 +70,12 @@ func (d *decision) proveDump() {
 }
 
 // releasingByDump deletes pods as long as messages arrive.
-func (d *decision) releasingByDump() Action {
-	if d.calledOff() || d.stale() {
+func (d *decision) releasingByDump() outcome {
+	if o := first(d.calledOff, d.stale); o.decided {
 		if d.st.Phase != api.Releasing {
 			d.st.Proof = nil
 		}
-		return None
+		return o
 	}
 	left, r, k := d.seen.Left, &d.st.Release, d.st.Kdump
 	switch {
@@ -97,7 +97,7 @@ func (d *decision) releasingByDump() Action {
 	}
 	if d.since(r.AskedAt) < Poll {
 		d.next(Poll) // what was asked last has not been seen to act
-		return None
+		return settled
 	}
 	if !Fresh(d.seen.Dump.Last, d.now, DumpValidity) {
 		return d.hold(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
@@ -110,7 +110,7 @@ func (d *decision) releasingByDump() Action {
 	return d.deletePods(n, len(left.Delete))
 }
 
-func (d *decision) deletePods(n, of int) Action {
+func (d *decision) deletePods(n, of int) outcome {
 	d.proveDump()
 	d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d of %d pods while the machine dumps its memory", n, of))
 	until, r := d.now.Add(ActWithin), &d.st.Release
@@ -124,7 +124,7 @@ func (d *decision) deletePods(n, of int) Action {
 }
 
 // fromDump goes back to waiting, without a slot.
-func (d *decision) fromDump(msg string) Action {
+func (d *decision) fromDump(msg string) outcome {
 	d.st.Proof = nil
 	d.giveBack()
 	why, until := d.dumpHolds()

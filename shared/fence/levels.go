@@ -24,7 +24,7 @@ func (d *decision) anotherLevel() bool {
 
 // nextLevel goes on to the node's next device. What the last one said does not
 // count for this one (S3); what it may still do is waited for before any power-on.
-func (d *decision) nextLevel(why api.Reason, msg string) Action {
+func (d *decision) nextLevel(why api.Reason, msg string) outcome {
 	d.tell(why, msg)
 	p := &d.st.Power
 	p.Level++
@@ -33,7 +33,7 @@ func (d *decision) nextLevel(why api.Reason, msg string) Action {
 	b := d.binding()
 	d.tell(api.NextLevel, fmt.Sprintf("level %d of %d: %s", p.Level+1, d.levels(), b.Words()))
 	d.next(0)
-	return None
+	return settled
 }
 
 // noteCut remembers that this level was told to cut the power.
@@ -52,18 +52,18 @@ func (d *decision) highestCut() int32 {
 }
 
 // undoNextLevel: this level reads on; a lower one that was cut is next.
-func (d *decision) undoNextLevel() bool {
+func (d *decision) undoNextLevel() outcome {
 	p := &d.st.Power
 	p.Cut = slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
 	if len(p.Cut) == 0 {
 		p.Cut = nil
-		return false
+		return goOn
 	}
 	d.tell(api.SeenOn, fmt.Sprintf("level %d reads on", p.Level+1))
 	p.Level = d.highestCut()
 	p.LastRead, p.OnAt, p.NotBefore = nil, nil, nil
 	d.next(0)
-	return true
+	return settled
 }
 
 // effectDelay is the longest of all devices: a call to any of them may still

@@ -48,29 +48,31 @@ func (d *decision) counts(e api.Evidence) bool {
 func (d *decision) onlyMachine() bool { return d.dec.Trigger.OnlyMachine() }
 
 // machineGone: its deletion was asked for, and it is not listed any more.
-func (d *decision) machineGone() bool {
+func (d *decision) machineGone() outcome {
 	if !d.onlyMachine() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
-		return false
+		return goOn
 	}
 	d.st.Outcome = api.MachineListedNoMore
-	d.to(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
-	return true
+	return d.to(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }
 
 // machineGoes asks for the deletion, and waits for it to show. That it was asked for is
 // saved before it is, and is no evidence: the list of the waker's next look is.
-func (d *decision) machineGoes() Action {
+func (d *decision) machineGoes() outcome {
+	if o := d.calledOff(); o.decided {
+		return o
+	}
 	r := d.st.Machine
 	switch {
-	case d.calledOff():
-		return None
 	case r != nil && d.since(&r.AskedAt) < machineShows:
 		return d.hold(api.MachineDeletionSent, d.st.Message, machineShows-d.since(&r.AskedAt))
 	case r != nil && r.Tries >= d.attempts():
 		return d.fail(api.MachineNotDeleted, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.dec.Trigger.Machine.String(), r.Tries))
-	case d.stale():
-		return None
-	case !d.seen.Brakes.Counted:
+	}
+	if o := d.stale(); o.decided {
+		return o
+	}
+	if !d.seen.Brakes.Counted {
 		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S15)
 	}
 	tries := int32(1)

@@ -15,28 +15,28 @@ var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: t
 
 // nodeGoes deletes the Node object, where that is to be, or says in words why it
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
-func (d *decision) nodeGoes(released api.Reason) (act Action, stays string, more bool) {
+func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
 	r, n := &d.st.Release, d.seen.Node
 	switch mine := n.Exists && n.UID == d.dec.NodeUID; {
 	case !d.dec.Settings.Release.DeleteNode || d.dec.Settings.Action != api.ActionOff || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
-		return None, "", false
+		return goOn, ""
 	case n.Terminating:
-		return None, "; its Node object is being deleted, and goes when its finalizers are off", false
+		return goOn, "; its Node object is being deleted, and goes when its finalizers are off"
 	case released == api.ReleaseTimedOut || r.PodsLeft+r.AttachmentsLeft > 0:
-		return None, "; its Node object stays, as something is left on it", false
+		return goOn, "; its Node object stays, as something is left on it"
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
-		return None, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String(), false
+		return goOn, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String()
 	}
 	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff = nil, nil
-		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), "", true
+		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), ""
 	}
 	if r.DeleteNodeUntil == nil {
 		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)
 		d.tell(api.NodeDeletionSent, "the machine stays off and its work is released: deleting its Node object")
 	}
 	r.NotAfter = d.deletionEnds()
-	return d.do(DeleteNode), "", true
+	return d.do(DeleteNode), ""
 }
 
 // deletionEnds is until when the deletion may be begun: on this proof, and by this try.

@@ -25,9 +25,9 @@ func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.No
 func (d *decision) noNode() bool { return d.missing() && !d.onlyMachine() && d.dec.NodeUID == "" }
 
 // orphans is the release of a node that has no Node object.
-func (d *decision) orphans() Action {
-	if d.workLeft(api.SeenOff, "") {
-		return None
+func (d *decision) orphans() outcome {
+	if o := d.workLeft(api.SeenOff, ""); o.decided {
+		return o
 	}
 	return d.released()
 }
@@ -35,10 +35,10 @@ func (d *decision) orphans() Action {
 // awaitsWork has a fence whose Node went wait for what ran on its machine, in the phase
 // whose function sees that. A Node of the name that is healthy has a kubelet of its own,
 // and what is bound to the name is that one's work by now.
-func (d *decision) awaitsWork(why api.Reason, msg string) bool {
+func (d *decision) awaitsWork(why api.Reason, msg string) outcome {
 	switch {
 	case !d.owesPowerOn() || d.st.Release.DoneAt != nil || d.healthy():
-		return false
+		return goOn
 	case d.st.Phase == api.Releasing:
 		return d.workLeft(why, msg+"; ")
 	}
@@ -46,31 +46,29 @@ func (d *decision) awaitsWork(why api.Reason, msg string) bool {
 		d.st.Awaited = cmp.Or(d.st.Awaited, &api.AwaitedRecord{Since: d.time(), Reason: d.st.Reason, Message: d.st.Message})
 		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	}
-	d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
-	return true
+	return d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
 }
 
-// workLeft: something is bound to the name still, and its time is not over.
-func (d *decision) workLeft(why api.Reason, msg string) bool {
+// workLeft waits while something is bound to the name still, and its time is not over.
+func (d *decision) workLeft(why api.Reason, msg string) outcome {
 	left, r := d.seen.Left, &d.st.Release
 	if left == nil {
-		d.hold(d.st.Reason, d.st.Message, Handover)
-		return true
+		return d.hold(d.st.Reason, d.st.Message, Handover)
 	}
 	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
 	if r.PodsLeft+r.AttachmentsLeft == 0 {
-		return false
+		return goOn
 	}
 	if r.Deadline == nil {
 		r.Deadline = d.at(d.dec.Settings.Release.Timeout.Duration)
 	}
 	if !d.now.Before(r.Deadline.Time) {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))
-		return false
+		return goOn
 	}
 	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.PodsLeft, r.AttachmentsLeft), 5*Poll)
 	if r.Deadline.Before(d.st.NextLook) {
 		d.nextAt(r.Deadline.Time)
 	}
-	return true
+	return settled
 }

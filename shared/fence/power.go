@@ -10,9 +10,9 @@ import (
 
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
-func (d *decision) fencing() Action {
-	if d.ended() {
-		return None
+func (d *decision) fencing() outcome {
+	if o := d.ended(); o.decided {
+		return o
 	}
 	if d.onlyMachine() {
 		return d.machineGoes()
@@ -26,11 +26,11 @@ func (d *decision) fencing() Action {
 	if d.confirmAsked() {
 		return d.confirmed()
 	}
-	if act, ends := d.endsAwaited(); ends {
-		return act
+	if o := d.endsAwaited(); o.decided {
+		return o
 	}
-	if d.calledOff() || d.stale() {
-		return None
+	if o := first(d.calledOff, d.stale); o.decided {
+		return o
 	}
 	if alive := d.aliveAgain(); alive != "" {
 		d.another()
@@ -72,7 +72,7 @@ func (d *decision) aliveAgain() string {
 }
 
 // judge takes a fresh reading.
-func (d *decision) judge() Action {
+func (d *decision) judge() outcome {
 	r := d.st.Power.LastRead
 	if r.State != api.PoweredOff && d.untouched() {
 		return d.standDown()
@@ -86,13 +86,13 @@ func (d *decision) judge() Action {
 	if d.seen.Call.Stopping && d.since(d.st.PhaseSince) < StopTakes {
 		// By our Off or another's: it gets none (S12), and the device has not failed.
 		d.wait(Poll)
-		return None
+		return settled
 	}
 	return d.retry(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 }
 
 // seenOnInFencing: off it, or wait for the Off to take effect.
-func (d *decision) seenOnInFencing() Action {
+func (d *decision) seenOnInFencing() outcome {
 	switch {
 	case d.st.Release.StartedAt != nil:
 		// Somebody switched it on after its work was released: its kubelet
@@ -104,10 +104,10 @@ func (d *decision) seenOnInFencing() Action {
 	case d.st.Power.OffAt == nil:
 		d.tell(api.MachineReadOn, "the machine is on")
 		d.next(0)
-		return None
+		return settled
 	case d.since(d.st.Power.OffAt) < d.offTimeout():
 		d.wait(Poll)
-		return None
+		return settled
 	}
 	d.st.Power.OffAt = nil
 	msg := "power-off was sent, and the machine still reads on after " + d.offTimeout().String()
@@ -118,7 +118,7 @@ func (d *decision) seenOnInFencing() Action {
 }
 
 // seenOff makes the proof of two reads (S1, S5).
-func (d *decision) seenOff(r *api.Read) Action {
+func (d *decision) seenOff(r *api.Read) outcome {
 	first := d.st.Power.FirstOff
 	if first != nil && r.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settle()) {
 		first = nil // it may have stood in a backup: two reads make a proof, not one and a memory (S1, S16)
@@ -130,7 +130,7 @@ func (d *decision) seenOff(r *api.Read) Action {
 		d.st.Power.FirstOff = r.DeepCopy()
 		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.settle().String())
 		d.wait(d.settle())
-		return None
+		return settled
 	}
 	if d.leaseMovedSince(first.At) {
 		d.st.Power.FirstOff = nil
@@ -138,7 +138,7 @@ func (d *decision) seenOff(r *api.Read) Action {
 	}
 	if left := d.settle() - r.At.Sub(first.At.Time); left > 0 {
 		d.wait(left)
-		return None
+		return settled
 	}
 	if d.st.Release.StartedAt != nil {
 		d.st.Retries = 0 // before that a sign of life may show that the last Off did nothing
@@ -175,7 +175,7 @@ func lead(b *api.Binding) time.Duration {
 }
 
 // confirmed takes a named person's word for the machine being off (S1).
-func (d *decision) confirmed() Action {
+func (d *decision) confirmed() outcome {
 	c := d.asks.ConfirmOff
 	switch {
 	case d.leaseFresh():
@@ -210,34 +210,39 @@ func (d *decision) proof(kind api.ProofKind) *api.Proof {
 }
 
 // readOrOff chooses the next word with the device.
-func (d *decision) readOrOff() Action {
+func (d *decision) readOrOff() outcome {
 	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.attempts() {
 		return d.retry(api.CallLost, d.st.Message) // it was the last try of this step
 	}
-	if d.spoken() || d.early() {
-		return None
+	if o := first(d.spoken, d.early); o.decided {
+		return o
 	}
 	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.seen.Self {
 			return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}
-		if d.st.Power.SwitchedByUs && d.recovered() {
-			return None // what we sent did nothing, and there is no reason for more (S17)
+		if d.st.Power.SwitchedByUs {
+			if o := d.recovered(); o.decided {
+				return o // what we sent did nothing, and there is no reason for more (S17)
+			}
 		}
 		if d.st.Power.SwitchedByUs && d.braking() {
-			if d.endBegun() {
-				return None // no word of ours will switch it off (S27)
+			if o := d.endBegun(); o.decided {
+				return o // no word of ours will switch it off (S27)
 			}
 			return d.heldOff() // S25
 		}
 		if !d.seen.Brakes.Counted {
 			return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
 		}
-		if d.spareDump() {
-			return None
+		if o := d.spareDump(); o.decided {
+			return o
 		}
-		if d.uncut() {
-			return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+		if d.cutsBeforePower() {
+			d.isolationRecords()
+			if d.uncut() {
+				return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+			}
 		}
 		d.st.Power.LeaseFresh = d.leaseFresh()
 		d.st.Power.OffAt, d.st.Power.OffError = d.at(0), ""
@@ -262,10 +267,10 @@ func (d *decision) braking() bool {
 
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
-func (d *decision) recovered() bool {
+func (d *decision) recovered() outcome {
 	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
-		return false
+		return goOn
 	}
 	d.back()
-	return true
+	return settled
 }

@@ -9,7 +9,7 @@ import (
 
 // poweringOn brings back a machine that we cut, once nothing of ours can still
 // switch it off (S8). It never gives up: it tries more slowly.
-func (d *decision) poweringOn() Action {
+func (d *decision) poweringOn() outcome {
 	if d.cameBack() {
 		d.another()
 		d.st.Power.Cut = nil
@@ -22,7 +22,7 @@ func (d *decision) poweringOn() Action {
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
 		d.awaken(u.Time)
-		return None
+		return settled
 	}
 	if c := d.told; c != nil && c.Wrong {
 		return d.slowly(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound()+": not switched on")
@@ -30,8 +30,8 @@ func (d *decision) poweringOn() Action {
 	if d.justRead() {
 		return d.judgeOn()
 	}
-	if d.spoken() || d.early() {
-		return None
+	if o := first(d.spoken, d.early); o.decided {
+		return o
 	}
 	if d.mayBeAnother() {
 		return d.awaitAnother()
@@ -48,26 +48,28 @@ func (d *decision) poweringOn() Action {
 	return d.call(api.CallRead)
 }
 
-func (d *decision) judgeOn() Action {
+func (d *decision) judgeOn() outcome {
 	switch d.st.Power.LastRead.State {
 	case api.PoweredOn:
-		if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" && d.onAgain(lacks) {
-			return None
+		if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" {
+			if o := d.onAgain(lacks); o.decided {
+				return o
+			}
 		}
 		d.st.Retries, d.st.Power.SupplyTries = 0, 0
-		if d.undoNextLevel() {
-			return None
+		if o := d.undoNextLevel(); o.decided {
+			return o
 		}
 		d.another()
 		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
 	case api.PoweredOff:
 		if d.st.Power.OnAt == nil {
 			d.next(0)
-			return None
+			return settled
 		}
 		if d.since(d.st.Power.OnAt) < d.offTimeout() {
 			d.wait(Poll)
-			return None
+			return settled
 		}
 		d.st.Power.OnAt = nil
 		return d.slowly(api.PowerOnNotSeen, "power-on was sent, and the machine still reads off")
@@ -79,25 +81,25 @@ func (d *decision) judgeOn() Action {
 // is asked for again (S25), as often as a step is tried: with a supply that is dead a
 // machine that runs recovers all the same. What counts are the Ons that were sent for it:
 // a device that was away before was not asked yet.
-func (d *decision) onAgain(lacks string) bool {
+func (d *decision) onAgain(lacks string) outcome {
 	p := &d.st.Power
 	if p.OnAt != nil && d.since(p.OnAt) < d.offTimeout() {
 		d.wait(Poll)
-		return true
+		return settled
 	}
 	if p.SupplyTries >= d.attempts() {
 		d.tell(api.PowerOnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
-		return false
+		return goOn
 	}
 	if p.OnAt == nil {
 		d.tell(api.SeenOn, "the machine reads on, but "+lacks)
 		d.next(0)
-		return true
+		return settled
 	}
 	p.OnAt = nil
 	d.tell(api.PowerOnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
 	d.wait(d.interval())
-	return true
+	return settled
 }
 
 // cameBack: the node runs again after our cut, whatever its device says.
@@ -126,13 +128,13 @@ func (d *decision) mayBeAnother() bool {
 
 // awaitAnother sends no On until that Lease has moved, which ends this fence by the next
 // read, or has stood still for too long (S1, S6).
-func (d *decision) awaitAnother() Action {
+func (d *decision) awaitAnother() outcome {
 	if d.anotherLives() {
 		return d.call(api.CallRead)
 	}
 	d.tell(api.NodeReplaced, "the machine reads off, and a Node of another machine is Ready under its name: waiting for its Lease before the machine is switched on")
 	d.wait(d.lifeShows())
-	return None
+	return settled
 }
 
 // another: the machine is on, and where our On was not the last word, by another hand.

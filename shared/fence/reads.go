@@ -27,7 +27,7 @@ func (d *decision) untouched() bool { return d.onlyLease() || d.onlyReads() }
 
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
-func (d *decision) awaitPerson() Action {
+func (d *decision) awaitPerson() outcome {
 	if d.dec.Power(0) == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
 		return d.do(Resolve)
 	}
@@ -61,10 +61,10 @@ func (d *decision) alive() string {
 
 // paced: the machine was read not long ago, and was not off. It is read again now
 // and then, and what else the fence waits for runs.
-func (d *decision) paced() bool {
+func (d *decision) paced() outcome {
 	nb := d.st.Power.NotBefore
 	if !d.untouched() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
-		return false
+		return goOn
 	}
 	d.tell(d.peekReason(), d.alive())
 	at := nb.Time
@@ -72,7 +72,7 @@ func (d *decision) paced() bool {
 		at = sooner(at, conditionsDue(d.dec, &d.st))
 	}
 	d.awaken(sooner(at, d.now.Add(Resync)))
-	return true
+	return settled
 }
 
 // peeking: no mark of ours is on the node, because it is the machine that must
@@ -83,9 +83,9 @@ func (d *decision) peeking() bool {
 
 // peek reads the machine once. If it is off, or something else has come to speak
 // for it, the fence begins like any other; if not, its slot is given back.
-func (d *decision) peek() Action {
-	if d.calledOff() || d.stale() {
-		return None
+func (d *decision) peek() outcome {
+	if o := first(d.calledOff, d.stale); o.decided {
+		return o
 	}
 	if c := d.told; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
@@ -97,19 +97,20 @@ func (d *decision) peek() Action {
 		return d.to(api.Isolating, api.MachineReadOff, "the machine reads off: isolating the node, then looking again")
 	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
 		return d.standDown()
-	case d.spoken() || d.early():
-		return None
+	}
+	if o := first(d.spoken, d.early); o.decided {
+		return o
 	}
 	return d.call(api.CallRead)
 }
 
 // standDown goes back to waiting, without a slot.
-func (d *decision) standDown() Action {
+func (d *decision) standDown() outcome {
 	d.st.Retries = 0
 	d.giveBack()
 	d.to(api.Pending, d.peekReason(), d.alive())
 	d.st.Power.NotBefore = d.at(d.pace())
-	return None
+	return settled
 }
 
 // pace lies between two such reads: a quarter of the time that it has been waited for.
@@ -122,7 +123,7 @@ func (d *decision) pace() time.Duration {
 
 // toPeek asks for a read of the machine. From the second on it is no news, and
 // must not push the story out of the record.
-func (d *decision) toPeek() Action {
+func (d *decision) toPeek() outcome {
 	story, why := d.st.History, d.peekReason()
 	again := d.st.Reason == why
 	d.to(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
@@ -131,5 +132,5 @@ func (d *decision) toPeek() Action {
 	if again {
 		d.st.History = story
 	}
-	return None
+	return settled
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // recovering waits for health, undoes what was placed, and closes the record.
-func (d *decision) recovering() Action {
+func (d *decision) recovering() outcome {
 	mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID
 	if d.st.Outcome == "" && !mine && !d.dec.Trigger.Missing() {
 		d.st.Outcome = api.NodeGone
@@ -15,13 +15,13 @@ func (d *decision) recovering() Action {
 			d.st.Outcome = api.NodeReplaced
 		}
 	}
-	if d.outOfService() {
-		return d.do(ClearOutOfService) // before anything else: the node may be on (S23)
+	if o := d.clearOutOfService(); o.decided {
+		return o // before anything else: the node may be on (S23)
 	}
 	d.notBackYet()
 	if d.st.Outcome == "" {
-		if act, done := d.awaitHealth(); !done {
-			return act
+		if o := d.awaitHealth(); o.decided {
+			return o
 		}
 		d.st.Outcome = api.Recovered
 	}
@@ -29,7 +29,7 @@ func (d *decision) recovering() Action {
 }
 
 // awaitHealth: healthy for the set time, or the flow starts over (S26).
-func (d *decision) awaitHealth() (Action, bool) {
+func (d *decision) awaitHealth() outcome {
 	if d.healthy() {
 		d.noLateOff()
 		if d.st.ReadySince == nil {
@@ -38,17 +38,17 @@ func (d *decision) awaitHealth() (Action, bool) {
 		}
 		left := d.dec.Settings.Recovery.ReadyDuration.Duration - d.since(d.st.ReadySince)
 		if left <= 0 {
-			return None, !d.keptBack()
+			return d.keptBack()
 		}
 		d.next(left)
-		return None, false
+		return settled
 	}
 	d.st.ReadySince = nil
 	d.illAgain()
 	left := d.dec.Settings.Recovery.BootTimeout.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
 		d.next(min(left, d.lifeShows()))
-		return None, false
+		return settled
 	}
 	return d.bootFailed()
 }
@@ -62,12 +62,12 @@ func (d *decision) lifeShows() time.Duration {
 	return Resync
 }
 
-func (d *decision) bootFailed() (Action, bool) {
+func (d *decision) bootFailed() outcome {
 	msg := "the node was not healthy within " + d.dec.Settings.Recovery.BootTimeout.Duration.String()
 	if d.seen.Deleting || d.asks.Abort != nil {
 		d.st.Outcome = api.Aborted
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
-		return None, true
+		return goOn
 	}
 	d.tell(api.BootTimedOut, msg)
 	if d.st.Power.OffAt != nil {
@@ -75,14 +75,14 @@ func (d *decision) bootFailed() (Action, bool) {
 		// anything else (S8). Once a pass.
 		p := &d.st.Power
 		p.OffAt, p.OnAt, p.LastRead, p.SwitchedByUs = nil, nil, nil, true
-		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again"), false
+		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again")
 	}
 	if d.st.Restarts >= d.dec.Settings.Power.Restarts {
-		return d.fail(api.BootTimedOut, msg), false
+		return d.fail(api.BootTimedOut, msg)
 	}
 	d.st.Release = api.ReleaseRecord{}
 	d.restart()
-	return d.to(api.Pending, api.FlowRestarted, msg), false
+	return d.to(api.Pending, api.FlowRestarted, msg)
 }
 
 // healthy: Ready, none of the policy's conditions, and a Lease that was seen to
@@ -94,7 +94,7 @@ func (d *decision) healthySince(t *api.Time) bool {
 }
 
 // undo takes away what we placed, then lets the record be closed (S22, S27).
-func (d *decision) undo(mine bool) Action {
+func (d *decision) undo(mine bool) outcome {
 	n := d.seen.Node
 	if mine && (n.Taint || n.ScaleDownOurs || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
 		return d.do(Undo)
@@ -126,12 +126,12 @@ var outcomes = map[api.Reason]string{
 }
 
 // fenced is a machine that stays off until somebody switches it on.
-func (d *decision) fenced() Action {
-	if d.ended() {
-		return None
+func (d *decision) fenced() outcome {
+	if o := d.ended(); o.decided {
+		return o
 	}
-	if d.endAsked() {
-		return None
+	if o := d.endAsked(); o.decided {
+		return o
 	}
 	if r := d.asks.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
 		d.answer(api.AskedRetry, r, api.Done, "the machine is switched on again")
@@ -152,15 +152,15 @@ func (d *decision) fenced() Action {
 }
 
 // failed is given up: a person retries, confirms or ends it, or the node heals.
-func (d *decision) failed() Action {
-	if d.ended() {
-		return None
+func (d *decision) failed() outcome {
+	if o := d.ended(); o.decided {
+		return o
 	}
-	if d.outOfService() {
-		return d.do(ClearOutOfService) // nobody sees the machine off any more (S23)
+	if o := d.clearOutOfService(); o.decided {
+		return o // nobody sees the machine off any more (S23)
 	}
-	if d.endBegun() || d.healed() {
-		return None
+	if o := first(d.endBegun, d.healed); o.decided {
+		return o
 	}
 	if r := d.asks.Retry; d.retryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "it is tried once more")
@@ -179,12 +179,12 @@ func (d *decision) failed() Action {
 }
 
 // healed: the node came back without us.
-func (d *decision) healed() bool {
+func (d *decision) healed() outcome {
 	if !d.healthy() {
-		return false
+		return goOn
 	}
 	d.back()
-	return true
+	return settled
 }
 
 func (d *decision) back() {
@@ -211,7 +211,7 @@ func (d *decision) retryAsked() bool {
 }
 
 // anew begins another pass. A release that was done belongs to the last one.
-func (d *decision) anew(why api.Reason, msg string) Action {
+func (d *decision) anew(why api.Reason, msg string) outcome {
 	if d.st.Release.DoneAt != nil {
 		d.st.Release = api.ReleaseRecord{}
 	}
@@ -222,26 +222,25 @@ func (d *decision) anew(why api.Reason, msg string) Action {
 }
 
 // askedAnew is a pass that a person has asked for, who may have mended the Secret.
-func (d *decision) askedAnew(msg string) Action {
+func (d *decision) askedAnew(msg string) outcome {
 	d.st.Power.Denied = nil
 	return d.anew(api.RetryAsked, msg)
 }
 
 // endAsked: a person ends a record that is given up or stays off (S27).
-func (d *decision) endAsked() bool {
+func (d *decision) endAsked() outcome {
 	if d.asks.Abort == nil && !d.seen.Deleting {
-		return false
+		return goOn
 	}
 	return d.undoNow(api.Aborted, "ended by a person")
 }
 
 // endBegun is endAsked where power may have been cut: what we cut is switched on
 // first, unless it is to stay off (S25).
-func (d *decision) endBegun() bool {
+func (d *decision) endBegun() outcome {
 	if !d.owesPowerOn() || d.asks.Abort == nil && !d.seen.Deleting {
 		return d.endAsked()
 	}
 	d.st.Outcome = api.Aborted
-	d.to(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
-	return true
+	return d.to(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // releasing frees the pods and volumes of a machine that is proven off.
-func (d *decision) releasing() Action {
-	if d.ended() {
-		return None
+func (d *decision) releasing() outcome {
+	if o := d.ended(); o.decided {
+		return o
 	}
 	if byDump(&d.st) {
 		return d.releasingByDump()
@@ -20,18 +20,20 @@ func (d *decision) releasing() Action {
 		return d.void(alive)
 	}
 	begun := d.st.Release.StartedAt != nil
-	if !begun && d.calledOff() {
-		return None // a machine found off, whose fence was called off or braked
+	if !begun {
+		if o := d.calledOff(); o.decided {
+			return o // a machine found off, whose fence was called off or braked
+		}
 	}
 	if d.st.Proof == nil {
 		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
-	if d.pastWord() {
+	if o := d.pastWord(); o.decided {
 		if d.seen.Deleting || d.asks.Abort != nil {
 			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched))
 			return d.released() // S27
 		}
-		return None
+		return o
 	}
 	if d.dec.Trigger.Missing() {
 		return d.orphans() // S6
@@ -59,7 +61,7 @@ func (d *decision) releasing() Action {
 
 // batch releases what is left, or waits for it to go. Every batch, and every
 // stretch of waiting with the out-of-service taint on, rests on a fresh proof (S3).
-func (d *decision) batch(left *Left) Action {
+func (d *decision) batch(left *Left) outcome {
 	r := &d.st.Release
 	if r.Deadline != nil && !d.now.Before(r.Deadline.Time) {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))
@@ -67,7 +69,7 @@ func (d *decision) batch(left *Left) Action {
 	}
 	n, wait := d.due(left)
 	if wait && !d.dec.Settings.Release.Taints() {
-		return None // nothing of ours is on the node: waiting needs no proof
+		return settled // nothing of ours is on the node: waiting needs no proof
 	}
 	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
@@ -80,7 +82,7 @@ func (d *decision) batch(left *Left) Action {
 		return d.do(MarkNotReady)
 	}
 	if wait {
-		return None
+		return settled
 	}
 	if r.StartedAt == nil {
 		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.dec.Settings.Release.Timeout.Duration), 0
@@ -118,21 +120,32 @@ func (d *decision) batchEnds() *api.Time {
 	return d.stamp(until)
 }
 
-// outOfService: the taint has still to go. That it is not seen is not enough: the
+// outOfServiceStays: the taint has still to go. That it is not seen is not enough: the
 // batch of an invocation that stood still may be about to place it (S23).
-func (d *decision) outOfService() bool {
-	if mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID; mine && d.st.Placed.OutOfService && !d.seen.Cleared {
-		return true
-	}
+func (d *decision) outOfServiceStays() bool {
+	mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID
+	return mine && d.st.Placed.OutOfService && !d.seen.Cleared
+}
+
+// noteOutOfServiceGone writes down that the taint does not stay.
+func (d *decision) noteOutOfServiceGone() {
 	d.st.Placed.OutOfService, d.st.Placed.OutOfServiceAs = false, ""
-	return false
+}
+
+// clearOutOfService takes the taint off, if it stays.
+func (d *decision) clearOutOfService() outcome {
+	if d.outOfServiceStays() {
+		return d.do(ClearOutOfService)
+	}
+	d.noteOutOfServiceGone()
+	return goOn
 }
 
 // released: the out-of-service taint goes first (S23), then the machine comes
 // back, if it was we who cut it.
-func (d *decision) released() Action {
-	if d.outOfService() {
-		return d.do(ClearOutOfService)
+func (d *decision) released() outcome {
+	if o := d.clearOutOfService(); o.decided {
+		return o
 	}
 	if d.st.Release.DoneAt == nil {
 		d.st.Release.DoneAt = d.at(0)
@@ -145,9 +158,9 @@ func (d *decision) released() Action {
 	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
 		return d.cutReleased(reason, msg)
 	}
-	act, left, more := d.nodeGoes(reason)
-	if more {
-		return act
+	o, left := d.nodeGoes(reason)
+	if o.decided {
+		return o
 	}
 	if d.owesPowerOn() {
 		return d.to(api.PoweringOn, reason, msg)
@@ -182,9 +195,9 @@ func (d *decision) signOfLife() string {
 }
 
 // void ends a release: what came back to life is left to its own kubelet (S4).
-func (d *decision) void(alive string) Action {
-	if d.outOfService() {
-		return d.do(ClearOutOfService) // S23: never on a node that is on
+func (d *decision) void(alive string) outcome {
+	if o := d.clearOutOfService(); o.decided {
+		return o // S23: never on a node that is on
 	}
 	rebooted := d.st.Proof.BootIDBefore != "" && d.seen.Node.BootID != d.st.Proof.BootIDBefore
 	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
@@ -206,20 +219,18 @@ func (d *decision) void(alive string) Action {
 // picture of the Leases that is of now: the one in a backup is old, and the source draws
 // none into a ledger of which it has not told that it went back. A further Off asks for
 // the same (see Recount). At the deadline the fence goes on, and releases nothing more.
-func (d *decision) pastWord() bool {
+func (d *decision) pastWord() outcome {
 	b, end := d.seen.Brakes, d.st.Release.Deadline
 	switch {
 	case d.st.Proof.Type.Ages():
-		return false
+		return goOn
 	case !b.Looked:
 		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
-		return true
+		return settled
 	case b.Why == api.StateWentBack:
-		d.hold(b.Why, b.Message, Resync)
-		return true
+		return d.hold(b.Why, b.Message, Resync)
 	case b.Unwatched != "" && (end == nil || d.now.Before(end.Time)):
-		d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, AskPicture)
-		return true
+		return d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, AskPicture)
 	}
-	return false
+	return goOn
 }

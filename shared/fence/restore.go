@@ -40,7 +40,7 @@ func (d *decision) owesBack() bool { return slices.ContainsFunc(d.st.Isolation, 
 func owed(r api.IsolationRecord) bool { return r.SwitchedByUs && !r.Abandoned }
 
 // restoring gives back what we cut, and goes on.
-func (d *decision) restoring() Action {
+func (d *decision) restoring() outcome {
 	if i := d.place(d.heard); i >= 0 {
 		d.isolationRecords()
 		d.judgeBack(i)
@@ -62,8 +62,8 @@ func (d *decision) restoring() Action {
 			due = sooner(due, at) // another device need not wait for it
 			continue
 		}
-		if d.spoken() {
-			return None
+		if o := d.spoken(); o.decided {
+			return o
 		}
 		return d.sayBack(i)
 	}
@@ -72,7 +72,7 @@ func (d *decision) restoring() Action {
 		return d.restored() // the rest of ours is taken off the node, and the gate goes on deciding
 	case !due.IsZero():
 		d.awaken(due)
-		return None
+		return settled
 	case d.owesBack():
 		return d.hold(api.WaitingForReboot, held, Resync)
 	}
@@ -171,7 +171,7 @@ func (d *decision) backAt(i int) (at time.Time) {
 }
 
 // sayBack chooses the next word with a device that is to give access back.
-func (d *decision) sayBack(i int) Action {
+func (d *decision) sayBack(i int) outcome {
 	r := d.record(i)
 	if d.dec.Isolation()[i].LeaveOff {
 		return d.sayTo(i, api.CallRead) // who gives it back is not we
@@ -235,7 +235,7 @@ func (d *decision) abandon(r *api.IsolationRecord, why string) {
 }
 
 // restored goes on where the fence was going.
-func (d *decision) restored() Action {
+func (d *decision) restored() outcome {
 	p, why, msg := api.Recovering, d.st.Reason, d.st.Message
 	if then := d.st.Restore; then != nil {
 		why, msg = then.Reason, then.Message
@@ -248,7 +248,7 @@ func (d *decision) restored() Action {
 }
 
 // cutReleased ends the release of what only a cut has proven.
-func (d *decision) cutReleased(why api.Reason, msg string) Action {
+func (d *decision) cutReleased(why api.Reason, msg string) outcome {
 	if d.owesBack() {
 		return d.to(api.Recovering, why, msg)
 	}

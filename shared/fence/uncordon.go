@@ -13,24 +13,23 @@ import (
 
 // keptBack holds a node that has been healthy for long enough, until a person gives it
 // back: by spec.requests.uncordon, or by kubectl uncordon.
-func (d *decision) keptBack() bool {
+func (d *decision) keptBack() outcome {
 	if !d.keeps() {
-		return false
+		return goOn
 	}
 	if d.uncordonAsked() {
 		d.tell(api.UncordonAsked, d.asks.Uncordon.By+" gives the node back")
 		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
-		return false
+		return goOn
 	}
 	if d.uncordoned() {
 		d.tell(api.UncordonAsked, "somebody has uncordoned the node, and so gives it back")
-		return false
+		return goOn
 	}
 	if d.st.KeptSince == nil && d.ourCordon() {
 		d.st.KeptSince = d.at(0)
 	}
-	d.hold(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
-	return true
+	return d.hold(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
 }
 
 // uncordoned: our cordon was on the node when it was first held for a person, in this

@@ -87,9 +87,9 @@ func (d *decision) reading() bool {
 
 // toDevice asks for a slot, since the machine's device is spoken with under all
 // limits, and hands the round over to power.
-func (d *decision) toDevice() Action {
-	if d.holdDenied() {
-		return None // without a slot: others need it meanwhile (S14)
+func (d *decision) toDevice() outcome {
+	if o := d.holdDenied(); o.decided {
+		return o // without a slot: others need it meanwhile (S14)
 	}
 	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
@@ -103,17 +103,17 @@ func (d *decision) toDevice() Action {
 }
 
 // witness reads the machine once, and gives round and slot back.
-func (d *decision) witness() Action {
+func (d *decision) witness() outcome {
 	a := d.st.ActivityChecks
-	if d.calledOff() || d.stale() {
+	if o := first(d.calledOff, d.stale); o.decided {
 		if d.st.Phase != api.Fencing {
 			a.Reading = false
 		}
-		return None
+		return o
 	}
 	if _, last := unread(&a.CheckRound); last {
-		if d.spoken() || d.early() {
-			return None
+		if o := first(d.spoken, d.early); o.decided {
+			return o
 		}
 		return d.call(api.CallRead)
 	}

@@ -1,0 +1,120 @@
+package fence
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+)
+
+// Only here is it written where a fence stands: its phase, why, in which words, and when it
+// is looked at next. A rule that comes to something returns an outcome, and what comes
+// after it is not asked any more.
+
+// outcome is what a rule comes to. The zero one says nothing: the next rule is asked.
+type outcome struct {
+	// decided: the record says where the fence stands, and no other rule is asked.
+	decided bool
+	// act is the one thing to do next.
+	act Action
+}
+
+var (
+	// goOn is that of a rule that has nothing to say.
+	goOn = outcome{}
+	// settled is that nothing is to be done now: the fence is looked at again.
+	settled = outcome{decided: true}
+)
+
+// doing has one action carried out.
+func doing(a Action) outcome { return outcome{decided: true, act: a} }
+
+// first asks rules in turn, and is what the first of them comes to that says anything.
+func first(rules ...func() outcome) outcome {
+	for _, rule := range rules {
+		if o := rule(); o.decided {
+			return o
+		}
+	}
+	return goOn
+}
+
+// to enters a phase.
+func (d *decision) to(p api.Phase, why api.Reason, msg string) outcome {
+	p = d.instead(p, why, msg)
+	if p != d.st.Phase {
+		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
+		if !p.HoldsSlot() && p != api.Failed && d.st.Awaited != nil {
+			d.st.Awaited = nil
+			d.restartIsolation() // its devices are not left alone under the next slot
+		}
+		d.st.Phase, d.st.PhaseSince = p, d.at(0)
+		d.st.Transitions++
+		if p == api.PoweringOn {
+			d.st.Power.Level, d.st.Power.LastRead, d.st.Retries, d.st.Power.SupplyTries = d.highestCut(), nil, 0, 0 // S9; its tries are of this step
+		}
+	}
+	d.tell(why, msg)
+	d.next(Handover)
+	if p == api.Finished {
+		d.st.NextLook, d.st.Claim = nil, nil
+		d.lastWords()
+	}
+	return settled
+}
+
+// hold stays, says why, and asks to be looked at again.
+func (d *decision) hold(why api.Reason, msg string, again time.Duration) outcome {
+	d.tell(why, msg)
+	d.next(again)
+	return settled
+}
+
+// do asks for an action on Kubernetes. If we die in it, the record is due again soon.
+func (d *decision) do(a Action) outcome {
+	d.next(ActWithin)
+	return doing(a)
+}
+
+// aside is a sentence of the story that does not say where the fence stands.
+func (d *decision) aside(why api.Reason, msg string) {
+	reason, message := d.st.Reason, d.st.Message
+	d.tell(why, msg)
+	d.st.Reason, d.st.Message = reason, message
+}
+
+// tell adds a sentence to the story, unless it is the last one over again.
+func (d *decision) tell(why api.Reason, msg string) {
+	msg = clip.Message(msg)
+	d.st.Reason, d.st.Message = why, msg
+	if n := len(d.st.History); n > 0 {
+		last := d.st.History[n-1]
+		if last.Phase == d.st.Phase && last.Reason == why && last.Message == msg {
+			return
+		}
+	}
+	d.st.History = append(d.st.History, api.HistoryEntry{At: d.time(), Phase: d.st.Phase, Reason: why, Message: msg})
+	if len(d.st.History) > maxHistory {
+		// The beginning says why, the end says where it stands: the middle goes.
+		keep := maxHistory / 4
+		d.st.History = append(d.st.History[:keep:keep], d.st.History[keep+1:]...)
+	}
+}
+
+func (d *decision) next(after time.Duration) { d.st.NextLook = d.at(after) }
+
+func (d *decision) nextAt(t time.Time) {
+	if t.Before(d.now) {
+		t = d.now
+	}
+	d.st.NextLook = d.stamp(t)
+}
+
+// awaken asks to be looked at again at t. Who was woken shortly before t has a
+// clock that runs behind its waker's: it asks for as much later.
+func (d *decision) awaken(t time.Time) {
+	if early := t.Sub(d.now); early < time.Second {
+		t = t.Add(early + 20*time.Millisecond)
+	}
+	d.nextAt(t)
+}
