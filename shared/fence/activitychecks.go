@@ -81,7 +81,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 func (d *decision) doubtful() bool {
 	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
 	switch {
-	case p == nil || d.onlyMachine() || d.asked() || d.confirmAsked() || d.approved():
+	case p == nil || d.machineWithoutNode() || d.asked() || d.confirmAsked() || d.approved():
 		return false
 	case a == nil:
 		return true
@@ -109,8 +109,8 @@ func (d *decision) checking() outcome {
 		}
 	}
 	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 {
-		d.hold(api.CheckingActivity, counts(p, a)+"; "+a.Saw, 0)
-		return d.until(d.now.Add(wait))
+		d.stay(api.CheckingActivity, counts(p, a)+"; "+a.Saw, 0)
+		return d.waitUntil(d.now.Add(wait))
 	}
 	if _, last := unread(&a.CheckRound); last {
 		return d.toDevice()
@@ -126,14 +126,14 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 		if r.Since == nil {
 			r.Since = d.st.OpenedAt.DeepCopy()
 		}
-		if d.st.Reason != api.CheckingActivity && d.st.Reason != api.StorageUnreachable {
+		if !d.said(api.CheckingActivity, api.StorageUnreachable) {
 			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told
 		}
 	}
 	if d.seen.Checked == nil {
-		return d.do(Check)
+		return d.carryOut(Check)
 	}
-	d.next(checkPoll)
+	d.lookAfter(checkPoll)
 	return settled
 }
 
@@ -217,11 +217,11 @@ func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outc
 		d.tell(api.CheckingActivity, since+"; suspected again")
 		return goOn
 	}
-	d.hold(api.ActivitySeen, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
+	d.stay(api.ActivitySeen, since+"; checked again at "+again.UTC().Format(time.RFC3339), 0)
 	if over.Before(again) {
 		again = over
 	}
-	return d.until(again)
+	return d.waitUntil(again)
 }
 
 func aliveSince(a *api.ActivityRecord) string {
@@ -242,10 +242,10 @@ func (d *decision) though() string {
 	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.onAliveTimeout)"
 }
 
-// until asks to be looked at again at t, and each resync before it.
-func (d *decision) until(t time.Time) outcome {
-	if d.awaken(t); t.Sub(d.now) > Resync {
-		d.next(Resync)
+// waitUntil asks to be looked at again at t, and each resync before it.
+func (d *decision) waitUntil(t time.Time) outcome {
+	if d.wakeAt(t); t.Sub(d.now) > Resync {
+		d.lookAfter(Resync)
 	}
 	return settled
 }
@@ -275,8 +275,8 @@ func (d *decision) storageDown() outcome {
 	for _, c := range r.Results {
 		switch {
 		case c.Answer == api.AnswerNone:
-			d.hold(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
-			return d.until(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond))
+			d.stay(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
+			return d.waitUntil(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond))
 		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
 			d.tell(api.CheckingActivity, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
 		}

@@ -34,8 +34,8 @@ func (d *decision) retry(why api.Reason, msg string) outcome {
 		d.wait(d.interval())
 		return settled
 	}
-	d.to(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
-	d.next(d.interval())
+	d.enter(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
+	d.lookAfter(d.interval())
 	return settled
 }
 
@@ -46,7 +46,7 @@ func (d *decision) restart() {
 	d.st.Restarts++
 	d.st.Retries = 0
 	d.st.Awaited = nil
-	if r := d.asks.Approve; r != nil && d.st.CutOrReleased {
+	if r := d.requests.Approve; r != nil && d.st.CutOrReleased {
 		d.st.ApprovalSince = nil
 		d.answer(api.AskedApprove, r, api.Done, "power was cut or work released under it: another pass takes another approval")
 	}
@@ -82,25 +82,25 @@ func (d *decision) lastCut() bool {
 
 func (d *decision) fail(why api.Reason, msg string) outcome {
 	d.st.Power.FirstOff, d.st.Proof = nil, nil
-	if d.onlyMachine() {
+	if d.machineWithoutNode() {
 		d.st.Outcome = api.MachineNotDeleted // there is no node whose health would reset it: tried anew after the back-off
-		return d.to(api.Recovering, why, msg)
+		return d.enter(api.Recovering, why, msg)
 	}
 	if d.mustAwait() {
 		return d.await(why, msg)
 	}
-	d.to(api.Failed, why, msg)
-	d.next(Resync)
+	d.enter(api.Failed, why, msg)
+	d.lookAfter(Resync)
 	return settled
 }
 
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
 func (d *decision) slowly(why api.Reason, msg string) outcome {
 	wait := d.slower()
-	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.asks.Abort != nil) {
+	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.requests.Abort != nil) {
 		// A dead device must not keep a record alive that a person has ended (S27).
 		d.st.Outcome = api.Aborted
-		return d.to(api.Recovering, why, msg+"; ended by a person, the machine stays off")
+		return d.enter(api.Recovering, why, msg+"; ended by a person, the machine stays off")
 	}
 	d.tell(why, msg)
 	d.wait(wait)

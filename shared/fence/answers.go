@@ -11,20 +11,20 @@ import (
 // author never saw (S3, S20). The admission policy has refused it already, where there is
 // one.
 func (d *decision) hear(all api.Requests) {
-	d.asks = all.About(d.st.FenceNumber)
+	d.requests = all.About(d.st.FenceNumber)
 	other := func(name api.RequestName, r *api.Request, is bool) {
 		if r != nil && !is {
 			d.answer(name, r, api.Refused, fmt.Sprintf("it is about fence %d of this node, and this is fence %d", r.FenceNumber, d.st.FenceNumber))
 		}
 	}
-	other(api.AskedApprove, all.Approve, d.asks.Approve != nil)
-	other(api.AskedRetry, all.Retry, d.asks.Retry != nil)
-	other(api.AskedUncordon, all.Uncordon, d.asks.Uncordon != nil)
+	other(api.AskedApprove, all.Approve, d.requests.Approve != nil)
+	other(api.AskedRetry, all.Retry, d.requests.Retry != nil)
+	other(api.AskedUncordon, all.Uncordon, d.requests.Uncordon != nil)
 	if c := all.ConfirmOff; c != nil {
-		other(api.AskedConfirmOff, &c.Request, d.asks.ConfirmOff != nil)
+		other(api.AskedConfirmOff, &c.Request, d.requests.ConfirmOff != nil)
 	}
 	if a := all.Abort; a != nil && a.FenceNumber != nil {
-		other(api.AskedAbort, &api.Request{FenceNumber: *a.FenceNumber, By: a.By, At: a.At}, d.asks.Abort != nil)
+		other(api.AskedAbort, &api.Request{FenceNumber: *a.FenceNumber, By: a.By, At: a.At}, d.requests.Abort != nil)
 	}
 }
 
@@ -44,28 +44,28 @@ func (d *decision) answer(name api.RequestName, r *api.Request, result api.Answe
 // that a machine is off is not about the machine that was switched on since (S3).
 func (d *decision) noteWords() {
 	st := &d.st
-	switch c := d.asks.ConfirmOff; st.Phase {
+	switch c := d.requests.ConfirmOff; st.Phase {
 	case api.Pending, api.Isolating, api.Fencing, api.Failed:
 		if d.confirmAsked() {
 			d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
 		}
 	default:
-		if d.confirmAsked() && !(st.Phase == api.Fenced && st.Reason == api.IsolatedOnly) && !byDump(st) {
+		if d.confirmAsked() && !d.isolatedOnly() && !byDump(st) {
 			d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}
 	}
-	if r := d.asks.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
+	if r := d.requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		d.answer(api.AskedRetry, r, api.NotNeeded, "the fence is under way, and it counts for nothing later")
 		if st.Phase == api.Pending {
 			d.dropYes()
 		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
-	if r := d.asks.Approve; r != nil && d.approved() {
+	if r := d.requests.Approve; r != nil && d.approved() {
 		d.answer(api.AskedApprove, r, api.Accepted, "it counts for this pass, within the limits")
 	}
-	if a := d.asks.Abort; a != nil {
+	if a := d.requests.Abort; a != nil {
 		msg := "no power was cut and nothing released: what was placed is taken back"
 		if Served(st) {
 			msg = "no further Off is sent; what was begun is proven, released and recovered"

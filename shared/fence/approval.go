@@ -8,7 +8,7 @@ import (
 
 // approved: a person approved this pass. What was approved is one cut, and not each that
 // a restart of the flow may come to.
-func (d *decision) approved() bool { return Approved(d.asks, &d.st) }
+func (d *decision) approved() bool { return Approved(d.requests, &d.st) }
 
 func Approved(r api.Requests, st *api.NodeFenceStatus) bool {
 	return r.Approve != nil && !st.Answered(api.AskedApprove, r.Approve.At)
@@ -26,10 +26,10 @@ func (d *decision) awaitApproval(about string) outcome {
 		d.st.ApprovalSince = nil
 		return d.fail(api.NotApproved, "nobody approved within "+d.dec.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
 	}
-	d.hold(api.WaitingForApproval, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
-	d.awaken(until)
+	d.stay(api.WaitingForApproval, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
+	d.wakeAt(until)
 	if until.Sub(d.now) > Resync {
-		d.next(Resync)
+		d.lookAfter(Resync)
 	}
 	return settled
 }

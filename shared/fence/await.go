@@ -29,10 +29,10 @@ func (d *decision) lostBinding() bool {
 // awaitBinding resolves it again and again, as slowly as a device is read.
 func (d *decision) awaitBinding() outcome {
 	if !d.seen.Resolved {
-		return d.do(Resolve)
+		return d.carryOut(Resolve)
 	}
 	d.tell(api.WaitingForDevice, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
-	return d.until(d.now.Add(d.slower()))
+	return d.waitUntil(d.now.Add(d.slower()))
 }
 
 // await takes the slot from a fence whose tries are used up, and goes on reading.
@@ -53,12 +53,12 @@ func (d *decision) await(why api.Reason, msg string) outcome {
 		return d.onAfterAll()
 	}
 	asked := d.st.Phase == api.Pending // somebody wants it looked at now
-	d.to(api.Fencing, api.WaitingForDevice, d.awaits(msg))
+	d.enter(api.Fencing, api.WaitingForDevice, d.awaits(msg))
 	if asked {
 		return settled
 	}
 	d.st.Power.NotBefore = d.at(d.slower())
-	return d.until(d.st.Power.NotBefore.Time)
+	return d.waitUntil(d.st.Power.NotBefore.Time)
 }
 
 // clearFirst goes by Failed, whose function takes the out-of-service taint off a machine
@@ -68,7 +68,7 @@ func (d *decision) clearFirst(why api.Reason, msg string) outcome {
 		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg)}
 	}
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
-	return d.to(api.Failed, why, msg)
+	return d.enter(api.Failed, why, msg)
 }
 
 // awaits is what such a fence waits for, in words.
@@ -102,7 +102,7 @@ func (d *decision) stillAwaited(msg string) outcome {
 	d.tell(api.WaitingForDevice, d.awaits(msg))
 	wait := d.slower()
 	p.NotBefore = d.at(wait)
-	return d.until(p.NotBefore.Time)
+	return d.waitUntil(p.NotBefore.Time)
 }
 
 // endsAwaited: a person, or the node's own health, ends the wait.
@@ -122,21 +122,21 @@ func (d *decision) endsAwaited() outcome {
 		return o // in bounded time, also where the device is dead (S27)
 	}
 	if d.healthySince(&a.Since) {
-		d.back()
+		d.nodeRecovered()
 		return settled
 	}
-	if r := d.asks.Retry; d.retryAsked() {
+	if r := d.requests.Retry; d.retryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "the device is asked again now")
 		return d.askedAnew("retry asked by " + r.By)
 	}
-	if c := d.told; c != nil && c.Wrong {
+	if c := d.callEnd; c != nil && c.Wrong {
 		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound())
 	}
 	return goOn
 }
 
 // ending: a person has asked for the end of this record.
-func (d *decision) ending() bool { return d.asks.Abort != nil || d.seen.Deleting }
+func (d *decision) ending() bool { return d.requests.Abort != nil || d.seen.Deleting }
 
 // onAfterAll: the machine reads on, and no Off of ours can still take effect. It is not
 // off by us any more; another Off is for the gate to allow, as a first one is (S17).
@@ -144,7 +144,7 @@ func (d *decision) onAfterAll() outcome {
 	p, a := &d.st.Power, d.st.Awaited
 	if d.mayBeLate() {
 		p.NotBefore = p.EffectUntil.DeepCopy()
-		d.awaken(p.NotBefore.Time)
+		d.wakeAt(p.NotBefore.Time)
 		return settled
 	}
 	if o := d.readsOn(); o.decided {
@@ -152,7 +152,7 @@ func (d *decision) onAfterAll() outcome {
 	}
 	if a.Disobeyed {
 		d.st.Awaited = nil
-		return d.to(api.Failed, a.Reason, a.Message)
+		return d.enter(api.Failed, a.Reason, a.Message)
 	}
-	return d.anew(api.MachineReadOn, "the machine is on: what may be sent to it now is for the gate to say")
+	return d.newPass(api.MachineReadOn, "the machine is on: what may be sent to it now is for the gate to say")
 }

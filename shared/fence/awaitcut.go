@@ -32,10 +32,10 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) outcome {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
 		if locked && !d.begun() {
 			d.st.DecidedAt = nil
-			return d.to(api.Pending, d.st.Reason, d.st.Message)
+			return d.enter(api.Pending, d.st.Reason, d.st.Message)
 		}
 		r.NotBefore = d.at(d.interval())
-		d.next(d.interval())
+		d.lookAfter(d.interval())
 		return settled
 	}
 	switch {
@@ -63,7 +63,7 @@ func (d *decision) awaitCut(i int, msg string) outcome {
 	r.Tries++
 	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(wait)
 	d.tell(api.WaitingForDevice, d.awaits(msg))
-	d.until(r.NotBefore.Time)
+	d.waitUntil(r.NotBefore.Time)
 	return settled
 }
 

@@ -71,7 +71,7 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 		if n := d.seen.Node; r.StartedAt == nil {
 			return len(free), false
 		} else if d.since(r.AskedAt) < Poll {
-			d.next(Poll) // pods that are made anew at once, or a taint that is not seen yet
+			d.lookAfter(Poll) // pods that are made anew at once, or a taint that is not seen yet
 			return 0, true
 		} else if len(free) > 0 || !n.OutOfService && !n.OutOfServiceForeign {
 			return len(free), false
@@ -79,7 +79,7 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 		if d.since(r.StartedAt) > Resync {
 			d.tell(api.WaitingForRelease, "waiting for "+some(left.names()))
 		}
-		d.next(d.patience())
+		d.lookAfter(d.patience())
 		return 0, true
 	}
 	rate, again := d.quota()
@@ -89,19 +89,19 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	}
 	switch {
 	case d.since(r.AskedAt) < Poll: // what was asked last has not been seen to act
-		d.next(Poll)
+		d.lookAfter(Poll)
 	case n > 0 || len(left.Detach) > 0:
 		return n, false
 	case len(free) > 0:
-		d.hold(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d, the next go at %s",
+		d.stay(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d, the next go at %s",
 			len(free)+len(held), *c.PodsPerMinute, d.now.Add(again).UTC().Format(time.TimeOnly)), again)
 	case len(held) > 0:
-		d.hold(api.DisruptionBudget, fmt.Sprintf("%d pods are held: %s; %s", len(held), some(held), d.untilDeadline()), d.patience())
+		d.stay(api.DisruptionBudget, fmt.Sprintf("%d pods are held: %s; %s", len(held), some(held), d.untilDeadline()), d.patience())
 	default:
-		d.hold(api.WaitingForRelease, "waiting for "+some(left.names()), d.patience())
+		d.stay(api.WaitingForRelease, "waiting for "+some(left.names()), d.patience())
 	}
 	if end := r.Deadline; end != nil && d.st.NextLook.After(end.Time) {
-		d.nextAt(end.Time)
+		d.lookAt(end.Time)
 	}
 	return 0, true
 }

@@ -26,33 +26,33 @@ func (d *decision) pending() outcome {
 		return d.await(api.WaitingForDevice, "")
 	}
 	if d.seen.Brakes.Changed && !d.begun() {
-		return d.do(Resolve) // nothing of a policy is frozen here (S17)
+		return d.carryOut(Resolve) // nothing of a policy is frozen here (S17)
 	}
 	due, n := d.dueAt(), d.seen.Node
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
-		return d.hold(api.PolicyConflict, ConflictWords(p), Resync)
+		return d.stay(api.PolicyConflict, ConflictWords(p), Resync)
 	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
-		return d.hold(api.ControlPlaneNode, DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
+		return d.stay(api.ControlPlaneNode, DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
 	case p.Settings.Excluded != "" || n.Excluded != "":
 		return d.holdUnmarked(api.Excluded, cmp.Or(p.Settings.Excluded, n.Excluded))
-	case d.goes():
-		return d.hold(api.NodeBeingDeleted, n.Deleting, Resync)
+	case d.beingDeleted():
+		return d.stay(api.NodeBeingDeleted, n.Deleting, Resync)
 	case d.seen.Self:
-		return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must fence it", Handover) // S13
+		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must fence it", Handover) // S13
 	case due.After(d.now):
-		d.hold(api.WaitingForTime, "until "+due.UTC().Format(time.RFC3339), 0)
-		d.awaken(due)
+		d.stay(api.WaitingForTime, "until "+due.UTC().Format(time.RFC3339), 0)
+		d.wakeAt(due)
 		if due.Sub(d.now) > Resync {
-			d.next(Resync) // another condition may be due sooner
+			d.lookAfter(Resync) // another condition may be due sooner
 		}
 		return settled
 	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
 		return d.awaitPerson()
-	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.onlyMachine():
+	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.machineWithoutNode():
 		return d.unbound()
-	case d.cutOnly() && d.onlyLease() && !d.confirmAsked():
-		return d.hold(api.LeaseStandsStill, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
+	case d.cutOnly() && d.earlyOnly() && !d.confirmAsked():
+		return d.stay(api.LeaseStandsStill, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
 	case d.doubtful():
 		return d.checking()
 	case p.Settings.Mode == api.ModeDryRun:
@@ -69,7 +69,7 @@ func (d *decision) pending() outcome {
 		}
 	}
 	if n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay; n >= most {
-		return d.hold(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
+		return d.stay(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 	}
 	if o := d.awaitDump(); o.decided {
 		return o
@@ -82,18 +82,18 @@ func (d *decision) pending() outcome {
 
 func (d *decision) unbound() outcome {
 	if !d.seen.Resolved {
-		return d.do(Resolve)
+		return d.carryOut(Resolve)
 	}
-	if d.onlyLease() {
-		return d.hold(api.BindingInvalid, d.dec.DevicesError, Resync) // the ordinary time runs
+	if d.earlyOnly() {
+		return d.stay(api.BindingInvalid, d.dec.DevicesError, Resync) // the ordinary time runs
 	}
 	why := cmp.Or(d.dec.DevicesError, "no device switches this machine's power")
 	if d.begun() || d.st.CutOrReleased {
 		// Whoever breaks a configuration in between mends it too, and needs to ask for nothing:
 		// it is resolved again and again (S25, S27).
-		return d.hold(api.BindingInvalid, why+"; this fence has cut power, or released work, before: it goes on once that is mended", Resync)
+		return d.stay(api.BindingInvalid, why+"; this fence has cut power, or released work, before: it goes on once that is mended", Resync)
 	}
-	return d.to(api.Failed, api.BindingInvalid, why)
+	return d.enter(api.Failed, api.BindingInvalid, why)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
@@ -102,20 +102,20 @@ func (d *decision) reserve() outcome {
 		d.st.DecidedAt = d.stamp(*r)
 		d.readAnew()
 		waived := ""
-		if e := d.seen.Brakes.Ended; d.st.Reason == api.StormCoolDown && e != "" {
+		if e := d.seen.Brakes.Ended; d.said(api.StormCoolDown) && e != "" {
 			waived = "; " + e
 		}
 		if Early(d.dec.ResolvedPolicy) != nil || d.onlyReads() {
 			d.st.Power.NotBefore = nil
 		}
-		if d.untouched() && !d.seen.Node.Taint && !d.confirmAsked() {
+		if d.mustNotSwitch() && !d.seen.Node.Taint && !d.confirmAsked() {
 			return d.toPeek()
 		}
 		d.cutAnew()
-		return d.to(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
+		return d.enter(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
 	}
 	if v := d.seen.Verdict; v != nil {
-		return d.hold(v.Reason, v.Message, v.Again)
+		return d.stay(v.Reason, v.Message, v.Again)
 	}
 	return d.askSlot()
 }
@@ -123,10 +123,10 @@ func (d *decision) reserve() outcome {
 // askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
 // nothing of their configuration is frozen either.
 func (d *decision) askSlot() outcome {
-	if !d.seen.Resolved && d.dec.Settings.Action.Reads() && !d.onlyMachine() && !d.confirmAsked() {
-		return d.do(Resolve)
+	if !d.seen.Resolved && d.dec.Settings.Action.Reads() && !d.machineWithoutNode() && !d.confirmAsked() {
+		return d.carryOut(Resolve)
 	}
-	return d.do(Reserve)
+	return d.carryOut(Reserve)
 }
 
 // readAnew forgets what was read before this slot: it may have been another device (S9).
@@ -151,10 +151,10 @@ func (d *decision) isolating() outcome {
 		return d.cutOff("there is no Node object on which work could be placed")
 	}
 	if d.missing() {
-		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
+		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
 	}
 	if d.seen.Node.Taint && d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
-		return d.to(api.Fenced, api.IsolatedOnly, isolatedOnly)
+		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
 	}
 	if d.seen.Node.Taint && d.dumpProves() {
 		return d.toDump()
@@ -167,19 +167,24 @@ func (d *decision) isolating() outcome {
 		d.st.Placed.Cordon = !d.seen.Node.Cordoned
 	}
 	d.st.Placed.Taint = true
-	return d.do(Isolate)
+	return d.carryOut(Isolate)
 }
 
-// isolatedOnly is as far as a policy with action Isolate goes.
-const isolatedOnly = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
+// isolatedOnly: the fence has gone as far as a policy with action Isolate goes.
+func (d *decision) isolatedOnly() bool {
+	return d.st.Phase == api.Fenced && d.st.Release.DoneAt == nil
+}
+
+// noDeviceTouched is what such a fence says.
+const noDeviceTouched = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
 // holdUnmarked holds where nothing of ours is to stay on the node meanwhile.
 func (d *decision) holdUnmarked(why api.Reason, msg string) outcome {
 	if d.marked() && !d.begun() {
 		d.st.Outcome = api.SentBack
-		return d.to(api.Recovering, why, msg)
+		return d.enter(api.Recovering, why, msg)
 	}
-	return d.hold(why, msg+d.stillCut(), Resync)
+	return d.stay(why, msg+d.stillCut(), Resync)
 }
 
 // marked: something of ours is on the node, or is to be given back to it now.
@@ -188,9 +193,9 @@ func (d *decision) marked() bool {
 	return mine && d.seen.Node.Taint || d.owesBackNow()
 }
 
-// goes: something is about to delete the node, and nothing is to be done to its machine
+// beingDeleted: something is about to delete the node, and nothing is to be done to its machine
 // meanwhile. A person's word that the machine is off touches no machine.
-func (d *decision) goes() bool { return d.seen.Node.Deleting != "" && !d.confirmAsked() }
+func (d *decision) beingDeleted() bool { return d.seen.Node.Deleting != "" && !d.confirmAsked() }
 
 // giveBack has the slot go to others: what held this fence has to be over, with the
 // cool-down after it, before it is given one anew (S15).
@@ -235,7 +240,7 @@ func (d *decision) outdated() outcome {
 		return goOn
 	}
 	d.st.DecidedAt = nil
-	return d.to(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
+	return d.enter(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
 }
 
 // recentCuts counts this node's power cuts in the last 24 hours, this flow's
@@ -255,6 +260,6 @@ func (d *decision) recentCuts() int32 {
 
 // confirmAsked: a person's word that the machine is off waits for an answer.
 func (d *decision) confirmAsked() bool {
-	c := d.asks.ConfirmOff
-	return c != nil && !d.onlyMachine() && !d.st.Answered(api.AskedConfirmOff, c.At)
+	c := d.requests.ConfirmOff
+	return c != nil && !d.machineWithoutNode() && !d.st.Answered(api.AskedConfirmOff, c.At)
 }

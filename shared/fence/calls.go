@@ -16,7 +16,7 @@ func (d *decision) call(c api.Call) outcome {
 	if c != api.CallRead {
 		d.st.Power.EffectUntil = d.at(limit + d.effectDelay())
 	}
-	d.nextAt(d.takeover(d.st.Claim))
+	d.lookAt(d.takeover(d.st.Claim))
 	return doing(Action(c))
 }
 
@@ -79,20 +79,20 @@ func (d *decision) lostCall() {
 	say(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
 }
 
-// spoken: this invocation has made its one device call; the next one goes on (S7).
-func (d *decision) spoken() outcome {
+// calledAlready: this invocation has made its one device call; the next one goes on (S7).
+func (d *decision) calledAlready() outcome {
 	if d.seen.Call == nil {
 		return goOn
 	}
-	d.next(0)
+	d.lookAfter(0)
 	return settled
 }
 
-// early: the next call is not due yet.
-func (d *decision) early() outcome {
+// tooSoon: the next call is not due yet.
+func (d *decision) tooSoon() outcome {
 	if until, locked := d.lockout(); locked {
-		if d.awaken(until); d.st.Awaited != nil {
-			d.until(until)
+		if d.wakeAt(until); d.st.Awaited != nil {
+			d.waitUntil(until)
 		}
 		return settled
 	}
@@ -101,17 +101,17 @@ func (d *decision) early() outcome {
 		return goOn
 	}
 	if d.st.Awaited != nil {
-		d.until(nb.Time) // a person, or the node's health, may end it sooner
+		d.waitUntil(nb.Time) // a person, or the node's health, may end it sooner
 		return settled
 	}
-	d.awaken(nb.Time)
+	d.wakeAt(nb.Time)
 	return settled
 }
 
 // wait spaces the next call.
 func (d *decision) wait(after time.Duration) {
 	d.st.Power.NotBefore = d.at(after)
-	d.next(after)
+	d.lookAfter(after)
 }
 
 func (d *decision) freshlyRead(state api.PowerState) bool {

@@ -47,7 +47,7 @@ func (d *decision) saysAdmitted() says {
 	switch st := &d.st; {
 	case st.DecidedAt != nil || Served(st):
 		return says{metav1.ConditionTrue, api.Admitted, ""}
-	case st.Phase == api.Pending && (st.Reason == api.Opened || st.Reason == ""):
+	case st.Phase == api.Pending && d.said(api.Opened, ""):
 		return notYet
 	}
 	return d.no()

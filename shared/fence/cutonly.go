@@ -112,7 +112,7 @@ func (d *decision) provenByCut() outcome {
 	}
 	p.Device = strings.Join(devices, ", ")
 	d.st.Proof = p
-	return d.to(api.Releasing, api.SeenCutOff, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
+	return d.enter(api.Releasing, api.SeenCutOff, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
 }
 
 // noteRelease keeps what giving access back depends on: what was released, on which

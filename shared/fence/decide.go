@@ -24,7 +24,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	d.st.ObservedGeneration = f.Generation
 	d.open()
 	d.hear(f.Spec.Requests)
-	d.st.NextLook = nil
+	d.unscheduled()
 	d.noteLease()
 	d.noteConditions()
 	d.st.CutOrReleased = d.st.CutOrReleased || d.begun()
@@ -72,23 +72,23 @@ func (d *decision) byPhase() outcome {
 
 // decision is one call of Decide.
 type decision struct {
-	// asks are people's requests about this fence, dec is what the gate decided, as it
+	// requests are people's requests about this fence, dec is what the gate decided, as it
 	// counts for this fence.
-	asks api.Requests
-	dec  *api.Decision
-	uid  string
-	st   api.NodeFenceStatus
-	seen Seen
-	now  time.Time
-	// heard is the device of the isolation that this invocation's call was for.
-	heard string
+	requests api.Requests
+	dec      *api.Decision
+	uid      string
+	st       api.NodeFenceStatus
+	seen     Seen
+	now      time.Time
+	// callDevice is the device of the isolation that this invocation's call was for.
+	callDevice string
 	// refused: the device said no to the Off that this invocation sent.
 	refused bool
 	// lost: nobody reported the end of a call to the machine's own device.
 	lost bool
-	// told is the end of this invocation's call to the machine's own device, if it
+	// callEnd is the end of this invocation's call to the machine's own device, if it
 	// counts: its claim stood still.
-	told *CallResult
+	callEnd *CallResult
 }
 
 // Opening is the status with which a node's next fence opens. To write it is what opens
@@ -143,16 +143,16 @@ func (d *decision) begin() {
 	}
 	d.st = api.NodeFenceStatus{
 		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
-		Phase: api.Pending, OpenedAt: d.at(0), PhaseSince: d.at(0),
-		Claim: old.Claim, Lease: old.Lease, Past: old.Past,
+		OpenedAt: d.at(0),
+		Claim:    old.Claim, Lease: old.Lease, Past: old.Past,
 		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
-		Transitions: old.Transitions + 1,
+		Transitions: old.Transitions,
 	}
 	if d.dec.Policy.Name == "" {
-		d.tell(api.Opened, "to be deleted: no fence was decided on")
+		d.opens("to be deleted: no fence was decided on")
 		return
 	}
-	d.tell(api.Opened, why(d.dec)+", "+DecidingPolicy(d.dec.ResolvedPolicy))
+	d.opens(why(d.dec) + ", " + DecidingPolicy(d.dec.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -272,7 +272,7 @@ func (d *decision) noteCall() {
 		d.noteIsolation(claim, b, c)
 		return
 	}
-	d.told = c
+	d.callEnd = c
 	d.st.Power.LastError = c.Err
 	d.noteDenied(d.binding(), c)
 	switch c.Call {

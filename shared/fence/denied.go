@@ -95,9 +95,9 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 	if last != "" {
 		last = "; " + last
 	}
-	d.hold(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry)%s",
+	d.stay(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry)%s",
 		which, refusedOften, until.UTC().Format(time.RFC3339), last), 0)
-	d.awaken(until)
+	d.wakeAt(until)
 }
 
 // dispensable: a device of the isolation refuses the account, and need not be cut. Where

@@ -32,7 +32,7 @@ func OnlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 	return due.IsZero() || due.After(now)
 }
 
-func (d *decision) onlyLease() bool { return OnlyLease(d.dec, &d.st, d.now) }
+func (d *decision) earlyOnly() bool { return OnlyLease(d.dec, &d.st, d.now) }
 
 // conditionsDue is when the first of the conditions that hold has held for as
 // long as the policy asks; zero if none holds.
@@ -65,9 +65,9 @@ func (d *decision) suspected() bool {
 	return !at.IsZero() && !at.After(d.now)
 }
 
-// stands: the Lease for which this fence was opened, or for which its node was
+// stillSinceOpened: the Lease for which this fence was opened, or for which its node was
 // marked, has not moved since.
-func (d *decision) stands() bool {
+func (d *decision) stillSinceOpened() bool {
 	if d.st.Release.MarkedAt != nil && d.suspected() {
 		return true
 	}

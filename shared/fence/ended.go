@@ -23,14 +23,14 @@ func (d *decision) ended() outcome {
 	if o := d.awaitsWork(why, msg); o.decided {
 		return o
 	}
-	if d.st.Reason == api.ReleaseTimedOut {
+	if d.said(api.ReleaseTimedOut) {
 		msg += "; " + d.st.Message
 	}
 	d.st.Outcome = why
 	if d.owesPowerOn() {
-		d.to(api.PoweringOn, why, msg)
+		d.enter(api.PoweringOn, why, msg)
 	} else {
-		d.to(api.Recovering, why, msg)
+		d.enter(api.Recovering, why, msg)
 	}
 	return settled
 }
@@ -76,14 +76,14 @@ func (d *decision) calledOff() outcome {
 	if d.begun() {
 		return goOn
 	}
-	if a := d.asks.Abort; a != nil || d.seen.Deleting {
+	if a := d.requests.Abort; a != nil || d.seen.Deleting {
 		who := "the record was deleted"
 		if a != nil {
 			who = "asked by " + a.By
 		}
 		return d.undoNow(api.Aborted, who)
 	}
-	if !d.unhealthy() && !d.asked() && !d.stands() {
+	if !d.unhealthy() && !d.asked() && !d.stillSinceOpened() {
 		if d.requestOld() && !d.st.CutOrReleased {
 			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
 		}
@@ -93,8 +93,8 @@ func (d *decision) calledOff() outcome {
 		}
 		return d.undoNow(api.HealedBeforeFence, why+d.uncutSoFar())
 	}
-	if d.st.Phase != api.Pending && d.onlyLease() && !d.suspected() {
-		return d.to(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
+	if d.st.Phase != api.Pending && d.earlyOnly() && !d.suspected() {
+		return d.enter(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
 	}
 	return d.braked()
 }
@@ -109,7 +109,7 @@ func (d *decision) uncutSoFar() string {
 
 func (d *decision) undoNow(why api.Reason, msg string) outcome {
 	d.st.Outcome = why
-	return d.to(api.Recovering, why, msg)
+	return d.enter(api.Recovering, why, msg)
 }
 
 // braked sends a fence that has not cut power back to the gate.
@@ -118,7 +118,7 @@ func (d *decision) braked() outcome {
 	msg := b.Message
 	switch {
 	case !b.Looked:
-		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
+		d.stay(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return settled
 	case b.Gone:
 		return d.undoNow(api.PolicyDeleted, msg+d.uncutSoFar())
@@ -130,7 +130,7 @@ func (d *decision) braked() outcome {
 		why = b.Why // in Pending the policy is resolved anew
 	case b.Storm && d.st.Phase != api.Pending:
 		why = cmp.Or(b.Why, api.TooManyUnhealthy) // in Pending the reservation itself asks for the storm
-	case d.goes() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
+	case d.beingDeleted() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
 		why, msg = api.NodeBeingDeleted, d.seen.Node.Deleting
 	default:
 		return d.inWindow()
@@ -142,10 +142,10 @@ func (d *decision) braked() outcome {
 	}
 	if b.Stricter && b.Unmark && d.marked() {
 		d.st.Outcome = api.SentBack // what we placed goes first
-		return d.to(api.Recovering, why, msg)
+		return d.enter(api.Recovering, why, msg)
 	}
-	d.to(api.Pending, why, msg)
-	d.next(Resync)
+	d.enter(api.Pending, why, msg)
+	d.lookAfter(Resync)
 	return settled
 }
 
@@ -158,10 +158,10 @@ func (d *decision) inWindow() outcome {
 	}
 	d.st.Proof = nil
 	d.giveBack()
-	d.to(api.Pending, c.Why, c.Message)
-	d.next(Resync)
+	d.enter(api.Pending, c.Why, c.Message)
+	d.lookAfter(Resync)
 	if !c.Until.IsZero() && c.Until.Sub(d.now) < Resync {
-		d.awaken(c.Until)
+		d.wakeAt(c.Until)
 	}
 	return settled
 }

@@ -28,21 +28,21 @@ func (d *decision) heldOff() outcome {
 		why = api.Stopped
 	}
 	if !b.Looked || d.mayBeLate() {
-		return d.hold(why, msg, Handover)
+		return d.stay(why, msg, Handover)
 	}
 	if others := d.otherCuts(); len(others) > 0 {
 		// Another device was told to cut the power, and has not shown what it did. What
 		// people have stopped goes on here once they let it. What was counted may wait for
 		// the very slot that this fence holds: so that device is read without one.
 		if !b.Storm || b.Stopped || b.Paused || b.Stricter {
-			return d.hold(why, msg, Handover)
+			return d.stay(why, msg, Handover)
 		}
 		d.st.Power.Cut = others
 		return d.await(why, fmt.Sprintf("level %d reads on; %s", d.st.Power.Level+1, msg))
 	}
 	d.readsOn()
 	d.giveBack()
-	return d.anew(why, msg)
+	return d.newPass(why, msg)
 }
 
 // readsOn gives up the cut of a machine whose device reads on, and by which nothing of ours
@@ -52,11 +52,11 @@ func (d *decision) readsOn() outcome {
 	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
 		d.tell(api.MachineReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
 		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
-		d.next(0)
+		d.lookAfter(0)
 		return settled
 	}
 	p.Cut = nil
-	d.another()
+	d.switchedOnByOther()
 	return goOn
 }
 

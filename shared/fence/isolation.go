@@ -27,22 +27,22 @@ func Claimed(f *api.NodeFence) *api.Binding {
 func (d *decision) cutOff(msg string) outcome {
 	switch {
 	case d.confirmAsked() || !d.dec.Settings.Action.Device():
-		return d.to(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
-	case d.onlyLease() && d.cutOnly():
-		return d.to(api.Pending, api.LeaseStandsStill, "only its Lease speaks, and no device can show that its machine is off")
-	case d.onlyLease():
-		return d.to(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
+		return d.enter(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
+	case d.earlyOnly() && d.cutOnly():
+		return d.enter(api.Pending, api.LeaseStandsStill, "only its Lease speaks, and no device can show that its machine is off")
+	case d.earlyOnly():
+		return d.enter(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
 	}
 	if d.cutOnly() {
 		d.noteBoot()
 		if d.rebootedWithin() {
-			return d.to(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
+			return d.enter(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
 		}
 	}
 	if d.cutOnly() && d.begun() {
 		d.isolationRecords()
 		if d.givenBackByOthers() {
-			return d.to(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
+			return d.enter(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
 		}
 	}
 	if o := d.nextCut(); o.decided {
@@ -50,11 +50,11 @@ func (d *decision) cutOff(msg string) outcome {
 	}
 	switch {
 	case d.cutOnly() && d.st.Awaited != nil && !d.begun():
-		return d.anew(api.SeenCutOff, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
+		return d.newPass(api.SeenCutOff, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
 	case d.cutOnly():
 		return d.provenByCut()
 	}
-	return d.to(api.Fencing, api.Isolated, msg+d.notCut())
+	return d.enter(api.Fencing, api.Isolated, msg+d.notCut())
 }
 
 // notCut names what the fence goes on without.
@@ -74,7 +74,7 @@ func (d *decision) notCut() string {
 // cutsBeforePower: storage and network are cut before the power is. Where only its Lease
 // spoke for this fence until now, that has still to be done.
 func (d *decision) cutsBeforePower() bool {
-	return !d.begun() && !d.onlyLease() && !d.confirmAsked() && d.dec.Settings.Action.Device()
+	return !d.begun() && !d.earlyOnly() && !d.confirmAsked() && d.dec.Settings.Action.Device()
 }
 
 // uncut: a device of the isolation has still to be spoken with.
@@ -90,7 +90,7 @@ func (d *decision) uncut() bool {
 // nextCut is the next word with a device, if any is left to say.
 func (d *decision) nextCut() outcome {
 	d.isolationRecords()
-	if i := d.place(d.heard); i >= 0 {
+	if i := d.deviceIndex(d.callDevice); i >= 0 {
 		if o := d.judgeCut(i); o.decided {
 			return o
 		}
@@ -135,7 +135,7 @@ func (d *decision) judgeCut(i int) outcome {
 		return d.stillThere(i)
 	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll) // on its way: the device has not failed
-		d.next(Poll)
+		d.lookAfter(Poll)
 		return settled
 	}
 	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Words()+": "+r.LastError)
@@ -150,7 +150,7 @@ func (d *decision) seenCut(i int) outcome {
 		if left := Settle - r.LastRead.At.Sub(r.FirstCut.At.Time); left > 0 {
 			d.tell(api.SeenCutOff, taken(b)+" reads cut off; looking again in "+left.String())
 			r.NotBefore = d.at(left)
-			d.next(left)
+			d.lookAfter(left)
 			return settled
 		}
 	}
@@ -174,7 +174,7 @@ func (d *decision) stillThere(i int) outcome {
 		return goOn
 	case d.since(r.OffAt) < d.offTimeout():
 		r.NotBefore = d.at(Poll)
-		d.next(Poll)
+		d.lookAfter(Poll)
 		return settled
 	}
 	r.OffAt = nil
@@ -187,35 +187,35 @@ func (d *decision) sayCut(i int) outcome {
 	if r.FirstCut != nil && !d.within(&r.FirstCut.At, ProofValidity) {
 		r.FirstCut = nil
 	}
-	if o := d.spoken(); o.decided {
+	if o := d.calledAlready(); o.decided {
 		return o
 	}
 	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
-		if d.awaken(nb.Time); d.st.Awaited != nil {
-			d.until(nb.Time) // a person, or the node's health, may end it sooner
+		if d.wakeAt(nb.Time); d.st.Awaited != nil {
+			d.waitUntil(nb.Time) // a person, or the node's health, may end it sooner
 		}
 		return settled
 	}
 	if until, locked := d.lockedOut(&d.dec.Isolation()[i]); locked {
-		return d.until(until) // a retry may end it sooner
+		return d.waitUntil(until) // a retry may end it sooner
 	}
 	if !d.reads(r.LastRead, api.PoweredOn) || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
 	if d.st.Awaited != nil {
-		return d.anew(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
+		return d.newPass(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
 	}
 	if d.seen.Self {
-		return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut it off", Handover) // S13
+		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut it off", Handover) // S13
 	}
 	if d.braking() {
 		if o := d.endBegun(); o.decided {
 			return o
 		}
-		return d.hold(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
+		return d.stay(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
 	}
 	if !d.seen.Brakes.Counted {
-		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
+		return d.stay(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
 	}
 	if o := d.spareDump(); o.decided {
 		return o

@@ -1,8 +1,6 @@
 package fence
 
-import (
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-)
+import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 
 // What came of each device of the isolation stands in status.isolation, by the device's
 // name.
@@ -20,8 +18,8 @@ func (d *decision) recordOf(device string) *api.IsolationRecord {
 // record is that of the device at this place of the isolation.
 func (d *decision) record(i int) *api.IsolationRecord { return d.recordOf(d.dec.Isolation()[i].Name) }
 
-// place is where a device stands in the isolation; -1 if it does not.
-func (d *decision) place(device string) int {
+// deviceIndex is where a device stands in the isolation; -1 if it does not.
+func (d *decision) deviceIndex(device string) int {
 	for i := range d.dec.Isolation() {
 		if d.dec.Isolation()[i].Name == device {
 			return i
@@ -48,7 +46,7 @@ func (d *decision) isolationRecords() {
 		}
 	}
 	for _, r := range d.st.Isolation {
-		if r.SwitchedByUs && d.place(r.Device) < 0 {
+		if r.SwitchedByUs && d.deviceIndex(r.Device) < 0 {
 			all = append(all, r)
 		}
 	}
@@ -61,7 +59,7 @@ func (d *decision) noteIsolation(claim *api.Claim, b *api.Binding, c *CallResult
 	if r == nil {
 		return // of an earlier fence
 	}
-	d.heard = b.Name
+	d.callDevice = b.Name
 	if c.Blind && r.SwitchedByUs {
 		c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
 	}

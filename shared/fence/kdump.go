@@ -120,7 +120,7 @@ func (d *decision) dumpHolds() (why string, until time.Time) {
 // awaitDump holds a fence that has no slot yet. What is only to be read may be
 // read: no dump is hurt by that.
 func (d *decision) awaitDump() outcome {
-	if d.onlyLease() {
+	if d.earlyOnly() {
 		return goOn
 	}
 	why, until := d.dumpHolds()
@@ -128,13 +128,13 @@ func (d *decision) awaitDump() outcome {
 		return goOn // its pods may go, and nothing else does meanwhile
 	}
 	if why != "" {
-		d.hold(api.KdumpUnderWay, why, 0)
+		d.stay(api.KdumpUnderWay, why, 0)
 		if r, k := kdumpRule(d.dec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
 			until = sooner(until, d.now.Add(Handover)) // it may prove soon
 		}
-		return d.until(until)
+		return d.waitUntil(until)
 	}
-	if d.st.Reason == api.KdumpUnderWay {
+	if d.said(api.KdumpUnderWay) {
 		d.tell(api.KdumpOver, d.dumpOver())
 	}
 	return goOn
@@ -166,10 +166,10 @@ func (d *decision) spareDump() outcome {
 	}
 	if !d.begun() {
 		d.giveBack()
-		d.to(api.Pending, api.KdumpUnderWay, why)
+		d.enter(api.Pending, api.KdumpUnderWay, why)
 	} else {
-		d.hold(api.KdumpUnderWay, why, 0)
+		d.stay(api.KdumpUnderWay, why, 0)
 	}
-	d.until(until)
+	d.waitUntil(until)
 	return settled
 }

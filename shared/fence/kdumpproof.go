@@ -45,7 +45,7 @@ func (d *decision) dumpProves() bool {
 	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
-	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.onlyLease() {
+	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.earlyOnly() {
 		return false
 	}
 	still := d.st.Lease.StillSince
@@ -59,7 +59,7 @@ func (d *decision) dumpProves() bool {
 func (d *decision) toDump() outcome {
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
-	return d.to(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
+	return d.enter(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
 }
 
 // proveDump makes the proof, anew for each batch (S3).
@@ -87,7 +87,7 @@ func (d *decision) releasingByDump() outcome {
 		return d.fromDump("")
 	}
 	if left == nil {
-		return d.hold(d.st.Reason, d.st.Message, Handover)
+		return d.stay(d.st.Reason, d.st.Message, Handover)
 	}
 	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
 	free, held := permitted(d.dec.Settings.Release, left)
@@ -96,16 +96,16 @@ func (d *decision) releasingByDump() outcome {
 		return d.fromDump(fmt.Sprintf("%d pods released; %d pods and %d attachments wait until the machine is seen off; ", r.Pods, len(held)+left.Terminating, left.Attachments))
 	}
 	if d.since(r.AskedAt) < Poll {
-		d.next(Poll) // what was asked last has not been seen to act
+		d.lookAfter(Poll) // what was asked last has not been seen to act
 		return settled
 	}
 	if !Fresh(d.seen.Dump.Last, d.now, DumpValidity) {
-		return d.hold(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
+		return d.stay(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
 	}
 	rate, again := d.quota()
 	n := min(len(free), rate)
 	if n == 0 {
-		return d.hold(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.dec.Settings.Release.PodsPerMinute), min(again, Handover))
+		return d.stay(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.dec.Settings.Release.PodsPerMinute), min(again, Handover))
 	}
 	return d.deletePods(n, len(left.Delete))
 }
@@ -120,7 +120,7 @@ func (d *decision) deletePods(n, of int) outcome {
 	r.NotAfter, r.AskedAt, r.BatchAt = d.stamp(until), d.at(0), d.at(0)
 	r.Batch, r.Pods, r.InMinute = int32(n), r.Pods+int32(n), r.InMinute+int32(n)
 	r.Batches++ // no batch without a save
-	return d.do(DeletePods)
+	return d.carryOut(DeletePods)
 }
 
 // fromDump goes back to waiting, without a slot.
@@ -130,10 +130,10 @@ func (d *decision) fromDump(msg string) outcome {
 	why, until := d.dumpHolds()
 	switch {
 	case why != "":
-		d.to(api.Pending, api.KdumpUnderWay, msg+why)
-		return d.until(until)
+		d.enter(api.Pending, api.KdumpUnderWay, msg+why)
+		return d.waitUntil(until)
 	case d.confirmAsked():
-		return d.to(api.Pending, api.KdumpOver, msg+d.asks.ConfirmOff.By+" says that the machine is off")
+		return d.enter(api.Pending, api.KdumpOver, msg+d.requests.ConfirmOff.By+" says that the machine is off")
 	}
-	return d.to(api.Pending, api.KdumpOver, msg+d.dumpOver())
+	return d.enter(api.Pending, api.KdumpOver, msg+d.dumpOver())
 }

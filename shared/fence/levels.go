@@ -19,7 +19,7 @@ func (d *decision) levels() int {
 // anotherLevel: there is one that was not tried in this pass. The word of a
 // person who ended the fence stops the climb: another level is another Off (S25).
 func (d *decision) anotherLevel() bool {
-	return int(d.st.Power.Level)+1 < d.levels() && !d.seen.Deleting && d.asks.Abort == nil
+	return int(d.st.Power.Level)+1 < d.levels() && !d.seen.Deleting && d.requests.Abort == nil
 }
 
 // nextLevel goes on to the node's next device. What the last one said does not
@@ -32,7 +32,7 @@ func (d *decision) nextLevel(why api.Reason, msg string) outcome {
 	d.st.Retries = 0
 	b := d.binding()
 	d.tell(api.NextLevel, fmt.Sprintf("level %d of %d: %s", p.Level+1, d.levels(), b.Words()))
-	d.next(0)
+	d.lookAfter(0)
 	return settled
 }
 
@@ -62,7 +62,7 @@ func (d *decision) undoNextLevel() outcome {
 	d.tell(api.SeenOn, fmt.Sprintf("level %d reads on", p.Level+1))
 	p.Level = d.highestCut()
 	p.LastRead, p.OnAt, p.NotBefore = nil, nil, nil
-	d.next(0)
+	d.lookAfter(0)
 	return settled
 }
 

@@ -45,15 +45,15 @@ func (d *decision) counts(e api.Evidence) bool {
 	return slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, d.st.Phase)
 }
 
-func (d *decision) onlyMachine() bool { return d.dec.Trigger.OnlyMachine() }
+func (d *decision) machineWithoutNode() bool { return d.dec.Trigger.OnlyMachine() }
 
 // machineGone: its deletion was asked for, and it is not listed any more.
 func (d *decision) machineGone() outcome {
-	if !d.onlyMachine() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
+	if !d.machineWithoutNode() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
 		return goOn
 	}
 	d.st.Outcome = api.MachineListedNoMore
-	return d.to(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
+	return d.enter(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }
 
 // machineGoes asks for the deletion, and waits for it to show. That it was asked for is
@@ -65,7 +65,7 @@ func (d *decision) machineGoes() outcome {
 	r := d.st.Machine
 	switch {
 	case r != nil && d.since(&r.AskedAt) < machineShows:
-		return d.hold(api.MachineDeletionSent, d.st.Message, machineShows-d.since(&r.AskedAt))
+		return d.stay(api.MachineDeletionSent, d.st.Message, machineShows-d.since(&r.AskedAt))
 	case r != nil && r.Tries >= d.attempts():
 		return d.fail(api.MachineNotDeleted, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.dec.Trigger.Machine.String(), r.Tries))
 	}
@@ -73,7 +73,7 @@ func (d *decision) machineGoes() outcome {
 		return o
 	}
 	if !d.seen.Brakes.Counted {
-		return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S15)
+		return d.stay(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S15)
 	}
 	tries := int32(1)
 	if r != nil {
@@ -81,7 +81,7 @@ func (d *decision) machineGoes() outcome {
 	}
 	d.st.Machine = &api.MachineRecord{AskedAt: d.time(), Tries: tries}
 	d.tell(api.MachineDeletionSent, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.dec.Trigger.Machine.String(), tries, d.attempts()))
-	return d.do(DeleteMachine)
+	return d.carryOut(DeleteMachine)
 }
 
 // machineShows is how long after its deletion was asked for a Machine may still be

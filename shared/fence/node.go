@@ -1,8 +1,6 @@
 package fence
 
-import (
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-)
+import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 
 // Where a policy says so, the Node object of a machine that stays off is deleted when
 // its work is released. Kubernetes deletes every pod of a Node that is gone, so that
@@ -29,14 +27,14 @@ func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
 	}
 	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff = nil, nil
-		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), ""
+		return d.enter(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), ""
 	}
 	if r.DeleteNodeUntil == nil {
 		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)
 		d.tell(api.NodeDeletionSent, "the machine stays off and its work is released: deleting its Node object")
 	}
 	r.NotAfter = d.deletionEnds()
-	return d.do(DeleteNode), ""
+	return d.carryOut(DeleteNode), ""
 }
 
 // deletionEnds is until when the deletion may be begun: on this proof, and by this try.

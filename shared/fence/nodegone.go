@@ -22,10 +22,12 @@ import (
 func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.Node.Exists }
 
 // noNode: that is evidence. Such a fence has no UID to be bound to.
-func (d *decision) noNode() bool { return d.missing() && !d.onlyMachine() && d.dec.NodeUID == "" }
+func (d *decision) noNode() bool {
+	return d.missing() && !d.machineWithoutNode() && d.dec.NodeUID == ""
+}
 
-// orphans is the release of a node that has no Node object.
-func (d *decision) orphans() outcome {
+// nodeGone is the release of a node that has no Node object.
+func (d *decision) nodeGone() outcome {
 	if o := d.workLeft(api.SeenOff, ""); o.decided {
 		return o
 	}
@@ -46,14 +48,14 @@ func (d *decision) awaitsWork(why api.Reason, msg string) outcome {
 		d.st.Awaited = cmp.Or(d.st.Awaited, &api.AwaitedRecord{Since: d.time(), Reason: d.st.Reason, Message: d.st.Message})
 		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 	}
-	return d.to(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
+	return d.enter(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
 }
 
 // workLeft waits while something is bound to the name still, and its time is not over.
 func (d *decision) workLeft(why api.Reason, msg string) outcome {
 	left, r := d.seen.Left, &d.st.Release
 	if left == nil {
-		return d.hold(d.st.Reason, d.st.Message, Handover)
+		return d.stay(d.st.Reason, d.st.Message, Handover)
 	}
 	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
 	if r.PodsLeft+r.AttachmentsLeft == 0 {
@@ -66,9 +68,9 @@ func (d *decision) workLeft(why api.Reason, msg string) outcome {
 		d.tell(api.ReleaseTimedOut, d.unreleased(left))
 		return goOn
 	}
-	d.hold(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.PodsLeft, r.AttachmentsLeft), 5*Poll)
+	d.stay(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.PodsLeft, r.AttachmentsLeft), 5*Poll)
 	if r.Deadline.Before(d.st.NextLook) {
-		d.nextAt(r.Deadline.Time)
+		d.lookAt(r.Deadline.Time)
 	}
 	return settled
 }

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -39,8 +40,29 @@ func first(rules ...func() outcome) outcome {
 	return goOn
 }
 
-// to enters a phase.
-func (d *decision) to(p api.Phase, why api.Reason, msg string) outcome {
+// opens begins the first phase of a fence.
+func (d *decision) opens(msg string) {
+	d.st.Phase, d.st.PhaseSince = api.Pending, d.at(0)
+	d.st.Transitions++
+	d.tell(api.Opened, msg)
+}
+
+// unscheduled forgets when the fence was to be looked at: this is that look.
+func (d *decision) unscheduled() { d.st.NextLook = nil }
+
+// scheduled has a fence looked at within a resync at the latest, as long as it is open (S19).
+func (d *decision) scheduled() {
+	if d.st.Phase != api.Finished && d.st.NextLook == nil {
+		d.st.NextLook = d.at(Resync)
+	}
+}
+
+// said tells whether the last sentence has one of these reasons. What is told next may
+// depend on it, and nothing that is done.
+func (d *decision) said(reasons ...api.Reason) bool { return slices.Contains(reasons, d.st.Reason) }
+
+// enter enters a phase.
+func (d *decision) enter(p api.Phase, why api.Reason, msg string) outcome {
 	p = d.instead(p, why, msg)
 	if p != d.st.Phase {
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
@@ -55,7 +77,7 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) outcome {
 		}
 	}
 	d.tell(why, msg)
-	d.next(Handover)
+	d.lookAfter(Handover)
 	if p == api.Finished {
 		d.st.NextLook, d.st.Claim = nil, nil
 		d.lastWords()
@@ -63,16 +85,16 @@ func (d *decision) to(p api.Phase, why api.Reason, msg string) outcome {
 	return settled
 }
 
-// hold stays, says why, and asks to be looked at again.
-func (d *decision) hold(why api.Reason, msg string, again time.Duration) outcome {
+// stay stays, says why, and asks to be looked at again.
+func (d *decision) stay(why api.Reason, msg string, again time.Duration) outcome {
 	d.tell(why, msg)
-	d.next(again)
+	d.lookAfter(again)
 	return settled
 }
 
-// do asks for an action on Kubernetes. If we die in it, the record is due again soon.
-func (d *decision) do(a Action) outcome {
-	d.next(ActWithin)
+// carryOut asks for an action on Kubernetes. If we die in it, the record is due again soon.
+func (d *decision) carryOut(a Action) outcome {
+	d.lookAfter(ActWithin)
 	return doing(a)
 }
 
@@ -101,20 +123,20 @@ func (d *decision) tell(why api.Reason, msg string) {
 	}
 }
 
-func (d *decision) next(after time.Duration) { d.st.NextLook = d.at(after) }
+func (d *decision) lookAfter(after time.Duration) { d.st.NextLook = d.at(after) }
 
-func (d *decision) nextAt(t time.Time) {
+func (d *decision) lookAt(t time.Time) {
 	if t.Before(d.now) {
 		t = d.now
 	}
 	d.st.NextLook = d.stamp(t)
 }
 
-// awaken asks to be looked at again at t. Who was woken shortly before t has a
+// wakeAt asks to be looked at again at t. Who was woken shortly before t has a
 // clock that runs behind its waker's: it asks for as much later.
-func (d *decision) awaken(t time.Time) {
+func (d *decision) wakeAt(t time.Time) {
 	if early := t.Sub(d.now); early < time.Second {
 		t = t.Add(early + 20*time.Millisecond)
 	}
-	d.nextAt(t)
+	d.lookAt(t)
 }

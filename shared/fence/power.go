@@ -14,13 +14,13 @@ func (d *decision) fencing() outcome {
 	if o := d.ended(); o.decided {
 		return o
 	}
-	if d.onlyMachine() {
+	if d.machineWithoutNode() {
 		return d.machineGoes()
 	}
 	if d.reading() {
 		return d.witness()
 	}
-	if d.peeking() {
+	if d.probing() {
 		return d.peek()
 	}
 	if d.confirmAsked() {
@@ -33,18 +33,18 @@ func (d *decision) fencing() outcome {
 		return o
 	}
 	if alive := d.aliveAgain(); alive != "" {
-		d.another()
-		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+		d.switchedOnByOther()
+		return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
 	if !d.dec.Settings.Action.Reads() || d.dec.Power(0) == nil {
 		// The person's word was not believed, or is not there any more.
-		return d.to(api.Pending, api.WaitingForConfirmation, "no device to ask: back to waiting for a person")
+		return d.enter(api.Pending, api.WaitingForConfirmation, "no device to ask: back to waiting for a person")
 	}
 	if d.st.BootIDBefore != d.seen.Node.BootID {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil
 	}
-	if c := d.told; c != nil && c.Wrong {
+	if c := d.callEnd; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
 	}
 	if d.refused {
@@ -74,7 +74,7 @@ func (d *decision) aliveAgain() string {
 // judge takes a fresh reading.
 func (d *decision) judge() outcome {
 	r := d.st.Power.LastRead
-	if r.State != api.PoweredOff && d.untouched() {
+	if r.State != api.PoweredOff && d.mustNotSwitch() {
 		return d.standDown()
 	}
 	switch r.State {
@@ -97,13 +97,13 @@ func (d *decision) seenOnInFencing() outcome {
 	case d.st.Release.StartedAt != nil:
 		// Somebody switched it on after its work was released: its kubelet
 		// starts what is left, and nothing more is taken from it (S4).
-		d.another()
-		return d.to(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
+		d.switchedOnByOther()
+		return d.enter(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
 	case d.st.Awaited != nil:
 		return d.onAfterAll()
 	case d.st.Power.OffAt == nil:
 		d.tell(api.MachineReadOn, "the machine is on")
-		d.next(0)
+		d.lookAfter(0)
 		return settled
 	case d.since(d.st.Power.OffAt) < d.offTimeout():
 		d.wait(Poll)
@@ -147,7 +147,7 @@ func (d *decision) seenOff(r *api.Read) outcome {
 	d.st.Proof.Reads = []api.Read{*first, *r}
 	d.st.Proof.At = r.At
 	d.st.Power.FirstOff = nil
-	return d.to(api.Releasing, api.SeenOff, "the machine was seen off twice, "+r.At.Sub(first.At.Time).Round(time.Millisecond).String()+" apart")
+	return d.enter(api.Releasing, api.SeenOff, "the machine was seen off twice, "+r.At.Sub(first.At.Time).Round(time.Millisecond).String()+" apart")
 }
 
 // settle is the time between the two reads: where the Lease was fresh when the
@@ -176,14 +176,14 @@ func lead(b *api.Binding) time.Duration {
 
 // confirmed takes a named person's word for the machine being off (S1).
 func (d *decision) confirmed() outcome {
-	c := d.asks.ConfirmOff
+	c := d.requests.ConfirmOff
 	switch {
 	case d.leaseFresh():
 		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moves: the machine is not off")
-		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moves: not believed", Handover)
+		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moves: not believed", Handover)
 	case d.leaseGone():
 		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moved a moment ago, and is gone now: nobody can tell that the machine is off")
-		return d.hold(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", Handover)
+		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", Handover)
 	}
 	d.answer(api.AskedConfirmOff, &c.Request, api.Done, "taken for the proof that the machine is off")
 	d.st.Proof = d.proof(api.ProofConfirmed)
@@ -192,7 +192,7 @@ func (d *decision) confirmed() outcome {
 		d.st.BootIDBefore = d.seen.Node.BootID
 		d.st.Proof.BootIDBefore = d.seen.Node.BootID
 	}
-	return d.to(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
+	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
 }
 
 func (d *decision) proof(kind api.ProofKind) *api.Proof {
@@ -214,12 +214,12 @@ func (d *decision) readOrOff() outcome {
 	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.attempts() {
 		return d.retry(api.CallLost, d.st.Message) // it was the last try of this step
 	}
-	if o := first(d.spoken, d.early); o.decided {
+	if o := first(d.calledAlready, d.tooSoon); o.decided {
 		return o
 	}
-	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.untouched() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
+	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.mustNotSwitch() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
 		if d.seen.Self {
-			return d.hold(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover) // S13
+			return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover) // S13
 		}
 		if d.st.Power.SwitchedByUs {
 			if o := d.recovered(); o.decided {
@@ -233,7 +233,7 @@ func (d *decision) readOrOff() outcome {
 			return d.heldOff() // S25
 		}
 		if !d.seen.Brakes.Counted {
-			return d.hold(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
+			return d.stay(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
 		}
 		if o := d.spareDump(); o.decided {
 			return o
@@ -241,7 +241,7 @@ func (d *decision) readOrOff() outcome {
 		if d.cutsBeforePower() {
 			d.isolationRecords()
 			if d.uncut() {
-				return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+				return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
 			}
 		}
 		d.st.Power.LeaseFresh = d.leaseFresh()
@@ -262,7 +262,7 @@ func (d *decision) readOrOff() outcome {
 // braking: a brake is on that stops further Offs also after the first.
 func (d *decision) braking() bool {
 	b := d.seen.Brakes
-	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.asks.Abort != nil || d.seen.Deleting
+	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.requests.Abort != nil || d.seen.Deleting
 }
 
 // recovered: the node's own health began this fence, and it is healthy again since our
@@ -271,6 +271,6 @@ func (d *decision) recovered() outcome {
 	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
 		return goOn
 	}
-	d.back()
+	d.nodeRecovered()
 	return settled
 }

@@ -11,26 +11,26 @@ import (
 // switch it off (S8). It never gives up: it tries more slowly.
 func (d *decision) poweringOn() outcome {
 	if d.cameBack() {
-		d.another()
+		d.switchedOnByOther()
 		d.st.Power.Cut = nil
-		return d.to(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
+		return d.enter(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
-	if c := d.told; c != nil && c.Call == api.CallRead && c.Power != "On" && d.anotherLives() {
+	if c := d.callEnd; c != nil && c.Call == api.CallRead && c.Power != "On" && d.anotherLives() {
 		// Two kubelets of one name would both start its pods (S1, S6).
 		d.st.Outcome = api.NodeReplaced
-		return d.to(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
+		return d.enter(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
-		d.awaken(u.Time)
+		d.wakeAt(u.Time)
 		return settled
 	}
-	if c := d.told; c != nil && c.Wrong {
+	if c := d.callEnd; c != nil && c.Wrong {
 		return d.slowly(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound()+": not switched on")
 	}
 	if d.justRead() {
 		return d.judgeOn()
 	}
-	if o := first(d.spoken, d.early); o.decided {
+	if o := first(d.calledAlready, d.tooSoon); o.decided {
 		return o
 	}
 	if d.mayBeAnother() {
@@ -60,11 +60,11 @@ func (d *decision) judgeOn() outcome {
 		if o := d.undoNextLevel(); o.decided {
 			return o
 		}
-		d.another()
-		return d.to(api.Recovering, api.SeenOn, "the machine reads on")
+		d.switchedOnByOther()
+		return d.enter(api.Recovering, api.SeenOn, "the machine reads on")
 	case api.PoweredOff:
 		if d.st.Power.OnAt == nil {
-			d.next(0)
+			d.lookAfter(0)
 			return settled
 		}
 		if d.since(d.st.Power.OnAt) < d.offTimeout() {
@@ -93,7 +93,7 @@ func (d *decision) onAgain(lacks string) outcome {
 	}
 	if p.OnAt == nil {
 		d.tell(api.SeenOn, "the machine reads on, but "+lacks)
-		d.next(0)
+		d.lookAfter(0)
 		return settled
 	}
 	p.OnAt = nil
@@ -137,10 +137,10 @@ func (d *decision) awaitAnother() outcome {
 	return settled
 }
 
-// another: the machine is on, and where our On was not the last word, by another hand.
+// switchedOnByOther: the machine is on, and where our On was not the last word, by another hand.
 // What of our Offs may still take effect is ours all the same (S8); an off after that
 // is not (S12).
-func (d *decision) another() {
+func (d *decision) switchedOnByOther() {
 	p := &d.st.Power
 	p.SwitchedByUs = false
 	switch {

@@ -22,20 +22,20 @@ func (d *decision) readable() bool {
 	return d.dec.Power(0) != nil && !d.dec.Trigger.Missing()
 }
 
-// untouched: for this fence no machine may be switched off now.
-func (d *decision) untouched() bool { return d.onlyLease() || d.onlyReads() }
+// mustNotSwitch: for this fence no machine may be switched off now.
+func (d *decision) mustNotSwitch() bool { return d.earlyOnly() || d.onlyReads() }
 
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
 func (d *decision) awaitPerson() outcome {
 	if d.dec.Power(0) == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
-		return d.do(Resolve)
+		return d.carryOut(Resolve)
 	}
 	msg := "no device is touched under policy " + d.dec.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
 	if e := d.dec.DevicesError; e != "" {
 		msg += "; its device can't be read either: " + e
 	}
-	return d.hold(api.WaitingForConfirmation, msg, Resync)
+	return d.stay(api.WaitingForConfirmation, msg, Resync)
 }
 
 // peekReason is what a fence waits for whose machine is read and not touched.
@@ -63,21 +63,21 @@ func (d *decision) alive() string {
 // and then, and what else the fence waits for runs.
 func (d *decision) paced() outcome {
 	nb := d.st.Power.NotBefore
-	if !d.untouched() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
+	if !d.mustNotSwitch() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
 		return goOn
 	}
 	d.tell(d.peekReason(), d.alive())
 	at := nb.Time
-	if d.onlyLease() {
+	if d.earlyOnly() {
 		at = sooner(at, conditionsDue(d.dec, &d.st))
 	}
-	d.awaken(sooner(at, d.now.Add(Resync)))
+	d.wakeAt(sooner(at, d.now.Add(Resync)))
 	return settled
 }
 
-// peeking: no mark of ours is on the node, because it is the machine that must
+// probing: no mark of ours is on the node, because it is the machine that must
 // speak for this fence first, or had to when it was asked.
-func (d *decision) peeking() bool {
+func (d *decision) probing() bool {
 	return (Early(d.dec.ResolvedPolicy) != nil || d.onlyReads()) && !d.begun() && !d.seen.Node.Taint && !d.dec.Trigger.Missing()
 }
 
@@ -87,18 +87,18 @@ func (d *decision) peek() outcome {
 	if o := first(d.calledOff, d.stale); o.decided {
 		return o
 	}
-	if c := d.told; c != nil && c.Wrong {
+	if c := d.callEnd; c != nil && c.Wrong {
 		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
 	}
 	switch {
-	case !d.untouched() || d.confirmAsked():
-		return d.to(api.Isolating, api.Admitted, "it is not the Lease alone any more")
+	case !d.mustNotSwitch() || d.confirmAsked():
+		return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more")
 	case d.justRead() && d.st.Power.LastRead.State == api.PoweredOff:
-		return d.to(api.Isolating, api.MachineReadOff, "the machine reads off: isolating the node, then looking again")
+		return d.enter(api.Isolating, api.MachineReadOff, "the machine reads off: isolating the node, then looking again")
 	case d.justRead() || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
 		return d.standDown()
 	}
-	if o := first(d.spoken, d.early); o.decided {
+	if o := first(d.calledAlready, d.tooSoon); o.decided {
 		return o
 	}
 	return d.call(api.CallRead)
@@ -108,7 +108,7 @@ func (d *decision) peek() outcome {
 func (d *decision) standDown() outcome {
 	d.st.Retries = 0
 	d.giveBack()
-	d.to(api.Pending, d.peekReason(), d.alive())
+	d.enter(api.Pending, d.peekReason(), d.alive())
 	d.st.Power.NotBefore = d.at(d.pace())
 	return settled
 }
@@ -125,8 +125,8 @@ func (d *decision) pace() time.Duration {
 // must not push the story out of the record.
 func (d *decision) toPeek() outcome {
 	story, why := d.st.History, d.peekReason()
-	again := d.st.Reason == why
-	d.to(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
+	again := d.said(why)
+	d.enter(api.Fencing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
 		true: "under policy " + d.dec.Policy.Name + " nothing is switched off", false: "its Lease stands still",
 	}[why == api.WaitingForConfirmation]))
 	if again {

@@ -40,14 +40,14 @@ func (d *decision) awaitHealth() outcome {
 		if left <= 0 {
 			return d.keptBack()
 		}
-		d.next(left)
+		d.lookAfter(left)
 		return settled
 	}
 	d.st.ReadySince = nil
 	d.illAgain()
 	left := d.dec.Settings.Recovery.BootTimeout.Duration - d.since(d.st.PhaseSince)
 	if left > 0 {
-		d.next(min(left, d.lifeShows()))
+		d.lookAfter(min(left, d.lifeShows()))
 		return settled
 	}
 	return d.bootFailed()
@@ -64,7 +64,7 @@ func (d *decision) lifeShows() time.Duration {
 
 func (d *decision) bootFailed() outcome {
 	msg := "the node was not healthy within " + d.dec.Settings.Recovery.BootTimeout.Duration.String()
-	if d.seen.Deleting || d.asks.Abort != nil {
+	if d.seen.Deleting || d.requests.Abort != nil {
 		d.st.Outcome = api.Aborted
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
 		return goOn
@@ -75,14 +75,14 @@ func (d *decision) bootFailed() outcome {
 		// anything else (S8). Once a pass.
 		p := &d.st.Power
 		p.OffAt, p.OnAt, p.LastRead, p.SwitchedByUs = nil, nil, nil, true
-		return d.to(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again")
+		return d.enter(api.PoweringOn, api.BootTimedOut, msg+"; looking at its power again")
 	}
 	if d.st.Restarts >= d.dec.Settings.Power.Restarts {
 		return d.fail(api.BootTimedOut, msg)
 	}
 	d.st.Release = api.ReleaseRecord{}
 	d.restart()
-	return d.to(api.Pending, api.FlowRestarted, msg)
+	return d.enter(api.Pending, api.FlowRestarted, msg)
 }
 
 // healthy: Ready, none of the policy's conditions, and a Lease that was seen to
@@ -97,17 +97,17 @@ func (d *decision) healthySince(t *api.Time) bool {
 func (d *decision) undo(mine bool) outcome {
 	n := d.seen.Node
 	if mine && (n.Taint || n.ScaleDownOurs || (d.st.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
-		return d.do(Undo)
+		return d.carryOut(Undo)
 	}
 	if d.st.Outcome == api.SentBack {
 		d.st.Outcome, d.st.Placed = "", api.Placed{}
-		return d.to(api.Pending, d.st.Reason, d.st.Message)
+		return d.enter(api.Pending, d.st.Reason, d.st.Message)
 	}
 	if d.seen.Finalizer {
-		return d.do(DropFinalizer)
+		return d.carryOut(DropFinalizer)
 	}
 	d.st.Placed = api.Placed{}
-	return d.to(api.Finished, d.st.Outcome, outcomes[d.st.Outcome])
+	return d.enter(api.Finished, d.st.Outcome, outcomes[d.st.Outcome])
 }
 
 // outcomes says each end in words.
@@ -133,22 +133,22 @@ func (d *decision) fenced() outcome {
 	if o := d.endAsked(); o.decided {
 		return o
 	}
-	if r := d.asks.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
+	if r := d.requests.Retry; d.retryAsked() && d.st.Power.SwitchedByUs {
 		d.answer(api.AskedRetry, r, api.Done, "the machine is switched on again")
-		return d.to(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
+		return d.enter(api.PoweringOn, api.RetryAsked, r.By+" wants the machine back")
 	}
-	if d.st.Reason == api.IsolatedOnly && d.confirmAsked() {
-		return d.askedAnew(d.asks.ConfirmOff.By + " says that the machine is off")
+	if d.isolatedOnly() && d.confirmAsked() {
+		return d.askedAnew(d.requests.ConfirmOff.By + " says that the machine is off")
 	}
 	if d.healthy() {
 		why := "somebody switched the machine on"
 		if d.st.Release.StartedAt == nil {
 			why = "the node is healthy again"
 		}
-		d.another()
-		return d.to(api.Recovering, api.NodeHealthy, why)
+		d.switchedOnByOther()
+		return d.enter(api.Recovering, api.NodeHealthy, why)
 	}
-	return d.hold(d.st.Reason, d.st.Message, Resync)
+	return d.stay(d.st.Reason, d.st.Message, Resync)
 }
 
 // failed is given up: a person retries, confirms or ends it, or the node heals.
@@ -162,7 +162,7 @@ func (d *decision) failed() outcome {
 	if o := first(d.endBegun, d.healed); o.decided {
 		return o
 	}
-	if r := d.asks.Retry; d.retryAsked() {
+	if r := d.requests.Retry; d.retryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "it is tried once more")
 		return d.askedAnew("retry asked by " + r.By)
 	}
@@ -170,12 +170,12 @@ func (d *decision) failed() outcome {
 	case d.mustAwait() || d.st.Awaited != nil:
 		return d.await(d.st.Reason, d.st.Message)
 	case d.lostBinding():
-		return d.to(api.Pending, d.st.Reason, d.st.Message) // where it is resolved
+		return d.enter(api.Pending, d.st.Reason, d.st.Message) // where it is resolved
 	}
 	if d.confirmAsked() {
-		return d.askedAnew(d.asks.ConfirmOff.By + " says that the machine is off")
+		return d.askedAnew(d.requests.ConfirmOff.By + " says that the machine is off")
 	}
-	return d.hold(d.st.Reason, d.st.Message, Resync)
+	return d.stay(d.st.Reason, d.st.Message, Resync)
 }
 
 // healed: the node came back without us.
@@ -183,16 +183,16 @@ func (d *decision) healed() outcome {
 	if !d.healthy() {
 		return goOn
 	}
-	d.back()
+	d.nodeRecovered()
 	return settled
 }
 
-func (d *decision) back() {
-	d.another()
+func (d *decision) nodeRecovered() {
+	d.switchedOnByOther()
 	if (d.dec.Asker() != nil || d.dec.Trigger.OfMachine()) && !d.st.CutOrReleased {
 		d.st.Outcome = api.RequestFailed
 	}
-	d.to(api.Recovering, api.NodeHealthy, "the node is healthy again")
+	d.enter(api.Recovering, api.NodeHealthy, "the node is healthy again")
 }
 
 // dropYes gives back a slot that was reserved a moment ago: it was for the devices as they
@@ -206,30 +206,30 @@ func (d *decision) dropYes() {
 }
 
 func (d *decision) retryAsked() bool {
-	r := d.asks.Retry
+	r := d.requests.Retry
 	return r != nil && !d.st.Answered(api.AskedRetry, r.At)
 }
 
-// anew begins another pass. A release that was done belongs to the last one.
-func (d *decision) anew(why api.Reason, msg string) outcome {
+// newPass begins another pass. A release that was done belongs to the last one.
+func (d *decision) newPass(why api.Reason, msg string) outcome {
 	if d.st.Release.DoneAt != nil {
 		d.st.Release = api.ReleaseRecord{}
 	}
 	d.dropYes()
 	d.restart()
 	d.st.Restarts = 0
-	return d.to(api.Pending, why, msg)
+	return d.enter(api.Pending, why, msg)
 }
 
 // askedAnew is a pass that a person has asked for, who may have mended the Secret.
 func (d *decision) askedAnew(msg string) outcome {
 	d.st.Power.Denied = nil
-	return d.anew(api.RetryAsked, msg)
+	return d.newPass(api.RetryAsked, msg)
 }
 
 // endAsked: a person ends a record that is given up or stays off (S27).
 func (d *decision) endAsked() outcome {
-	if d.asks.Abort == nil && !d.seen.Deleting {
+	if d.requests.Abort == nil && !d.seen.Deleting {
 		return goOn
 	}
 	return d.undoNow(api.Aborted, "ended by a person")
@@ -238,9 +238,9 @@ func (d *decision) endAsked() outcome {
 // endBegun is endAsked where power may have been cut: what we cut is switched on
 // first, unless it is to stay off (S25).
 func (d *decision) endBegun() outcome {
-	if !d.owesPowerOn() || d.asks.Abort == nil && !d.seen.Deleting {
+	if !d.owesPowerOn() || d.requests.Abort == nil && !d.seen.Deleting {
 		return d.endAsked()
 	}
 	d.st.Outcome = api.Aborted
-	return d.to(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
+	return d.enter(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
 }

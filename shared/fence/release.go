@@ -26,21 +26,21 @@ func (d *decision) releasing() outcome {
 		}
 	}
 	if d.st.Proof == nil {
-		return d.to(api.Fencing, api.ProofExpired, "no proof; looking again")
+		return d.enter(api.Fencing, api.ProofExpired, "no proof; looking again")
 	}
 	if o := d.pastWord(); o.decided {
-		if d.seen.Deleting || d.asks.Abort != nil {
+		if d.seen.Deleting || d.requests.Abort != nil {
 			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched))
 			return d.released() // S27
 		}
 		return o
 	}
 	if d.dec.Trigger.Missing() {
-		return d.orphans() // S6
+		return d.nodeGone() // S6
 	}
 	left := d.seen.Left
 	if left == nil {
-		return d.hold(d.st.Reason, d.st.Message, Handover)
+		return d.stay(d.st.Reason, d.st.Message, Handover)
 	}
 	d.st.Release.PodsLeft = int32(len(left.Delete) + left.Terminating)
 	d.st.Release.AttachmentsLeft = int32(left.Attachments)
@@ -73,13 +73,13 @@ func (d *decision) batch(left *Left) outcome {
 	}
 	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
 		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
-		return d.to(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
+		return d.enter(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
 	}
 	if d.seen.Node.Ready() && d.st.Proof.Type != api.ProofStorageCut {
 		// Kubernetes frees nothing of a node that it counts as Ready. After this
 		// the node is looked at again before the first deletion (S5).
 		r.MarkedAt = d.at(0)
-		return d.do(MarkNotReady)
+		return d.carryOut(MarkNotReady)
 	}
 	if wait {
 		return settled
@@ -90,7 +90,7 @@ func (d *decision) batch(left *Left) outcome {
 	}
 	if n := d.seen.Node; d.dec.Settings.Release.Taints() && !n.OutOfService && !n.OutOfServiceForeign { // one that somebody else has set is not ours to remove (S22)
 		d.st.Placed.OutOfService = true
-		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: api.NodeFenceSpec{Requests: d.asks}, Status: d.st}).OutOfServiceAs()
+		d.st.Placed.OutOfServiceAs = (&api.NodeFence{Spec: api.NodeFenceSpec{Requests: d.requests}, Status: d.st}).OutOfServiceAs()
 	}
 	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
 	r.AskedAt = d.at(0)
@@ -99,7 +99,7 @@ func (d *decision) batch(left *Left) outcome {
 	}
 	r.NotAfter = d.batchEnds()
 	r.Batches++ // no batch without a save: whoever goes on meanwhile has the record, and this one nothing
-	return d.do(Release)
+	return d.carryOut(Release)
 }
 
 // patience: look often at first, then less.
@@ -135,7 +135,7 @@ func (d *decision) noteOutOfServiceGone() {
 // clearOutOfService takes the taint off, if it stays.
 func (d *decision) clearOutOfService() outcome {
 	if d.outOfServiceStays() {
-		return d.do(ClearOutOfService)
+		return d.carryOut(ClearOutOfService)
 	}
 	d.noteOutOfServiceGone()
 	return goOn
@@ -152,7 +152,7 @@ func (d *decision) released() outcome {
 	}
 	d.st.Power.LastRead, d.st.Power.NotBefore, d.st.Retries = nil, nil, 0
 	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
-	if d.st.Reason == api.ReleaseTimedOut {
+	if d.said(api.ReleaseTimedOut) {
 		reason, msg = d.st.Reason, d.st.Message
 	}
 	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
@@ -163,7 +163,7 @@ func (d *decision) released() outcome {
 		return o
 	}
 	if d.owesPowerOn() {
-		return d.to(api.PoweringOn, reason, msg)
+		return d.enter(api.PoweringOn, reason, msg)
 	}
 	d.tell(reason, msg)
 	why := d.staysOff()
@@ -173,7 +173,7 @@ func (d *decision) released() outcome {
 	if reason == api.ReleaseTimedOut {
 		why += "; " + msg
 	}
-	return d.to(api.Fenced, api.StaysOff, why+left)
+	return d.enter(api.Fenced, api.StaysOff, why+left)
 }
 
 // signOfLife names what contradicts the proof, if anything (S3).
@@ -202,11 +202,11 @@ func (d *decision) void(alive string) outcome {
 	rebooted := d.st.Proof.BootIDBefore != "" && d.seen.Node.BootID != d.st.Proof.BootIDBefore
 	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
 	if rebooted || d.st.Release.StartedAt != nil {
-		d.another()
-		return d.to(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+		d.switchedOnByOther()
+		return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
 	d.st.Power.OffAt = nil
-	d.to(api.Fencing, api.SignOfLife, alive)
+	d.enter(api.Fencing, api.SignOfLife, alive)
 	return d.retry(api.SignOfLife, alive)
 }
 
@@ -225,12 +225,12 @@ func (d *decision) pastWord() outcome {
 	case d.st.Proof.Type.Ages():
 		return goOn
 	case !b.Looked:
-		d.hold(d.st.Reason, d.st.Message, Handover) // not seen is not clear
+		d.stay(d.st.Reason, d.st.Message, Handover) // not seen is not clear
 		return settled
 	case b.Why == api.StateWentBack:
-		return d.hold(b.Why, b.Message, Resync)
+		return d.stay(b.Why, b.Message, Resync)
 	case b.Unwatched != "" && (end == nil || d.now.Before(end.Time)):
-		return d.hold(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, AskPicture)
+		return d.stay(api.LeasePictureOld, "released on "+d.st.Proof.By+"'s word once the ledger's picture of the Leases is of now: "+b.Unwatched, AskPicture)
 	}
 	return goOn
 }

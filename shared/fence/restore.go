@@ -41,7 +41,7 @@ func owed(r api.IsolationRecord) bool { return r.SwitchedByUs && !r.Abandoned }
 
 // restoring gives back what we cut, and goes on.
 func (d *decision) restoring() outcome {
-	if i := d.place(d.heard); i >= 0 {
+	if i := d.deviceIndex(d.callDevice); i >= 0 {
 		d.isolationRecords()
 		d.judgeBack(i)
 	}
@@ -62,7 +62,7 @@ func (d *decision) restoring() outcome {
 			due = sooner(due, at) // another device need not wait for it
 			continue
 		}
-		if o := d.spoken(); o.decided {
+		if o := d.calledAlready(); o.decided {
 			return o
 		}
 		return d.sayBack(i)
@@ -71,10 +71,10 @@ func (d *decision) restoring() outcome {
 	case !due.IsZero() && d.st.Outcome == api.SentBack && d.st.Claim == nil && d.allDead():
 		return d.restored() // the rest of ours is taken off the node, and the gate goes on deciding
 	case !due.IsZero():
-		d.awaken(due)
+		d.wakeAt(due)
 		return settled
 	case d.owesBack():
-		return d.hold(api.WaitingForReboot, held, Resync)
+		return d.stay(api.WaitingForReboot, held, Resync)
 	}
 	return d.restored()
 }
@@ -85,11 +85,11 @@ func (d *decision) outOfReach() string {
 	held := ""
 	for i := range d.st.Isolation {
 		r := &d.st.Isolation[i]
-		if !owed(*r) || d.place(r.Device) >= 0 {
+		if !owed(*r) || d.deviceIndex(r.Device) >= 0 {
 			continue
 		}
 		held = d.cut(r) + " was cut off by nodefence, and is no device of this node any more: give it back by hand, and delete this record"
-		if d.seen.Deleting || d.asks.Abort != nil {
+		if d.seen.Deleting || d.requests.Abort != nil {
 			d.abandon(r, "it is no device of this node any more")
 		}
 	}
@@ -217,7 +217,7 @@ func (d *decision) backFailed(i int, msg string) {
 	wait := d.pause(r.Tries)
 	r.Tries++
 	_, locked := d.lockedOut(&d.dec.Isolation()[i])
-	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.asks.Abort != nil) {
+	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.requests.Abort != nil) {
 		d.abandon(r, msg)
 		return
 	}
@@ -244,16 +244,16 @@ func (d *decision) restored() outcome {
 		}
 	}
 	d.st.Restore = nil
-	return d.to(p, why, msg)
+	return d.enter(p, why, msg)
 }
 
 // cutReleased ends the release of what only a cut has proven.
 func (d *decision) cutReleased(why api.Reason, msg string) outcome {
 	if d.owesBack() {
-		return d.to(api.Recovering, why, msg)
+		return d.enter(api.Recovering, why, msg)
 	}
 	d.tell(why, msg)
-	return d.to(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
+	return d.enter(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
 }
 
 // restartIsolation begins the tries anew. What we cut and what was seen stands (S26).

@@ -14,7 +14,9 @@ import (
 
 // allDead: each device that we cut was tried as often as a step is.
 func (d *decision) allDead() bool {
-	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool { return owed(r) && d.place(r.Device) >= 0 && r.Tries < d.attempts() })
+	return !slices.ContainsFunc(d.st.Isolation, func(r api.IsolationRecord) bool {
+		return owed(r) && d.deviceIndex(r.Device) >= 0 && r.Tries < d.attempts()
+	})
 }
 
 // owesBackNow: something that we cut is still cut, and its device may be asked again.

@@ -18,8 +18,8 @@ func (d *decision) keptBack() outcome {
 		return goOn
 	}
 	if d.uncordonAsked() {
-		d.tell(api.UncordonAsked, d.asks.Uncordon.By+" gives the node back")
-		d.answer(api.AskedUncordon, d.asks.Uncordon, api.Accepted, "the node is given back")
+		d.tell(api.UncordonAsked, d.requests.Uncordon.By+" gives the node back")
+		d.answer(api.AskedUncordon, d.requests.Uncordon, api.Accepted, "the node is given back")
 		return goOn
 	}
 	if d.uncordoned() {
@@ -29,7 +29,7 @@ func (d *decision) keptBack() outcome {
 	if d.st.KeptSince == nil && d.ourCordon() {
 		d.st.KeptSince = d.at(0)
 	}
-	return d.hold(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
+	return d.stay(api.WaitingForUncordon, "healthy for "+d.dec.Settings.Recovery.ReadyDuration.Duration.String()+"; "+d.untilUncordoned(), Resync)
 }
 
 // uncordoned: our cordon was on the node when it was first held for a person, in this
@@ -54,7 +54,7 @@ func (d *decision) notBackYet() {
 // illAgain says of a node that was held that its health is waited for again.
 func (d *decision) illAgain() {
 	d.st.KeptSince = nil
-	if d.st.Reason == api.WaitingForUncordon {
+	if d.said(api.WaitingForUncordon) {
 		d.tell(api.WaitingForUncordon, "not healthy any more; once it is, "+d.untilUncordoned())
 	}
 }
@@ -71,7 +71,7 @@ func (d *decision) untilUncordoned() string {
 // person to end that. What somebody has given back by hand can't be kept.
 func (d *decision) keeps() bool {
 	n := d.seen.Node
-	if d.dec.Settings.Recovery.Uncordon != api.UncordonManual || d.asks.Abort != nil || d.seen.Deleting || n.UID != d.dec.NodeUID || !n.Taint {
+	if d.dec.Settings.Recovery.Uncordon != api.UncordonManual || d.requests.Abort != nil || d.seen.Deleting || n.UID != d.dec.NodeUID || !n.Taint {
 		return false
 	}
 	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
@@ -80,7 +80,7 @@ func (d *decision) keeps() bool {
 
 // uncordonAsked: a person wants this node back, and it is this time that they speak of.
 func (d *decision) uncordonAsked() bool {
-	r := d.asks.Uncordon
+	r := d.requests.Uncordon
 	return r != nil && !d.st.Answered(api.AskedUncordon, r.At)
 }
 
@@ -89,7 +89,7 @@ func (d *decision) noteUncordon() {
 	if waits := d.st.Phase == api.Recovering && d.dec.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.uncordonAsked() {
 		return
 	}
-	r := d.asks.Uncordon
+	r := d.requests.Uncordon
 	d.answer(api.AskedUncordon, r, api.NotNeeded, "it is not kept isolated now, and it counts for no later recovery")
 	d.aside(api.UncordonAsked, r.By+" asked to uncordon what is not kept isolated now: it counts for nothing later")
 }

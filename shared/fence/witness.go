@@ -58,8 +58,7 @@ func (d *decision) spareDevice(r *api.CheckRound) {
 // noteDevice keeps what the machine's device has just said for the round.
 func (d *decision) noteDevice() {
 	a, call := d.st.ActivityChecks, d.seen.Call
-	lost := d.st.Reason == api.CallLost
-	if !d.reading() || !lost && !d.justRead() {
+	if !d.reading() || !d.lost && !d.justRead() {
 		return
 	}
 	c, _ := unread(&a.CheckRound)
@@ -67,7 +66,7 @@ func (d *decision) noteDevice() {
 		return
 	}
 	switch {
-	case lost: // none to repeat at once
+	case d.lost: // none to repeat at once
 		c.Answer, c.Message = api.AnswerError, "nobody reported the end of the read"
 	case call.Wrong:
 		c.Answer, c.Message = api.AnswerError, "the device answers for another machine than the one bound" // S11
@@ -94,10 +93,10 @@ func (d *decision) toDevice() outcome {
 	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
-		return d.to(api.Fencing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
+		return d.enter(api.Fencing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
 	}
 	if v := d.seen.Verdict; v != nil {
-		return d.hold(v.Reason, v.Message, v.Again)
+		return d.stay(v.Reason, v.Message, v.Again)
 	}
 	return d.askSlot()
 }
@@ -112,7 +111,7 @@ func (d *decision) witness() outcome {
 		return o
 	}
 	if _, last := unread(&a.CheckRound); last {
-		if o := first(d.spoken, d.early); o.decided {
+		if o := first(d.calledAlready, d.tooSoon); o.decided {
 			return o
 		}
 		return d.call(api.CallRead)
@@ -120,5 +119,5 @@ func (d *decision) witness() outcome {
 	a.Reading, d.st.Retries = false, 0
 	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
 	d.giveBack()
-	return d.to(api.Pending, api.CheckingActivity, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
+	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
 }

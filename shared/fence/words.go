@@ -45,9 +45,7 @@ func ahead(t, now time.Time) bool { return t.Sub(now) > clockSlack }
 func (d *decision) describe() {
 	st := &d.st
 	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
-	if st.Phase != api.Finished && st.NextLook == nil {
-		st.NextLook = d.at(Resync)
-	}
+	d.scheduled()
 	d.conditions()
 }
 
