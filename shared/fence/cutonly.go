@@ -3,7 +3,6 @@ package fence
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
@@ -95,23 +94,9 @@ func (d *decision) givenBackByOthers() bool {
 	return false
 }
 
-// provenByCut makes the proof of what every device that counts was read (S1).
+// provenByCut releases what every device that counts was seen to have cut off (S1).
 func (d *decision) provenByCut() outcome {
-	p := d.proof(api.ProofStorageCut)
-	var devices []string
-	for i, b := range d.dec.Isolation() {
-		if !proves(b) {
-			continue
-		}
-		r := d.record(i)
-		p.Reads = append(p.Reads, *r.FirstCut, *r.LastRead)
-		devices = append(devices, r.Device)
-		if p.At.IsZero() || r.LastRead.At.Before(&p.At) {
-			p.At = r.LastRead.At
-		}
-	}
-	p.Device = strings.Join(devices, ", ")
-	d.st.Proof = p
+	d.proveCut()
 	return d.enter(api.Releasing, api.SeenCutOff, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
 }
 

@@ -19,7 +19,7 @@ func (d *decision) ended() outcome {
 	if why == "" {
 		return goOn
 	}
-	d.st.Proof, d.st.Power.FirstOff = nil, nil
+	d.forgetProof()
 	if o := d.awaitsWork(why, msg); o.decided {
 		return o
 	}

@@ -117,8 +117,7 @@ func (d *decision) cutDone(i int) bool {
 	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
 		return r.SeenCutAt != nil
 	}
-	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
-		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.within(&r.LastRead.At, ProofValidity)
+	return d.seenCutTwice(r)
 }
 
 // judgeCut takes what the device has just said.
@@ -184,7 +183,7 @@ func (d *decision) stillThere(i int) outcome {
 // sayCut chooses the next word with a device that is to be cut.
 func (d *decision) sayCut(i int) outcome {
 	r := d.record(i)
-	if r.FirstCut != nil && !d.within(&r.FirstCut.At, ProofValidity) {
+	if r.FirstCut != nil && !d.proves(r.FirstCut) {
 		r.FirstCut = nil
 	}
 	if o := d.calledAlready(); o.decided {

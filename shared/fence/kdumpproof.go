@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -13,15 +12,6 @@ import (
 // the dump anyway: under a slot, and back to waiting without one. Nothing was begun
 // by it, so that all that comes later, the machine seen off first, is as it would be
 // without it.
-
-const (
-	// DumpValidity: pods are deleted on a message no older. It must be shorter than
-	// any machine takes from its last message to a kubelet that starts pods.
-	DumpValidity = 5 * time.Second
-	// dumpApart lies between the first of the messages and the last: one alone may
-	// have been sent by mistake, or lain somewhere.
-	dumpApart = 5 * time.Second
-)
 
 // AsksDump tells whether a dump may be a proof for this fence, so that its Lease and
 // its messages are to be looked at where neither would be.
@@ -37,36 +27,11 @@ func byDump(st *api.NodeFenceStatus) bool {
 	return st.Phase == api.Releasing && st.Proof != nil && st.Proof.Type == api.ProofKdump
 }
 
-// dumpProves: the policy opts in, the fence waits for this dump, its messages arrive,
-// the node's Lease has stopped before them, and the boot is the one that crashed. For
-// each of them it counts only that it was seen now (S2).
-func (d *decision) dumpProves() bool {
-	r, m, k, n := kdumpRule(d.dec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 || m == nil || k == nil || k.DoneAt != nil {
-		return false
-	}
-	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.earlyOnly() {
-		return false
-	}
-	still := d.st.Lease.StillSince
-	stopped := d.seen.Lease.Exists && still != nil && !d.leaseFresh() && m.Last.After(still.Time)
-	mine := n.Exists && n.UID != "" && n.UID == d.dec.NodeUID && !n.Ready()
-	boot := k.BootID != "" && k.BootID == m.BootID && k.BootID == n.BootID
-	return stopped && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
-}
-
 // toDump takes the walk aside.
 func (d *decision) toDump() outcome {
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
 	return d.enter(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
-}
-
-// proveDump makes the proof, anew for each batch (S3).
-func (d *decision) proveDump() {
-	p := d.proof(api.ProofKdump)
-	p.Device, p.BootIDBefore, p.At = "kdump "+d.seen.Dump.Source, d.st.Kdump.BootID, *d.stamp(d.seen.Dump.Last)
-	d.st.Proof = p
 }
 
 // releasingByDump deletes pods as long as messages arrive.
@@ -99,7 +64,7 @@ func (d *decision) releasingByDump() outcome {
 		d.lookAfter(Poll) // what was asked last has not been seen to act
 		return settled
 	}
-	if !Fresh(d.seen.Dump.Last, d.now, DumpValidity) {
+	if !d.dumpFresh() {
 		return d.stay(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+DumpValidity.String()+" of one", Poll)
 	}
 	rate, again := d.quota()
@@ -113,11 +78,8 @@ func (d *decision) releasingByDump() outcome {
 func (d *decision) deletePods(n, of int) outcome {
 	d.proveDump()
 	d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d of %d pods while the machine dumps its memory", n, of))
-	until, r := d.now.Add(ActWithin), &d.st.Release
-	if last := d.seen.Dump.Last.Add(DumpValidity); last.Before(until) {
-		until = last
-	}
-	r.NotAfter, r.AskedAt, r.BatchAt = d.stamp(until), d.at(0), d.at(0)
+	r := &d.st.Release
+	r.NotAfter, r.AskedAt, r.BatchAt = d.stamp(d.whileDumping(d.now.Add(ActWithin))), d.at(0), d.at(0)
 	r.Batch, r.Pods, r.InMinute = int32(n), r.Pods+int32(n), r.InMinute+int32(n)
 	r.Batches++ // no batch without a save
 	return d.carryOut(DeletePods)

@@ -8,9 +8,6 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 // looked at (S1, S3, S6). Our taint stays on it to the end, so that no work is placed
 // in between, and goes with it; the out-of-service taint is off before (S23).
 
-// offBy are the proofs that speak of the machine as a whole.
-var offBy = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: true}
-
 // nodeGoes deletes the Node object, where that is to be, or says in words why it
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
 func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
@@ -25,9 +22,9 @@ func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
 		return goOn, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String()
 	}
-	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
-		d.st.Proof, d.st.Power.FirstOff = nil, nil
-		return d.enter(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again before the Node is deleted"), ""
+	if old := d.proofExpired(); old != "" {
+		d.forgetProof()
+		return d.enter(api.Fencing, api.ProofExpired, old+"; looking again before the Node is deleted"), ""
 	}
 	if r.DeleteNodeUntil == nil {
 		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)
@@ -40,8 +37,5 @@ func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
 // deletionEnds is until when the deletion may be begun: on this proof, and by this try.
 func (d *decision) deletionEnds() *api.Time {
 	until := sooner(d.now.Add(ActWithin), d.st.Release.DeleteNodeUntil.Time)
-	if p := d.st.Proof; p.Type.Ages() {
-		until = sooner(until, p.At.Add(ProofValidity))
-	}
-	return d.stamp(until)
+	return d.stamp(d.whileProven(until))
 }

@@ -120,8 +120,8 @@ func (d *decision) seenOnInFencing() outcome {
 // seenOff makes the proof of two reads (S1, S5).
 func (d *decision) seenOff(r *api.Read) outcome {
 	first := d.st.Power.FirstOff
-	if first != nil && r.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settle()) {
-		first = nil // it may have stood in a backup: two reads make a proof, not one and a memory (S1, S16)
+	if first != nil && d.onlyRemembered(first, r) {
+		first = nil
 	}
 	if first == nil {
 		if d.st.Power.OffAt == nil {
@@ -143,35 +143,8 @@ func (d *decision) seenOff(r *api.Read) outcome {
 	if d.st.Release.StartedAt != nil {
 		d.st.Retries = 0 // before that a sign of life may show that the last Off did nothing
 	}
-	d.st.Proof = d.proof(api.ProofSeenOff)
-	d.st.Proof.Reads = []api.Read{*first, *r}
-	d.st.Proof.At = r.At
-	d.st.Power.FirstOff = nil
+	d.proveOff(first, r)
 	return d.enter(api.Releasing, api.SeenOff, "the machine was seen off twice, "+r.At.Sub(first.At.Time).Round(time.Millisecond).String()+" apart")
-}
-
-// settle is the time between the two reads: where the Lease was fresh when the
-// power went, a whole renewal and a margin, in which it must not move; and after our own
-// Off the device's lead (S5).
-func (d *decision) settle() time.Duration {
-	settle := Settle
-	if d.st.Power.LeaseFresh {
-		settle = max(settle, d.seen.Lease.Renewal+d.seen.Lease.Renewal/5)
-	}
-	if d.st.Power.SwitchedByUs && d.st.Release.StartedAt == nil { // from there it was proven off once
-		settle = max(settle, lead(d.binding()))
-	}
-	return settle
-}
-
-// lead is how long the device may read off before the machine is off. It is counted from
-// the first read of off: when it began to say so is known to nobody. A binding of an older
-// nodefence does not say.
-func lead(b *api.Binding) time.Duration {
-	if b == nil || b.Lead == nil {
-		return DefaultLead
-	}
-	return b.Lead.Duration
 }
 
 // confirmed takes a named person's word for the machine being off (S1).
@@ -186,27 +159,8 @@ func (d *decision) confirmed() outcome {
 		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", Handover)
 	}
 	d.answer(api.AskedConfirmOff, &c.Request, api.Done, "taken for the proof that the machine is off")
-	d.st.Proof = d.proof(api.ProofConfirmed)
-	d.st.Proof.By, d.st.Proof.At = c.By, d.time()
-	if d.st.BootIDBefore == "" {
-		d.st.BootIDBefore = d.seen.Node.BootID
-		d.st.Proof.BootIDBefore = d.seen.Node.BootID
-	}
+	d.proveByWord(c.By)
 	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
-}
-
-func (d *decision) proof(kind api.ProofKind) *api.Proof {
-	p := &api.Proof{
-		Type: kind, FenceUID: d.fenceUID(), FenceNumber: d.st.FenceNumber,
-		NodeUID: d.dec.NodeUID, BootIDBefore: d.st.BootIDBefore,
-	}
-	if b := d.binding(); b != nil {
-		p.Device = b.Name
-	}
-	if r := d.st.Power.LastRead; r != nil && kind == api.ProofSeenOff {
-		p.Identity = r.Identity
-	}
-	return p
 }
 
 // readOrOff chooses the next word with the device.

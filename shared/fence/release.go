@@ -71,9 +71,10 @@ func (d *decision) batch(left *Left) outcome {
 	if wait && !d.dec.Settings.Release.Taints() {
 		return settled // nothing of ours is on the node: waiting needs no proof
 	}
-	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
-		d.st.Proof, d.st.Power.FirstOff, d.st.Power.NotBefore = nil, nil, nil
-		return d.enter(api.Fencing, api.ProofExpired, "the proof is older than "+ProofValidity.String()+"; looking again")
+	if old := d.proofExpired(); old != "" {
+		d.forgetProof()
+		d.st.Power.NotBefore = nil
+		return d.enter(api.Fencing, api.ProofExpired, old+"; looking again")
 	}
 	if d.seen.Node.Ready() && d.st.Proof.Type != api.ProofStorageCut {
 		// Kubernetes frees nothing of a node that it counts as Ready. After this
@@ -114,10 +115,7 @@ func (d *decision) batchEnds() *api.Time {
 	if late := d.st.Release.Deadline; late.Time.Before(until) {
 		until = late.Time
 	}
-	if p := d.st.Proof; p.Type.Ages() && p.At.Add(ProofValidity).Before(until) {
-		until = p.At.Add(ProofValidity)
-	}
-	return d.stamp(until)
+	return d.stamp(d.whileProven(until))
 }
 
 // outOfServiceStays: the taint has still to go. That it is not seen is not enough: the
@@ -174,24 +172,6 @@ func (d *decision) released() outcome {
 		why += "; " + msg
 	}
 	return d.enter(api.Fenced, api.StaysOff, why+left)
-}
-
-// signOfLife names what contradicts the proof, if anything (S3).
-func (d *decision) signOfLife() string {
-	p, r := d.st.Proof, d.st.Release
-	switch n := d.seen.Node; {
-	case p == nil:
-		return ""
-	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
-		return "boot ID changed"
-	case p.Type == api.ProofStorageCut:
-		return "" // the machine may live: it does not write
-	case d.leaseMovedSince(p.At), ahead(p.At.Time, d.now) && d.leaseFresh(): // a Lease that moves now has a time before such a proof
-		return "the node's Lease moved"
-	case r.MarkedAt != nil && n.Ready() && !d.within(r.MarkedAt, Settle):
-		return "the node reports Ready again"
-	}
-	return ""
 }
 
 // void ends a release: what came back to life is left to its own kubelet (S4).

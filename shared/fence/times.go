@@ -10,6 +10,9 @@ const (
 	DefaultLead = 5 * time.Second
 	// ProofValidity: a release needs a proof no older.
 	ProofValidity = 30 * time.Second
+	// DumpValidity: pods are deleted on a message of a dump no older. It must be shorter
+	// than any machine takes from its last message to a kubelet that starts pods.
+	DumpValidity = 5 * time.Second
 	// DecisionValidity: a yes older than this is asked for again (S17).
 	DecisionValidity = 60 * time.Second
 	// ReservationKept is how long a reservation that nothing came of counts against
