@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -174,14 +173,9 @@ func (s *Source) leftovers() (all []leftover) {
 	}
 	now := s.now()
 	expected, rested := s.left.look(now)
-	s.mu.Lock()
-	known, open := maps.Clone(s.nodes), map[string]bool{}
-	for node := range s.due.byNode {
-		open[node] = true
-	}
-	s.mu.Unlock()
+	known, open := s.nodes.uids(), s.due.open()
 	here := func(node string) bool { _, ok := known[node]; return ok }
-	wanted := func(node string) bool { return here(node) || expected[node] || open[node] }
+	wanted := func(node string) bool { return here(node) || expected[node] || open[node] != nil }
 	all = s.enrol.leftovers(here, wanted, now)
 	for node, f := range rested {
 		if !wanted(node) && !s.enrol.has(node) {

@@ -132,7 +132,6 @@ func annotationsOf(obj any) map[string]string {
 // is more done at once than a sweep's share.
 func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 	s := asleep(t, sec(0))
-	s.due = newDueList(s.o.Resync)
 	s.enrol.known = map[string]enrolled{}
 	for i := range 3 * atOnce {
 		s.left.finished[string(rune('a'+i))] = closedFence{uid: "x", version: "1", since: sec(0).Add(-8 * day)}
@@ -149,7 +148,6 @@ func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 // TestANodeThatIsGoneIsCountedNoMore, so that names that never come back don't add up.
 func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	s := asleep(t, sec(0), "a", "b")
-	s.due = newDueList(s.o.Resync)
 	s.problems.counted.WithLabelValues("a", "TaskHung", "Node").Inc()
 	s.problems.counted.WithLabelValues("b", "TaskHung", "Node").Inc()
 	s.nodeGone("a")

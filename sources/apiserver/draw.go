@@ -55,13 +55,10 @@ func (s *Source) draw(ctx context.Context) {
 		}
 		return
 	}
-	s.mu.Lock()
-	if p.StillCount < s.drawn.StillCount {
-		s.unhold()
+	if s.leases.kept(p) {
+		s.changed()
 	}
-	s.drawn = p
-	s.pace.written(turns)
-	s.mu.Unlock()
+	s.targets.written(turns)
 }
 
 // patch writes the picture, and the turns that are to stand there besides, if the ledger
@@ -70,7 +67,7 @@ func (s *Source) draw(ctx context.Context) {
 // turns are left to the next one.
 func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedger) ([]api.NodeTurn, error) {
 	for range turnTries {
-		turns := s.turnsFor(l)
+		turns := s.targets.toStand(l, s.now())
 		if turns == nil {
 			break
 		}
@@ -88,15 +85,18 @@ func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedg
 // turnTries are tries to write turns beside a picture.
 const turnTries = 4
 
+// toKeep is the picture that is to stand in the ledger, if it is to be written. Before it
+// is, the turns are given that are written beside it.
 func (s *Source) toKeep() (api.LeasePicture, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	p := s.picture.now(func(node string) bool { _, ok := s.nodes[node]; return ok }, now)
-	first := s.checks && s.pace.at.IsZero() // nobody had a turn yet
-	if !s.picture.paused.IsZero() || same(s.drawn, p) && now.Sub(s.drawn.ObservedAt.Time) < heartbeat && !first && !s.hurries(now, p) {
-		return p, false
+	now, here := s.now(), s.nodes.uids()
+	d := s.leases.look(here, now)
+	if !d.watched {
+		return d.LeasePicture, false
 	}
-	s.turns(now, p)
-	return p, true
+	free := freeOf(here, s.due.open(), d.LeasePicture)
+	if !d.news && !s.targets.hurries(now, d.age, free) {
+		return d.LeasePicture, false
+	}
+	s.targets.turns(now, here, free)
+	return d.LeasePicture, true
 }

@@ -1,113 +1,130 @@
 package apiserver
 
 import (
+	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// dueList keeps when each open NodeFence wants to be looked at.
-type dueList struct {
+// dueStore is the open fences and when each is looked at. It puts their wake-ups into the
+// outbox under its lock, which comes before the outbox's: of two wake-ups of one fence only
+// the one that is put last is sent, and that must be the newer.
+type dueStore struct {
+	source events.Source
+	outbox *outbox
 	resync time.Duration
-	byNode map[string]*due
+	// wake ends the wait for the next one that is due.
+	wake chan struct{}
+
+	mu   sync.Mutex
+	list *dueList
+	// ledger is what was last heard of it that may hold fences.
+	ledger string
 }
 
-type due struct {
-	fence *api.NodeFence
-	at    time.Time
-	// hurry is when it is due because what holds it may have ended; zero if it is not for
-	// that. hurried is when it was last.
-	hurry, hurried time.Time
+func newDueStore(source events.Source, out *outbox, resync time.Duration) *dueStore {
+	d := &dueStore{source: source, outbox: out, resync: resync, wake: make(chan struct{}, 1)}
+	d.begin()
+	return d
 }
 
-func newDueList(resync time.Duration) *dueList {
-	return &dueList{resync: resync, byNode: map[string]*due{}}
+// begin is before each lead.
+func (d *dueStore) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list, d.ledger = newDueList(d.resync), ""
 }
 
-// put notes a NodeFence as it is now. A missing nextLook means now (S19), and so
-// does a person's wish, and a deletion, which asks for the fence's end (S27).
-func (d *dueList) put(f *api.NodeFence, now time.Time) {
-	old, known := d.byNode[f.Spec.NodeName]
-	if !f.Open() {
-		delete(d.byNode, f.Spec.NodeName)
-		return
-	}
-	if known && old.fence.ResourceVersion == f.ResourceVersion && old.fence.UID == f.UID {
-		old.fence = f
-		return
-	}
-	at := now
-	switch next := f.Status.NextLook; {
-	case asked(old, f):
-	case known && next != nil && !next.After(now):
-		// Whoever wrote this is at work on it, or has answered with the event
-		// that goes on: only if that is lost is it ours to send.
-		at = now.Add(replyGrace)
-	case next != nil:
-		at = next.Time
-	}
-	x := &due{fence: f, at: at}
-	if known && old.fence.UID == f.UID {
-		x.hurry, x.hurried = old.hurry, old.hurried
-	}
-	d.byNode[f.Spec.NodeName] = x
+// put notes a NodeFence as it is now.
+func (d *dueStore) put(f *api.NodeFence, now time.Time) {
+	d.mu.Lock()
+	d.list.put(f, now)
+	d.mu.Unlock()
+	d.look()
 }
 
-// replyGrace is how long a function's own reply may take to arrive.
-const replyGrace = time.Second
-
-// asked: a person has just asked for something, which is looked at at once.
-func asked(old *due, f *api.NodeFence) bool {
-	if f.DeletionTimestamp != nil {
-		return old == nil || old.fence.DeletionTimestamp == nil
+// look has the loop see what is due by now.
+func (d *dueStore) look() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
 	}
-	return old != nil && !equality.Semantic.DeepEqual(old.fence.Spec.Requests, f.Spec.Requests)
 }
 
-func (d *dueList) remove(node string) { delete(d.byNode, node) }
-
-// hasOpen tells whether the node has an open fence.
-func (d *dueList) hasOpen(node string) bool { return d.byNode[node] != nil }
-
-// wakeUp is one NodeFence to send, with the due time that makes its ID.
-type wakeUp struct {
-	fence *api.NodeFence
-	at    time.Time
+func (d *dueStore) remove(node string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list.remove(node)
 }
 
-// take returns what is due. Each is due again a resync later, with another due
-// time, so that a wake-up is never swallowed as a duplicate (S19).
-func (d *dueList) take(now time.Time) []wakeUp {
-	var out []wakeUp
-	for _, x := range d.byNode {
-		if !x.hurry.IsZero() && !x.hurry.After(now) {
-			out = append(out, wakeUp{x.fence, x.hurry})
-			x.hurry, x.hurried = time.Time{}, now
-			continue
-		}
-		if x.at.After(now) {
-			continue
-		}
-		out = append(out, wakeUp{x.fence, x.at})
-		for !x.at.After(now) {
-			x.at = x.at.Add(d.resync)
-		}
+// fence is the node's open fence; nil if it has none.
+func (d *dueStore) fence(node string) *api.NodeFence {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if x := d.list.byNode[node]; x != nil {
+		return x.fence
 	}
-	return out
+	return nil
 }
 
-// next is when the next one is due; zero if none is.
-func (d *dueList) next() time.Time {
-	var first time.Time
-	for _, x := range d.byNode {
-		if first.IsZero() || x.at.Before(first) {
-			first = x.at
-		}
-		if !x.hurry.IsZero() && x.hurry.Before(first) {
-			first = x.hurry
-		}
+func (d *dueStore) hasOpen(node string) bool { return d.fence(node) != nil }
+
+// open are the open fences by node.
+func (d *dueStore) open() map[string]*api.NodeFence {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make(map[string]*api.NodeFence, len(d.list.byNode))
+	for node, x := range d.list.byNode {
+		all[node] = x.fence
 	}
-	return first
+	return all
+}
+
+// sendDue sends what is due and tells when the next is; zero if none is.
+func (d *dueStore) sendDue(now time.Time) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.list.take(now) {
+		d.sendLocked(w.fence, w.at, now)
+	}
+	return d.list.next()
+}
+
+// send sends the node's open fence, if it has one.
+func (d *dueStore) send(node string, due, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if x := d.list.byNode[node]; x != nil {
+		d.sendLocked(x.fence, due, now)
+	}
+}
+
+// sendLocked sends a fence's phase; it is stale once the fence has gone on.
+func (d *dueStore) sendLocked(f *api.NodeFence, due, now time.Time) {
+	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
+	d.outbox.put(letter{event: d.source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
+		is := d.fence(node)
+		return is == nil || is.UID != uid || is.Status.FenceNumber != number || is.Status.Transitions != seen
+	}})
+}
+
+// unhold has all fences that wait looked at soon.
+func (d *dueStore) unhold(now time.Time) {
+	d.mu.Lock()
+	d.list.hurryAll(now)
+	d.mu.Unlock()
+	d.look()
+}
+
+// heard is unhold if the ledger says something else than before of what may hold fences.
+func (d *dueStore) heard(ledger string, now time.Time) {
+	d.mu.Lock()
+	was := d.ledger
+	d.ledger = ledger
+	d.mu.Unlock()
+	if was != "" && was != ledger {
+		d.unhold(now)
+	}
 }

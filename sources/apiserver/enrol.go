@@ -218,11 +218,7 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 
 // enrolmentGone has a node enrolled again whose enrolment somebody deleted.
 func (s *Source) enrolmentGone(name string) {
-	node, was := s.enrol.gone(name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v, ok := s.nodes[node]; ok && was && v.ready() {
-		s.enrol.put(node, v)
-		s.exclude(node, v)
+	if node, was := s.enrol.gone(name); was {
+		s.nodes.enrolAgain(node)
 	}
 }

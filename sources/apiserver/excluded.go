@@ -32,19 +32,19 @@ func (x exclusion) into(cm *corev1.ConfigMap) {
 }
 
 // excludes notes which nodes a policy leaves alone by label.
-func (s *Source) excludes(policy string, nodes *api.ExcludedNodes) {
+func (n *nodeStore) excludes(policy string, nodes *api.ExcludedNodes) {
 	var now *api.LabelSelector
 	if nodes != nil {
 		now = nodes.Selector
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was := s.excluded[policy]
-	if delete(s.excluded, policy); now != nil {
-		s.excluded[policy] = now
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was := n.excluded[policy]
+	if delete(n.excluded, policy); now != nil {
+		n.excluded[policy] = now
 	}
 	if !equality.Semantic.DeepEqual(was, now) {
-		s.excludeAll()
+		n.excludeAllLocked()
 	}
 }
 
@@ -54,34 +54,39 @@ func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) 
 	if !cache.WaitForCacheSync(ctx.Done(), policies) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.excluding = true
-	s.excludeAll()
+	s.nodes.exclude()
 }
 
-// excludeAll is exclude for each node; called with the lock held.
-func (s *Source) excludeAll() {
-	for name, v := range s.nodes {
-		s.exclude(name, v)
+// exclude: the policies are known.
+func (n *nodeStore) exclude() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.excluding = true
+	n.excludeAllLocked()
+}
+
+// excludeAllLocked is excludeLocked for each node.
+func (n *nodeStore) excludeAllLocked() {
+	for name, v := range n.known {
+		n.excludeLocked(name, v)
 	}
 }
 
-// exclude has the enrolment of a node that is there say who excludes it; called with the
-// lock held. What the node itself says waits for nobody: it may be gone at once.
-func (s *Source) exclude(name string, v nodeView) {
-	if !s.excluding {
-		s.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded}, whyOnly: true})
+// excludeLocked has the enrolment of a node that is there say who excludes it. What the
+// node itself says waits for nobody: it may be gone at once.
+func (n *nodeStore) excludeLocked(name string, v nodeView) {
+	if !n.excluding {
+		n.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded}, whyOnly: true})
 		return
 	}
 	var by []string
-	for p, selector := range s.excluded {
+	for p, selector := range n.excluded {
 		if policy.Selects(selector, v.labels) {
 			by = append(by, p)
 		}
 	}
 	slices.Sort(by)
-	s.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " ")}})
+	n.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " ")}})
 }
 
 // wish is what an enrolment is to say of who excludes its node, of the policies only

@@ -48,7 +48,7 @@ func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 	labelled("False", map[string]string{theirLabel: "true"})
 	f.remove(nodesURL, "a")
 	says(why, "")
-	gone := func() bool { s.mu.Lock(); defer s.mu.Unlock(); _, here := s.nodes["a"]; return !here }
+	gone := func() bool { _, here := s.nodes.get("a"); return !here }
 	eventually(t, gone)
 	f.set(policiesURL, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "others"}, Spec: api.FencePolicySpec{
 		Exclude: &api.ExcludedNodes{Selector: &api.LabelSelector{}},

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,54 +20,8 @@ import (
 
 const budgets = "fencebudgets"
 
-const (
-	// hurryAfter lets changes that come together be one.
-	hurryAfter = 300 * time.Millisecond
-	// hurryPace lies between two fences that are woken for one change, and as many times
-	// that, but hurryGap at least, between two wake-ups of one fence.
-	hurryPace = 50 * time.Millisecond
-	hurryGap  = 2 * time.Second
-)
-
-// unhold has all fences that wait looked at soon; called with the lock held.
-func (s *Source) unhold() {
-	if s.due == nil {
-		return
-	}
-	s.due.hurryAll(s.now())
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// changed is unhold for what is not heard of with the lock held.
-func (s *Source) changed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unhold()
-}
-
-// hurryAll has each fence that waits with the gate be due soon, unless it is sooner.
-func (d *dueList) hurryAll(now time.Time) {
-	var waits []*due
-	for _, x := range d.byNode {
-		if x.fence.CurrentPhase() == api.Pending {
-			waits = append(waits, x)
-		}
-	}
-	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName) })
-	gap := max(hurryGap, time.Duration(len(waits))*hurryPace)
-	for i, x := range waits {
-		at := now.Add(hurryAfter + time.Duration(i)*hurryPace)
-		if again := x.hurried.Add(gap); at.Before(again) {
-			at = again
-		}
-		if x.hurry.IsZero() || at.Before(x.hurry) {
-			x.hurry = at
-		}
-	}
-}
+// changed has the fences that wait looked at soon.
+func (s *Source) changed() { s.due.unhold(s.now()) }
 
 // ledgerSeen hears of the ledger now and then: what a person sets there, and the storms.
 func (s *Source) ledgerSeen(l *api.FenceLedger) {
@@ -79,14 +31,9 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 	}
 	slices.Sort(storms)
 	is := fmt.Sprintf("%v %+v %+v %v", l.Spec.Stop, l.Spec.RestoreConfirmed, l.Spec.CoolDownEnded, storms)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ledger != "" && s.ledger != is {
-		s.unhold()
-	}
-	s.ledger = is
+	s.due.heard(is, s.now())
 	stop, _ := admission.Stopped(l)
-	s.stopped(stop != "")
+	s.targets.stopped(stop != "")
 }
 
 // budgetWatch is for the fences that a FenceBudget holds.

@@ -23,8 +23,7 @@ const (
 	hostHAAtOnce = 50
 )
 
-// hostHA is what of it is not kept for something else. It is used with the source's
-// lock held.
+// hostHA is what of it is not kept for something else.
 type hostHA struct {
 	policies map[string]api.FencePolicy
 	// stopped: the ledger lets nothing new start.
@@ -37,35 +36,68 @@ func newHostHA() *hostHA {
 	return &hostHA{policies: map[string]api.FencePolicy{}, doubtful: map[string]bool{}}
 }
 
-func (h *hostHA) changed(node string) { h.doubtful[node] = true }
+// changed has a node's state looked at. It comes after the change: who looks forgets that
+// first, and then reads what the state follows from.
+func (t *targetStore) changed(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hostHA.doubtful[node] = true
+}
 
 // manages notes a policy as it is now, nil that it is gone.
-func (s *Source) manages(policy string, now *api.FencePolicy) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was, known := s.hostHA.policies[policy]
+func (t *targetStore) manages(policy string, now *api.FencePolicy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was, known := t.hostHA.policies[policy]
 	if known && now != nil && was.Generation == now.Generation && was.UID == now.UID && was.DeletionTimestamp.Equal(now.DeletionTimestamp) {
 		return
 	}
-	if delete(s.hostHA.policies, policy); now != nil {
-		s.hostHA.policies[policy] = *now
+	if delete(t.hostHA.policies, policy); now != nil {
+		t.hostHA.policies[policy] = *now
 	}
-	s.doubtAll()
+	t.doubtAllLocked()
 }
 
-// stopped notes whether the ledger lets nothing new start; called with the lock held.
-func (s *Source) stopped(is bool) {
-	if s.hostHA.stopped != is {
-		s.hostHA.stopped = is
-		s.doubtAll()
+// stopped notes whether the ledger lets nothing new start.
+func (t *targetStore) stopped(is bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hostHA.stopped != is {
+		t.hostHA.stopped = is
+		t.doubtAllLocked()
 	}
 }
 
-// doubtAll has the states of all nodes looked at; called with the lock held.
-func (s *Source) doubtAll() {
-	for node := range s.targets {
-		s.hostHA.changed(node)
+// doubtAllLocked has the states of all nodes looked at.
+func (t *targetStore) doubtAllLocked() {
+	for node := range t.byNode {
+		t.hostHA.doubtful[node] = true
 	}
+}
+
+// doubts are the nodes whose states are to be looked at, and what these follow from.
+type doubts struct {
+	targets  map[string]targetView
+	policies []api.FencePolicy
+	stopped  bool
+}
+
+// doubted takes them; it is empty while the FenceTargets are not known.
+func (t *targetStore) doubted() doubts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := doubts{targets: map[string]targetView{}, stopped: t.hostHA.stopped}
+	if !t.listed || len(t.hostHA.doubtful) == 0 {
+		return d
+	}
+	for node := range t.hostHA.doubtful {
+		if v := t.byNode[node]; v != nil && v.nodeUID != "" { // else its next check writes to it first
+			d.targets[node] = *v
+		}
+	}
+	t.hostHA.doubtful = map[string]bool{}
+	d.policies = slices.Collect(maps.Values(t.hostHA.policies))
+	return d
 }
 
 // hostHAs writes them until ctx ends. It waits for the policies: a node that none of
@@ -97,48 +129,32 @@ func (s *Source) saveHostHA(ctx context.Context) {
 		if ctx.Err() == nil {
 			s.o.Logger.Warn("Host HA's state of a node was not written", "node", node, "error", err.Error())
 		}
-		s.mu.Lock()
 		for _, left := range slices.Sorted(maps.Keys(news))[i:] {
-			s.hostHA.changed(left)
+			s.targets.changed(left)
 		}
-		s.mu.Unlock()
 		return
 	}
 }
 
 // hostHANews are the states that have changed, of as many nodes as are written at once.
 func (s *Source) hostHANews() map[string]api.HostHA {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.checks {
-		return nil // the FenceTargets are not known yet
-	}
 	news := map[string]api.HostHA{}
-	policies := slices.Collect(maps.Values(s.hostHA.policies))
-	for node := range s.hostHA.doubtful {
+	d := s.targets.doubted()
+	for node, t := range d.targets {
 		if len(news) == hostHAAtOnce {
-			break
-		}
-		delete(s.hostHA.doubtful, node)
-		t := s.targets[node]
-		if t == nil || t.nodeUID == "" {
-			continue // its next check writes to it first
-		}
-		if is := s.stateOf(node, t, policies); is != t.hostHA {
+			s.targets.changed(node)
+		} else if is := s.stateOf(node, t, d); is != t.hostHA {
 			news[node] = is
 		}
 	}
 	return news
 }
 
-// stateOf is Host HA's state of a node; called with the lock held.
-func (s *Source) stateOf(node string, t *targetView, policies []api.FencePolicy) api.HostHA {
-	h := admission.Host{Name: node, Policies: policies, Stopped: s.hostHA.stopped, Fenceable: t.fenceable}
-	if v, here := s.nodes[node]; here {
+// stateOf is Host HA's state of a node.
+func (s *Source) stateOf(node string, t targetView, d doubts) api.HostHA {
+	h := admission.Host{Name: node, Policies: d.policies, Stopped: d.stopped, Fenceable: t.fenceable, Fence: s.due.fence(node)}
+	if v, here := s.nodes.get(node); here {
 		h.Here, h.Labels, h.Excluded, h.ControlPlane = true, v.labels, v.excluded, v.role != kube.WorkerRole
-	}
-	if x := s.due.byNode[node]; x != nil {
-		h.Fence = x.fence
 	}
 	return admission.HostHA(h)
 }

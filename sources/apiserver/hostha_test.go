@@ -69,10 +69,14 @@ func TestHostHAIsWrittenWhenItChanges(t *testing.T) {
 	eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.refused > 1 })
 	f.forbid("")
 	eventually(t, func() bool { return f.hostHA("a") == api.HostHADisabled })
-	s.mu.Lock()
-	s.doubtAll()
-	s.mu.Unlock()
-	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.hostHA.doubtful) == 0 })
+	s.targets.mu.Lock()
+	s.targets.doubtAllLocked()
+	s.targets.mu.Unlock()
+	eventually(t, func() bool {
+		s.targets.mu.Lock()
+		defer s.targets.mu.Unlock()
+		return len(s.targets.hostHA.doubtful) == 0
+	})
 	f.set(fencesURL, fenceOf(""))
 	eventually(t, func() bool { return f.hostHA("a") == api.HostHAFencing })
 	n := 0

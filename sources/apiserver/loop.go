@@ -16,40 +16,36 @@ func (s *Source) loop(ctx context.Context) {
 			return
 		case <-resync.C:
 			s.resync()
-		case <-s.wake:
+		case <-s.due.wake:
 		case <-dueTimer.C:
 		}
-		dueTimer.Reset(s.sendDue())
+		wait := s.o.Resync
+		if next := s.due.sendDue(s.now()); !next.IsZero() {
+			wait = max(0, next.Sub(s.now()))
+		}
+		dueTimer.Reset(wait)
 	}
 }
 
+// suspects sends those that are new.
+func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.open(), s.now()) }
+
 // resync sends again what is unhealthy, suspect or was reported and has no open fence,
-// and marks of ours for which no record stands (S19, S22).
+// and marks of ours for which no record stands (S19: a lost event costs time only;
+// S22: we take away only what we placed).
 func (s *Source) resync() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)
-	for _, l := range s.suspicious() {
-		if !s.due.hasOpen(l.NodeName) {
-			s.sendSuspect(l, slot, now)
-		}
-	}
-	here, open := map[string]string{}, map[string]bool{}
-	for name, v := range s.nodes {
-		here[name] = v.uid
-	}
-	for node := range s.due.byNode {
-		open[node] = true
-	}
+	known, here, open := s.nodes.all(), s.nodes.uids(), s.due.open()
+	s.leases.suspectsAgain(here, open, slot, now)
 	s.tellAgain(here, open, slot, now)
-	for name, v := range s.nodes {
+	for name, v := range known {
 		for _, mark := range v.marks {
-			if x := s.due.byNode[name]; x == nil || string(x.fence.UID) != mark {
+			if f := open[name]; f == nil || string(f.UID) != mark {
 				s.outbox.put(letter{event: s.o.Source.Marked(name, v.uid, mark, slot, now), about: "marked/" + name + "/" + mark})
 			}
 		}
-		if s.due.hasOpen(name) {
+		if open[name] != nil {
 			continue
 		}
 		for _, c := range presentlyUnhealthy(name, v) {

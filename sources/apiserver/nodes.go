@@ -2,9 +2,11 @@ package apiserver
 
 import (
 	"maps"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -56,48 +58,124 @@ func viewOf(n *corev1.Node) nodeView {
 	return v
 }
 
+// nodeStore is what is known of the Nodes, and which of them policies leave alone. It tells
+// the enrolment under its lock, which comes before the enrolment's: what that hears last of
+// a node must be what is known of it.
+type nodeStore struct {
+	enrol *enrolment
+
+	mu    sync.Mutex
+	known map[string]nodeView
+	// excluded chooses the nodes that each policy leaves alone by label; excluding says
+	// that the policies are known.
+	excluded  map[string]*api.LabelSelector
+	excluding bool
+}
+
+func newNodeStore(e *enrolment) *nodeStore {
+	n := &nodeStore{enrol: e}
+	n.begin()
+	return n
+}
+
+// begin is before each lead.
+func (n *nodeStore) begin() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known, n.excluded, n.excluding = map[string]nodeView{}, map[string]*api.LabelSelector{}, false
+}
+
+// saw notes a node as it is now, and tells how it was; nil if it was not known.
+func (n *nodeStore) saw(name string, v nodeView) (old *nodeView) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if was, ok := n.known[name]; ok {
+		old = &was
+	}
+	n.known[name] = v
+	if v.ready() {
+		n.enrol.put(name, v)
+	}
+	n.excludeLocked(name, v)
+	return old
+}
+
+func (n *nodeStore) gone(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.known, name)
+	n.enrol.left(name)
+}
+
+// enrolAgain has a node enrolled whose enrolment somebody deleted.
+func (n *nodeStore) enrolAgain(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if v, ok := n.known[name]; ok && v.ready() {
+		n.enrol.put(name, v)
+		n.excludeLocked(name, v)
+	}
+}
+
+func (n *nodeStore) get(name string) (nodeView, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	v, ok := n.known[name]
+	return v, ok
+}
+
+func (n *nodeStore) all() map[string]nodeView {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.known)
+}
+
+// uids are those of the nodes that are there, by name.
+func (n *nodeStore) uids() map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make(map[string]string, len(n.known))
+	for name, v := range n.known {
+		all[name] = v.uid
+	}
+	return all
+}
+
 // node sends the transitions of one node, and wakes its fence when Ready changed.
 func (s *Source) node(n *corev1.Node) {
 	v := viewOf(n)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var old *nodeView
-	if was, ok := s.nodes[n.Name]; ok {
-		old = &was
-	}
-	s.nodes[n.Name] = v
+	old := s.nodes.saw(n.Name, v)
 	now := s.now()
-	x := s.due.byNode[n.Name]
-	for _, c := range transitions(n.Name, old, v, x != nil) {
+	for _, c := range transitions(n.Name, old, v, s.due.hasOpen(n.Name)) {
 		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now)})
 	}
-	if x != nil && old != nil {
+	seen := old == nil || old.excluded != v.excluded || !maps.Equal(old.labels, v.labels)
+	if old != nil {
 		if due, ok := wakes(*old, v, now); ok {
-			s.sendFence(x.fence, due, now)
-		} else if old.excluded != v.excluded || !maps.Equal(old.labels, v.labels) {
-			s.sendFence(x.fence, now, now)
+			s.due.send(n.Name, due, now)
+		} else if seen {
+			s.due.send(n.Name, now, now)
+		}
+		if !old.ready() && v.ready() {
+			s.due.unhold(now) // it may have been one too many
 		}
 	}
-	if old != nil && !old.ready() && v.ready() {
-		s.unhold() // it may have been one too many
-	}
-	if v.ready() {
-		s.enrol.put(n.Name, v)
-	}
-	s.exclude(n.Name, v)
-	if old == nil || old.excluded != v.excluded || old.role != v.role || !maps.Equal(old.labels, v.labels) {
-		s.hostHA.changed(n.Name)
+	if seen || old.role != v.role {
+		s.targets.changed(n.Name)
 	}
 }
 
 func (s *Source) nodeGone(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.nodes, name)
+	s.nodes.gone(name)
 	s.problems.left(name)
-	s.enrol.left(name)
-	if x := s.due.byNode[name]; x != nil {
-		now := s.now()
-		s.sendFence(x.fence, now, now)
+	now := s.now()
+	s.due.send(name, now, now)
+}
+
+func (s *Source) nodeHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { s.node(obj.(*corev1.Node)) },
+		UpdateFunc: func(_, obj any) { s.node(obj.(*corev1.Node)) },
+		DeleteFunc: func(obj any) { s.nodeGone(nameOf(obj)) },
 	}
 }

@@ -125,7 +125,7 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 // must not hold the fences of all others (S14, S15). It is told, and once.
 func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	var log bytes.Buffer
-	s := &Source{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, now: time.Now, picture: newPicture(t0)}
+	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil)))}
 	h := s.leaseHandler()
 	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
 	h.OnAdd(one, true)

@@ -149,7 +149,7 @@ func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {
 // says who it is; for a controller's word the Pod is read.
 func (s *Source) nodeOf(ctx context.Context, ev *corev1.Event) string {
 	for _, host := range []string{ev.Source.Host, ev.ReportingInstance} {
-		if _, known := s.nodeHere(host); known {
+		if _, known := s.nodes.get(host); known {
 			return host
 		}
 	}

@@ -150,8 +150,8 @@ func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 	s := asleep(t, sec(0), "a", "b")
 	s.problems.log = slog.New(slog.NewTextHandler(&log, nil))
 	s.problems.named = problemRules{"p": {{About: api.AboutNode, Reason: "TaskHung"}}}
-	s.nodes["a"] = nodeView{uid: "node-a", created: sec(-300)}
-	s.nodes["b"] = nodeView{uid: "node-b", created: sec(1)}
+	s.nodes.known["a"] = nodeView{uid: "node-a", created: sec(-300)}
+	s.nodes.known["b"] = nodeView{uid: "node-b", created: sec(1)}
 	of := func(node string) func(*corev1.Event) {
 		return func(ev *corev1.Event) {
 			ev.InvolvedObject.Name, ev.InvolvedObject.UID, ev.UID = node, types.UID("before-"+node), types.UID(node)

@@ -13,15 +13,15 @@ import (
 func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
-		s.manages(p.Name, p)
+		s.targets.manages(p.Name, p)
 		if !p.NotUnderstood.Any() {
 			s.left.expects(p.Name, expectedBy(p))
-			s.excludes(p.Name, p.Spec.Exclude)
+			s.nodes.excludes(p.Name, p.Spec.Exclude)
 			return
 		}
 		s.left.expectsToo(p.Name, expectedBy(p))
 		if p.Spec.Exclude != nil {
-			s.excludes(p.Name, p.Spec.Exclude)
+			s.nodes.excludes(p.Name, p.Spec.Exclude)
 		}
 	}
 	return watched{
@@ -37,8 +37,8 @@ func (s *Source) policyWatch() watched {
 			DeleteFunc: func(obj any) {
 				s.changed()
 				s.left.expects(nameOf(obj), nil)
-				s.excludes(nameOf(obj), nil)
-				s.manages(nameOf(obj), nil)
+				s.nodes.excludes(nameOf(obj), nil)
+				s.targets.manages(nameOf(obj), nil)
 			},
 		},
 	}

@@ -85,13 +85,13 @@ func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHan
 // problem sends a report of a node that is there.
 func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
 	now, told := s.now(), nodeproblem.ToldAt(ev)
-	v, ok := s.nodeHere(r.Node)
+	v, ok := s.nodes.get(r.Node)
 	if !ok || now.Sub(told) > problemValidity {
 		return
 	}
 	r.NodeUID = v.uid
 	is := s.problems.heard(ev, r, about, more, v)
-	if _, here := s.nodeHere(r.Node); !here {
+	if _, here := s.nodes.get(r.Node); !here {
 		s.problems.left(r.Node) // it went before it was counted
 	}
 	if !is {
@@ -101,13 +101,6 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
 		stale: func() bool { return s.now().Sub(told) > problemValidity },
 	})
-}
-
-func (s *Source) nodeHere(name string) (nodeView, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, ok := s.nodes[name]
-	return v, ok
 }
 
 // problemStore is what is known of the problems that are reported.

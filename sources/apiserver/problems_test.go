@@ -51,7 +51,7 @@ func asleep(t *testing.T, now time.Time, nodes ...string) *Source {
 	}
 	s.now = func() time.Time { return now }
 	for _, n := range nodes {
-		s.nodes[n] = nodeView{uid: "node-" + n}
+		s.nodes.known[n] = nodeView{uid: "node-" + n}
 	}
 	return s
 }

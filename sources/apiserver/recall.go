@@ -41,8 +41,7 @@ func (r recall) forget(node string) {
 }
 
 // again are the reports to tell again: those that are still news, of nodes that are
-// there, that a policy has a fence asked for on account of. It forgets the others
-// that are no news.
+// there, that a policy has a fence asked for on account of. What is no news is forgotten.
 func (p *problemStore) again(here map[string]string, now time.Time) map[problemOf]lastReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,9 +49,9 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 	for of, r := range p.recall {
 		uid, ok := here[of.node]
 		switch {
-		case !ok || uid != r.NodeUID || now.Sub(r.told) > problemValidity:
+		case now.Sub(r.told) > problemValidity:
 			delete(p.recall, of)
-		case p.named.fences(of):
+		case ok && uid == r.NodeUID && p.named.fences(of):
 			all[of] = r
 		}
 	}
@@ -63,9 +62,9 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 // whoever gets it counts anew what stands in the API server, and only what came
 // after the node's last fence. Who is fenced was looked up before: of a record that is
 // deleted the reports are forgotten first, so that none is told for it again.
-func (s *Source) tellAgain(here map[string]string, open map[string]bool, slot, now time.Time) {
+func (s *Source) tellAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
 	for of, r := range s.problems.again(here, now) {
-		if open[of.node] {
+		if open[of.node] != nil {
 			continue
 		}
 		s.outbox.put(letter{

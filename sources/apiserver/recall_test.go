@@ -39,8 +39,8 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		"not what no policy names":      {nil, nil, 30, nil},
 		"as it was said last":           {fencing, func(s *Source) { s.problemHandler().OnUpdate(hung(1), hung(4)) }, 30, again(4, 30)},
 		"not while a fence is open":     {fencing, open, 30, nil},
-		"not of a node that is gone":    {fencing, func(s *Source) { delete(s.nodes, "a") }, 30, nil},
-		"not of another Node object":    {fencing, func(s *Source) { s.nodes["a"] = nodeView{uid: "another"} }, 30, nil},
+		"not of a node that is gone":    {fencing, func(s *Source) { s.nodes.gone("a") }, 30, nil},
+		"not of another Node object":    {fencing, func(s *Source) { s.nodes.known["a"] = nodeView{uid: "another"} }, 30, nil},
 		"not once its fence is deleted": {fencing, func(s *Source) { s.fenceHandler().OnDelete(fenceOf("")) }, 30, nil},
 		"once a fence has ended": {fencing, func(s *Source) {
 			open(s)
@@ -48,7 +48,6 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		}, 30, again(1, 30)},
 	} {
 		s := asleep(t, sec(0), "a")
-		s.due = newDueList(s.o.Resync)
 		s.problemHandler().OnAdd(hung(1), true) // before the policy is seen
 		s.problems.named["p"] = c.problems
 		if c.then != nil {

@@ -84,8 +84,9 @@ func TestNoPictureIsDrawnIntoARestoredLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.now, s.picture, s.pace = func() time.Time { return now }, newPicture(t0), newPace(time.Minute, nil)
-	s.picture.resume(now)
+	s.now = func() time.Time { return now }
+	s.leases.begin(t0)
+	s.leases.resume(now)
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
 	s.draw(t.Context())
 	if n := len(f.pictures); n != 1 {

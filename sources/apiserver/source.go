@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -37,40 +36,25 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Source watches and sends.
+// Source watches and sends. It has no state of its own: each of its parts has a lock, and
+// while it holds that calls no other part, but for the outbox and the enrolment, which call
+// nobody while they hold theirs. What is to be decided by several parts is asked of one
+// after the other.
 type Source struct {
 	o        Options
 	now      func() time.Time
-	wake     chan struct{}
 	outbox   *outbox
 	enrol    *enrolment
 	standing *standings
+	nodes    *nodeStore
+	leases   *leaseStore
+	due      *dueStore
 	problems *problemStore
+	targets  *targetStore
 	left     *leftovers
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to see whether it went back.
 	remembers time.Duration
-
-	mu      sync.Mutex
-	nodes   map[string]nodeView
-	due     *dueList
-	picture *picture
-	drawn   api.LeasePicture
-	// told are the marks of the still Leases that were sent, by node.
-	told map[string]string
-	// excluded chooses the nodes that each policy leaves alone by label; excluding says
-	// that the policies are known.
-	excluded  map[string]*api.LabelSelector
-	excluding bool
-	// ledger is what was last heard of it that may hold fences.
-	ledger string
-	// targets are the FenceTargets by node; pace gives the turns to be checked, once
-	// checks says that the FenceTargets are known.
-	targets     map[string]*targetView
-	pace        *pace
-	checks      bool
-	hostHA      *hostHA
-	unfenceable *prometheus.GaugeVec
 }
 
 // New prepares a source; Run starts it.
@@ -85,17 +69,15 @@ func New(o Options) (*Source, error) {
 		o.Resync = 30 * time.Second
 	}
 	o.Logger = o.Logger.With("function", "source")
+	now, out := o.Client.Clock().Now, newOutbox(o.Sender, o.Logger)
+	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s := &Source{
-		o: o, now: o.Client.Clock().Now, wake: make(chan struct{}, 1), outbox: newOutbox(o.Sender, o.Logger),
-		remembers: min(rememberEvery, o.Resync), nodes: map[string]nodeView{}, hostHA: newHostHA(),
-		standing: newStandings(o.Logger), problems: newProblemStore(o.Logger), left: newLeftovers(),
+		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
+		nodes: newNodeStore(enrol), leases: newLeaseStore(o.Source, out, o.Logger), due: newDueStore(o.Source, out, o.Resync),
+		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 	}
-	s.enrol = &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
-	s.unfenceable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
-	}, []string{"reason"})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.problems.counted, s.unfenceable)
+		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.problems.counted, s.targets.unfenceable)
 	}
 	return s, nil
 }
@@ -112,7 +94,7 @@ func (s *Source) Ready() error {
 // the nodes would be said beside what the one that leads says.
 func (s *Source) uncount() {
 	s.problems.counted.Reset()
-	s.unfenceable.Reset()
+	s.targets.unfenceable.Reset()
 }
 
 // lead watches and sends until ctx ends.
@@ -126,15 +108,11 @@ func (s *Source) lead(ctx context.Context) error {
 		return err
 	}
 	s.enrol.begin()
-	s.mu.Lock()
-	s.nodes, s.due, s.picture = map[string]nodeView{}, newDueList(s.o.Resync), newPicture(s.now())
-	s.drawn, s.told, s.ledger = api.LeasePicture{}, nil, ""
-	s.excluded, s.excluding = map[string]*api.LabelSelector{}, false
-	s.targets, s.pace, s.checks = map[string]*targetView{}, newPace(s.o.CheckEvery, ledger.Status.Checks), false
-	s.hostHA = newHostHA()
-	s.unfenceable.Reset()
-	s.mu.Unlock()
+	s.nodes.begin()
+	s.leases.begin(s.now())
+	s.due.begin()
 	s.problems.begin()
+	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
 	s.left.begin()
 	s.outbox.empty()
 	s.wg.Go(func() { s.outbox.run(ctx) })
@@ -145,10 +123,8 @@ func (s *Source) lead(ctx context.Context) error {
 	if err := s.watchProblems(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.picture.seed(ledger.Status.Leases)
-	s.o.Logger.Info("watching", "nodes", len(s.nodes))
-	s.mu.Unlock()
+	s.leases.seed(ledger.Status.Leases)
+	s.o.Logger.Info("watching", "nodes", len(s.nodes.uids()))
 	s.standing.set(nil)
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)

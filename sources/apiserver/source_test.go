@@ -134,7 +134,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	f.set(fencesURL, recovering)
 	// Two watches have no order between them: only once the fence is known does
 	// the node's change wake it.
-	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.due.byNode["a"].fence.Status.Transitions == 9 })
+	eventually(t, func() bool { return s.due.fence("a").Status.Transitions == 9 })
 	f.set(nodesURL, nodeIn("a", "True", 8))
 	both := []string{b.next(t).ID(), b.next(t).ID()}
 	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8), t0)} {
@@ -200,15 +200,15 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	first := f.picture(t, func(api.LeasePicture) bool { return true })
 	f.setAway(true)
 	f.cutWatches("")
-	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.picture.paused.IsZero() })
-	s.mu.Lock()
-	s.drawn = api.LeasePicture{} // even where none was ever kept
-	s.picture.paused = s.picture.paused.Add(-brokenTooLong)
+	eventually(t, func() bool { s.leases.mu.Lock(); defer s.leases.mu.Unlock(); return !s.leases.picture.paused.IsZero() })
+	s.leases.mu.Lock()
+	s.leases.drawn = api.LeasePicture{} // even where none was ever kept
+	s.leases.picture.paused = s.leases.picture.paused.Add(-brokenTooLong)
 	// The server's clock is known to half a second at first, and may go back by it.
 	s.standing.mu.Lock()
-	s.standing.locked(leases).broken = s.picture.paused.Add(-time.Second)
+	s.standing.locked(leases).broken = s.leases.picture.paused.Add(-time.Second)
 	s.standing.mu.Unlock()
-	s.mu.Unlock()
+	s.leases.mu.Unlock()
 	if p, keep := s.toKeep(); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)
 	}

@@ -56,18 +56,14 @@ func (w *noticedWatch) Stop() {
 func (s *Source) watchBegan(resource string) {
 	s.standing.began(resource)
 	if resource == leases {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.picture.resume(s.now())
+		s.leases.resume(s.now())
 	}
 }
 
 func (s *Source) watchEnded(resource string) {
 	s.standing.ended(resource, s.now())
 	if resource == leases {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.picture.pause(s.now())
+		s.leases.pause(s.now())
 	}
 }
 

@@ -10,46 +10,56 @@ import (
 // the ledger has, once for each mark at which it stands. It goes to the gate
 // whatever the policies say: the source knows none. A node with an open fence is
 // under somebody's eyes already, and a picture that is younger than a renewal may
-// show what only nobody looked at (S15).
-func (s *Source) suspects() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now, still := s.now(), map[string]string{}
-	for _, l := range s.suspicious() {
-		if s.due.hasOpen(l.NodeName) {
-			still[l.NodeName] = s.told[l.NodeName]
+// show what only nobody looked at (S15: by that no fence begins).
+func (p *leaseStore) suspects(here map[string]string, open map[string]*api.NodeFence, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	still := map[string]string{}
+	for _, l := range p.suspiciousLocked(here) {
+		if open[l.NodeName] != nil {
+			still[l.NodeName] = p.told[l.NodeName]
 			continue
 		}
 		still[l.NodeName] = l.Renewed
-		if s.told[l.NodeName] != l.Renewed {
-			s.sendSuspect(l, time.Time{}, now)
+		if p.told[l.NodeName] != l.Renewed {
+			p.sendLocked(l, here[l.NodeName], time.Time{}, now)
 		}
 	}
-	s.told = still
+	p.told = still
 }
 
-// suspicious are the still Leases of nodes that are there; called with the lock held.
-func (s *Source) suspicious() (all []api.StillLease) {
-	p := s.drawn
-	if !spans(p) || !s.picture.paused.IsZero() {
+// suspectsAgain sends them all again (S19: a lost event costs time only).
+func (p *leaseStore) suspectsAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.suspiciousLocked(here) {
+		if open[l.NodeName] == nil {
+			p.sendLocked(l, here[l.NodeName], slot, now)
+		}
+	}
+}
+
+// suspiciousLocked are the still Leases of nodes that are there.
+func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLease) {
+	if !spans(p.drawn) || !p.picture.paused.IsZero() {
 		return nil
 	}
-	for _, l := range p.Still {
-		if _, known := s.nodes[l.NodeName]; known {
+	for _, l := range p.drawn.Still {
+		if _, known := here[l.NodeName]; known {
 			all = append(all, l)
 		}
 	}
 	return all
 }
 
-// sendSuspect is called with the lock held. It is stale once the Lease has moved.
-func (s *Source) sendSuspect(l api.StillLease, resync, now time.Time) {
-	s.outbox.put(letter{
-		event: s.o.Source.Suspect(l.NodeName, s.nodes[l.NodeName].uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.NodeName,
+// sendLocked sends one. It is stale once the Lease has moved.
+func (p *leaseStore) sendLocked(l api.StillLease, uid string, resync, now time.Time) {
+	p.outbox.put(letter{
+		event: p.source.Suspect(l.NodeName, uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.NodeName,
 		stale: func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.picture.leases[l.NodeName].renewed != l.Renewed
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.picture.leases[l.NodeName].renewed != l.Renewed
 		},
 	})
 }

@@ -28,11 +28,12 @@ func sourceWith(t *testing.T, b *broker, p api.LeasePicture) *Source {
 		t.Fatal(err)
 	}
 	s.now = func() time.Time { return sec(30) }
-	s.nodes = map[string]nodeView{"a": {uid: "node-a"}, "b": {uid: "node-b"}}
-	s.due, s.picture, s.drawn = newDueList(resync), newPicture(t0), p
-	s.picture.resume(t0)
+	s.nodes.known = map[string]nodeView{"a": {uid: "node-a"}, "b": {uid: "node-b"}}
+	s.leases.begin(t0)
+	s.leases.resume(t0)
+	s.leases.drawn = p
 	for _, l := range p.Still {
-		s.picture.leases[l.NodeName] = observed{renewed: l.Renewed, moved: l.Since.Time, renewal: renewal}
+		s.leases.picture.leases[l.NodeName] = observed{renewed: l.Renewed, moved: l.Since.Time, renewal: renewal}
 	}
 	return s
 }
@@ -54,9 +55,9 @@ func TestSuspects(t *testing.T) {
 		"none stands still":                       {pictureOf(0, 30, 2), nil, nil},
 		"nothing was drawn yet":                   {api.LeasePicture{}, nil, nil},
 		"a picture younger than a renewal (S15)":  {pictureOf(21, 30, 2, a), nil, nil},
-		"while nobody watches":                    {pictureOf(0, 30, 2, a), func(s *Source) { s.picture.pause(sec(29)) }, nil},
+		"while nobody watches":                    {pictureOf(0, 30, 2, a), func(s *Source) { s.leases.pause(sec(29)) }, nil},
 		"a node under a fence is seen to already": {pictureOf(0, 30, 2, a, b), func(s *Source) { s.due.put(fenceOf("1"), sec(30)) }, []string{"node-b.suspect.m2"}},
-		"a Lease without a node is nobody's":      {pictureOf(0, 30, 2, a), func(s *Source) { delete(s.nodes, "a") }, nil},
+		"a Lease without a node is nobody's":      {pictureOf(0, 30, 2, a), func(s *Source) { delete(s.nodes.known, "a") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sourceWith(t, newBroker(), c.picture)
@@ -88,11 +89,11 @@ func TestASuspectIsToldOnceForEachMark(t *testing.T) {
 	told("at first", "node-a.suspect.m1")
 	s.suspects()
 	told("again")
-	s.drawn = pictureOf(0, 40, 2)
+	s.leases.drawn = pictureOf(0, 40, 2)
 	s.suspects()
 	told("it moves")
-	s.drawn = pictureOf(0, 60, 2, still("a", "m9", 48, false))
-	s.picture.leases["a"] = observed{renewed: "m9", renewal: renewal}
+	s.leases.drawn = pictureOf(0, 60, 2, still("a", "m9", 48, false))
+	s.leases.picture.leases["a"] = observed{renewed: "m9", renewal: renewal}
 	s.suspects()
 	told("it stands again", "node-a.suspect.m9")
 	s.due.put(fenceOf("1"), sec(30))
@@ -102,7 +103,7 @@ func TestASuspectIsToldOnceForEachMark(t *testing.T) {
 	told("after a fence it is no news")
 	s.resync()
 	told("at a resync", "node-a.suspect.m9.r"+"1767323070000000")
-	s.drawn = pictureOf(0, 90, 2, still("a", "m10", 78, false))
+	s.leases.drawn = pictureOf(0, 90, 2, still("a", "m10", 78, false))
 	s.suspects()
 	told("one that has moved by the time that it is sent")
 }

@@ -3,9 +3,11 @@ package apiserver
 import (
 	"cmp"
 	"context"
-	"slices"
+	"maps"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -48,9 +50,7 @@ func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error
 	}
 	s.wg.Go(func() {
 		if cache.WaitForCacheSync(ctx.Done(), synced) {
-			s.mu.Lock()
-			s.checks = true
-			s.mu.Unlock()
+			s.targets.known()
 		}
 	})
 	return nil
@@ -59,17 +59,11 @@ func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error
 func (s *Source) targetHandler() cache.ResourceEventHandler {
 	seen := func(obj any) {
 		t := obj.(*api.FenceTarget)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.target(t.Name, viewOfTarget(t))
+		s.targets.saw(t.Name, viewOfTarget(t))
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-		DeleteFunc: func(obj any) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.target(nameOf(obj), nil)
-		},
+		DeleteFunc: func(obj any) { s.targets.saw(nameOf(obj), nil) },
 	}
 }
 
@@ -99,98 +93,70 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 	return v
 }
 
-// target notes how one stands now, nil that it is gone, and counts; called with the
-// lock held.
-func (s *Source) target(name string, now *targetView) {
-	if was := s.targets[name]; was != nil && was.unfit != "" {
-		s.unfenceable.WithLabelValues(was.unfit).Dec()
+// targetStore is what is known of the FenceTargets and what follows from it: turns to be
+// checked, and the state of each node in Host HA.
+type targetStore struct {
+	unfenceable *prometheus.GaugeVec
+
+	mu     sync.Mutex
+	byNode map[string]*targetView
+	// pace gives the turns to be checked, once listed says that the FenceTargets are known.
+	pace   *pace
+	listed bool
+	hostHA *hostHA
+}
+
+func newTargetStore() *targetStore {
+	t := &targetStore{unfenceable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
+	}, []string{"reason"})}
+	t.begin(0, nil)
+	return t
+}
+
+// begin is before each lead, with the turns that another one gave.
+func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.byNode, t.pace, t.listed, t.hostHA = map[string]*targetView{}, newPace(every, shown), false, newHostHA()
+	t.unfenceable.Reset()
+}
+
+// known: the FenceTargets were listed.
+func (t *targetStore) known() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = true
+}
+
+// saw notes how one stands now, nil that it is gone, and counts.
+func (t *targetStore) saw(name string, now *targetView) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if was := t.byNode[name]; was != nil && was.unfit != "" {
+		t.unfenceable.WithLabelValues(was.unfit).Dec()
 	}
 	if now == nil {
-		delete(s.targets, name)
+		delete(t.byNode, name)
 		return
 	}
-	s.targets[name] = now
-	s.hostHA.changed(name)
-	s.pace.answered(name, now.latest)
+	t.byNode[name] = now
+	t.hostHA.doubtful[name] = true
+	t.pace.answered(name, now.latest)
 	if now.unfit != "" {
-		s.unfenceable.WithLabelValues(now.unfit).Inc()
+		t.unfenceable.WithLabelValues(now.unfit).Inc()
 	}
 }
 
-// turns gives those that begin before the next picture is written for certain; called
-// with the lock held.
-func (s *Source) turns(now time.Time, p api.LeasePicture) {
-	if !s.checks {
-		return
-	}
-	s.pace.forget(func(node string) bool { _, ok := s.nodes[node]; return ok })
-	s.pace.give(now, heartbeat, s.candidates(p))
-}
-
-// turnsFor are those that are to stand in the ledger, which was read as this. To one that
-// this program does not understand it adds none: what a newer one says of its own turns
-// would be lost.
-func (s *Source) turnsFor(l *api.FenceLedger) []api.NodeTurn {
-	if l.NotUnderstood.Any() {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pace.ledger(s.now(), l.Status.Checks)
-}
-
-// candidates are the nodes that may be checked now; called with the lock held. A node
-// with a fence, or whose Lease stands still so that one may begin at any moment, is left
-// to it.
-func (s *Source) candidates(p api.LeasePicture) (all []candidate) {
-	if p.Cut() {
-		return nil // any node's Lease may stand still
-	}
-	left := map[string]bool{}
-	for _, l := range p.Still {
-		left[l.NodeName] = true
-	}
-	for name, v := range s.nodes {
-		if left[name] || s.due.hasOpen(name) {
-			continue
-		}
-		c := candidate{node: name, uid: v.uid, devices: 1}
-		if t := s.targets[name]; t != nil && t.nodeUID == v.uid {
-			c.devices, c.oldest, c.latest, c.now = max(1, t.devices), t.oldest, t.latest, t.asked
-		}
-		all = append(all, c)
+// uids are those of the FenceTargets, by node.
+func (t *targetStore) uids() map[string]types.UID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make(map[string]types.UID, len(t.byNode))
+	for name, v := range t.byNode {
+		all[name] = v.uid
 	}
 	return all
-}
-
-// hurries: a person waits for a check that may be given a turn; called with the lock held.
-func (s *Source) hurries(now time.Time, p api.LeasePicture) bool {
-	return s.checks && now.Sub(s.drawn.ObservedAt.Time) >= hurry && slices.ContainsFunc(s.candidates(p), func(c candidate) bool {
-		return c.now && s.pace.urgent(c, now)
-	})
-}
-
-// hurry is how old the ledger's picture gets where a person waits for a check.
-const hurry = time.Second
-
-// sendChecks asks for the checks whose turn has come.
-func (s *Source) sendChecks() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	for _, t := range s.pace.due(now) {
-		if v, ok := s.nodes[t.node]; !ok || v.uid != t.uid || s.due.hasOpen(t.node) {
-			continue
-		}
-		s.outbox.put(letter{
-			event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), about: "check/" + t.node,
-			stale: func() bool {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node)
-			},
-		})
-	}
 }
 
 // sweep deletes the FenceTargets of nodes that are gone, except while a fence of the
@@ -207,14 +173,13 @@ func (s *Source) sweep(ctx context.Context) {
 	}
 }
 
+// orphans are the FenceTargets of nodes that are gone. These are looked up last: a node
+// that came meanwhile has its FenceTarget by right.
 func (s *Source) orphans() map[string]types.UID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]types.UID{}
-	for name, t := range s.targets {
-		if _, here := s.nodes[name]; !here && !s.due.hasOpen(name) {
-			all[name] = t.uid
-		}
-	}
+	all := s.targets.uids()
+	maps.DeleteFunc(all, func(name string, _ types.UID) bool {
+		_, here := s.nodes.get(name)
+		return here || s.due.hasOpen(name)
+	})
 	return all
 }

@@ -102,9 +102,9 @@ func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	s, _ := start(t, f, time.Hour)
 	f.picture(t, func(api.LeasePicture) bool { return true })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.checks || len(s.pace.waiting) > 0 {
+	s.targets.mu.Lock()
+	defer s.targets.mu.Unlock()
+	if s.targets.listed || len(s.targets.pace.waiting) > 0 {
 		t.Error("a node has a turn")
 	}
 }
@@ -175,7 +175,8 @@ func TestTurnsOfTomorrowStay(t *testing.T) {
 	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
 	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
 	c := f.client()
-	s := &Source{o: Options{Client: c}, now: time.Now, pace: newPace(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})}
+	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore()}
+	s.targets.begin(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})
 	l, err := c.Ledger(t.Context())
 	if err != nil {
 		t.Fatal(err)

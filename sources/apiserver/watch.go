@@ -120,14 +120,6 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	return c, nil
 }
 
-func (s *Source) nodeHandler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { s.node(obj.(*corev1.Node)) },
-		UpdateFunc: func(_, obj any) { s.node(obj.(*corev1.Node)) },
-		DeleteFunc: func(obj any) { s.nodeGone(nameOf(obj)) },
-	}
-}
-
 // nameOf also knows the tombstone of a deletion that was missed.
 func nameOf(obj any) string {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)

@@ -1,0 +1,107 @@
+package apiserver
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// turns gives those that begin before the next picture is written for certain.
+func (t *targetStore) turns(now time.Time, here map[string]string, free []freeNode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.listed {
+		return
+	}
+	t.pace.forget(func(node string) bool { _, ok := here[node]; return ok })
+	t.pace.give(now, heartbeat, t.candidatesLocked(free))
+}
+
+// toStand are those that are to stand in the ledger, which was read as this. To one that
+// this program does not understand it adds none: what a newer one says of its own turns
+// would be lost.
+func (t *targetStore) toStand(l *api.FenceLedger, now time.Time) []api.NodeTurn {
+	if l.NotUnderstood.Any() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pace.ledger(now, l.Status.Checks)
+}
+
+// written: these stand there.
+func (t *targetStore) written(turns []api.NodeTurn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pace.written(turns)
+}
+
+// begun are the turns that begin now.
+func (t *targetStore) begun(now time.Time) []turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pace.due(now)
+}
+
+// freeNode is a node that may be checked now.
+type freeNode struct{ name, uid string }
+
+// freeOf are those of the nodes that are there. A node with a fence, or whose Lease stands
+// still so that one may begin at any moment, is left to it.
+func freeOf(here map[string]string, open map[string]*api.NodeFence, p api.LeasePicture) (all []freeNode) {
+	if p.Cut() {
+		return nil // any node's Lease may stand still
+	}
+	left := map[string]bool{}
+	for _, l := range p.Still {
+		left[l.NodeName] = true
+	}
+	for name, uid := range here {
+		if !left[name] && open[name] == nil {
+			all = append(all, freeNode{name, uid})
+		}
+	}
+	return all
+}
+
+// candidatesLocked are these nodes with what is known of their devices.
+func (t *targetStore) candidatesLocked(free []freeNode) (all []candidate) {
+	for _, n := range free {
+		c := candidate{node: n.name, uid: n.uid, devices: 1}
+		if v := t.byNode[n.name]; v != nil && v.nodeUID == n.uid {
+			c.devices, c.oldest, c.latest, c.now = max(1, v.devices), v.oldest, v.latest, v.asked
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// hurries: nobody had a turn yet, or a person waits for a check that may be given one.
+func (t *targetStore) hurries(now time.Time, age time.Duration, free []freeNode) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.listed || t.pace.at.IsZero() {
+		return t.listed
+	}
+	return age >= hurry && slices.ContainsFunc(t.candidatesLocked(free), func(c candidate) bool {
+		return c.now && t.pace.urgent(c, now)
+	})
+}
+
+// hurry is how old the ledger's picture gets where a person waits for a check.
+const hurry = time.Second
+
+// sendChecks asks for the checks whose turn has come.
+func (s *Source) sendChecks() {
+	now := s.now()
+	for _, t := range s.targets.begun(now) {
+		if v, ok := s.nodes.get(t.node); !ok || v.uid != t.uid || s.due.hasOpen(t.node) {
+			continue
+		}
+		s.outbox.put(letter{
+			event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), about: "check/" + t.node,
+			stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node) },
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package apiserver
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// dueList keeps when each open NodeFence wants to be looked at.
+type dueList struct {
+	resync time.Duration
+	byNode map[string]*due
+}
+
+type due struct {
+	fence *api.NodeFence
+	at    time.Time
+	// hurry is when it is due because what holds it may have ended; zero if it is not for
+	// that. hurried is when it was last.
+	hurry, hurried time.Time
+}
+
+func newDueList(resync time.Duration) *dueList {
+	return &dueList{resync: resync, byNode: map[string]*due{}}
+}
+
+// put notes a NodeFence as it is now. A missing nextLook means now (S19), and so
+// does a person's wish, and a deletion, which asks for the fence's end (S27).
+func (d *dueList) put(f *api.NodeFence, now time.Time) {
+	old, known := d.byNode[f.Spec.NodeName]
+	if !f.Open() {
+		delete(d.byNode, f.Spec.NodeName)
+		return
+	}
+	if known && old.fence.ResourceVersion == f.ResourceVersion && old.fence.UID == f.UID {
+		old.fence = f
+		return
+	}
+	at := now
+	switch next := f.Status.NextLook; {
+	case asked(old, f):
+	case known && next != nil && !next.After(now):
+		// Whoever wrote this is at work on it, or has answered with the event
+		// that goes on: only if that is lost is it ours to send.
+		at = now.Add(replyGrace)
+	case next != nil:
+		at = next.Time
+	}
+	x := &due{fence: f, at: at}
+	if known && old.fence.UID == f.UID {
+		x.hurry, x.hurried = old.hurry, old.hurried
+	}
+	d.byNode[f.Spec.NodeName] = x
+}
+
+// replyGrace is how long a function's own reply may take to arrive.
+const replyGrace = time.Second
+
+// asked: a person has just asked for something, which is looked at at once.
+func asked(old *due, f *api.NodeFence) bool {
+	if f.DeletionTimestamp != nil {
+		return old == nil || old.fence.DeletionTimestamp == nil
+	}
+	return old != nil && !equality.Semantic.DeepEqual(old.fence.Spec.Requests, f.Spec.Requests)
+}
+
+func (d *dueList) remove(node string) { delete(d.byNode, node) }
+
+// hasOpen tells whether the node has an open fence.
+func (d *dueList) hasOpen(node string) bool { return d.byNode[node] != nil }
+
+// wakeUp is one NodeFence to send, with the due time that makes its ID.
+type wakeUp struct {
+	fence *api.NodeFence
+	at    time.Time
+}
+
+// take returns what is due. Each is due again a resync later, with another due
+// time, so that a wake-up is never swallowed as a duplicate (S19).
+func (d *dueList) take(now time.Time) []wakeUp {
+	var out []wakeUp
+	for _, x := range d.byNode {
+		if !x.hurry.IsZero() && !x.hurry.After(now) {
+			out = append(out, wakeUp{x.fence, x.hurry})
+			x.hurry, x.hurried = time.Time{}, now
+			continue
+		}
+		if x.at.After(now) {
+			continue
+		}
+		out = append(out, wakeUp{x.fence, x.at})
+		for !x.at.After(now) {
+			x.at = x.at.Add(d.resync)
+		}
+	}
+	return out
+}
+
+// next is when the next one is due; zero if none is.
+func (d *dueList) next() time.Time {
+	var first time.Time
+	for _, x := range d.byNode {
+		if first.IsZero() || x.at.Before(first) {
+			first = x.at
+		}
+		if !x.hurry.IsZero() && x.hurry.Before(first) {
+			first = x.hurry
+		}
+	}
+	return first
+}
+
+const (
+	// hurryAfter lets changes that come together be one.
+	hurryAfter = 300 * time.Millisecond
+	// hurryPace lies between two fences that are woken for one change, and as many times
+	// that, but hurryGap at least, between two wake-ups of one fence.
+	hurryPace = 50 * time.Millisecond
+	hurryGap  = 2 * time.Second
+)
+
+// hurryAll has each fence that waits with the gate be due soon, unless it is sooner.
+func (d *dueList) hurryAll(now time.Time) {
+	var waits []*due
+	for _, x := range d.byNode {
+		if x.fence.CurrentPhase() == api.Pending {
+			waits = append(waits, x)
+		}
+	}
+	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName) })
+	gap := max(hurryGap, time.Duration(len(waits))*hurryPace)
+	for i, x := range waits {
+		at := now.Add(hurryAfter + time.Duration(i)*hurryPace)
+		if again := x.hurried.Add(gap); at.Before(again) {
+			at = again
+		}
+		if x.hurry.IsZero() || at.Before(x.hurry) {
+			x.hurry = at
+		}
+	}
+}
