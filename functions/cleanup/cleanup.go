@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
@@ -58,17 +59,17 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if len(seen.Left.Delete)+len(seen.Left.Detach) > 0 {
 		c.Client.Forget(ctx)
 	}
-	if err := c.Client.LookNode(ctx, f, seen); err != nil {
+	if err := look.NodeAndLease(ctx, c.Client, f, seen); err != nil {
 		return err
 	}
 	p := f.Status.Proof
 	if !f.Status.Begun() || p != nil && !p.Type.Ages() {
-		if err := c.Client.LookBrakes(ctx, f, seen); err != nil {
+		if err := look.Brakes(ctx, c.Client, f, seen); err != nil {
 			return err
 		}
 	}
 	if fence.ByDump(f) {
-		return c.Client.LookDump(ctx, f, seen)
+		return look.Dump(ctx, c.Client, f, seen)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
@@ -84,7 +84,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	policy, ok := policy.ResolvePolicy(policies, node, n.Labels)
 	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
 	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
-	switch seen := kube.NodeSeen(n, ""); {
+	switch seen := look.NodeFrom(n, ""); {
 	case !ok || len(rules) == 0:
 		return n, nil, "NotInPolicies", nil
 	case policy.Settings.Conflict != "" || policy.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
@@ -96,11 +96,11 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	case policy.Settings.Mode != api.ModeEnforce:
 		return n, nil, string(api.DryRun), nil
 	}
-	look := fence.Seen{Node: kube.NodeSeen(n, "")}
-	if err := c.Client.LookBrakes(ctx, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &look); err != nil {
+	current := fence.Seen{Node: look.NodeFrom(n, "")}
+	if err := look.Brakes(ctx, c.Client, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &current); err != nil {
 		return n, nil, "", err
 	}
-	return n, rules, look.Brakes.Hold(c.Client.Clock().Now()), nil
+	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil
 }
 
 // moved are the Pods that are to go.

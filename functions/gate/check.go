@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/checkjobs"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/probe"
 )
 
@@ -59,7 +59,7 @@ func (g *Gate) targets(ctx context.Context, f *api.NodeFence) (node corev1.Node,
 		switch {
 		case n.Name == f.Spec.NodeName:
 			node = *n
-		case n.Name != g.Self && len(healthy) < others && kube.NodeSeen(n, "").Ready():
+		case n.Name != g.Self && len(healthy) < others && look.NodeFrom(n, "").Ready():
 			healthy = append(healthy, *n)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
@@ -64,7 +65,7 @@ func (w *world) look(t *testing.T, spec []byte) {
 		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
 	w.fence.Status.Decision.Policy.Name, w.fence.Status.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
-	if err := g.Client.LookBrakes(t.Context(), &w.fence, &w.seen); err != nil {
+	if err := look.Brakes(t.Context(), g.Client, &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
 	w.seen.Brakes.Stricter = false // what is asked of is another field
@@ -93,7 +94,7 @@ func members(t *testing.T, spec []byte) string {
 	w.cluster.Nodes[0].ControlPlane = true
 	w.fence.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy([]api.FencePolicy{{Spec: p}}, "n0", nil)
 	var err error
-	if w.cluster.Etcd, w.cluster.EtcdFrom, err = g.Client.Etcd(t.Context(), &w.fence, nodes, nil); err != nil {
+	if w.cluster.Etcd, w.cluster.EtcdFrom, err = look.Etcd(t.Context(), g.Client, &w.fence, nodes, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w.decide(p)

@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
@@ -191,7 +192,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}
-	trigger, ok := fence.TriggerOf(policy, kube.NodeSeen(n, ""))
+	trigger, ok := fence.TriggerOf(policy, look.NodeFrom(n, ""))
 	switch {
 	case start.starting:
 		return nil, string(api.Starting)

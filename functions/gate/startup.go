@@ -9,7 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -48,7 +48,7 @@ func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger 
 // when it first is, in a ConfigMap that the node can't write.
 func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	if !ok || kube.NodeSeen(n, "").Ready() {
+	if !ok || look.NodeFrom(n, "").Ready() {
 		return s, nil
 	}
 	for i := range policies {

@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -89,7 +89,7 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 	if err != nil || lease == nil {
 		return suspicion{}, err
 	}
-	s := suspicion{mark: kube.LeaseMark(lease)}
+	s := suspicion{mark: look.LeaseMark(lease)}
 	if !hinted {
 		return s, nil
 	}

@@ -16,27 +16,28 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // Look sees the node, the ledger's slot, and the brakes.
 func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	seen.Self = g.Self != "" && g.Self == f.Spec.NodeName
-	if err := g.Client.LookNode(ctx, f, seen); err != nil {
+	if err := look.NodeAndLease(ctx, g.Client, f, seen); err != nil {
 		return err
 	}
 	if err := g.lookExcluded(ctx, f, seen); err != nil {
 		return err
 	}
-	if err := g.Client.LookBrakes(ctx, f, seen); err != nil {
+	if err := look.Brakes(ctx, g.Client, f, seen); err != nil {
 		return err
 	}
-	if err := g.Client.LookDeletion(ctx, f, seen); err != nil {
+	if err := look.Deletion(ctx, g.Client, f, seen); err != nil {
 		return err
 	}
 	if err := g.keepWentBack(ctx); err != nil {
 		return err
 	}
-	return g.Client.LookDump(ctx, f, seen)
+	return look.Dump(ctx, g.Client, f, seen)
 }
 
 // keepWentBack has the others hold too, once this process has seen the API server's
@@ -171,7 +172,7 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if seen.Verdict, err = g.reading(ctx, f.Spec.NodeName, led); err != nil || seen.Verdict != nil {
 		return err
 	}
-	lists, err := ReadLists(ctx, g.Client)
+	lists, err := look.ReadLists(ctx, g.Client)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -59,29 +60,29 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen)
 		i.Client.Forget(ctx)
 	}
 	if f.CurrentPhase() == api.Restoring {
-		return i.Client.LookNode(ctx, f, seen)
+		return look.NodeAndLease(ctx, i.Client, f, seen)
 	}
-	if err := i.Client.LookNodeOnly(ctx, f, seen); err != nil {
+	if err := look.Node(ctx, i.Client, f, seen); err != nil {
 		return err
 	}
 	dump := fence.AsksDump(f)
 	if dump || f.Status.Awaited != nil || fence.Early(f.Status.Decision.ResolvedPolicy) != nil {
-		if err := i.Client.LookLease(ctx, f, seen); err != nil {
+		if err := look.Lease(ctx, i.Client, f, seen); err != nil {
 			return err
 		}
 	}
-	if err := i.Client.LookBrakes(ctx, f, seen); err != nil {
+	if err := look.Brakes(ctx, i.Client, f, seen); err != nil {
 		return err
 	}
 	if cuts && !seen.Brakes.Stopped && !seen.Brakes.Gone {
-		if err := i.Client.Recount(ctx, f, seen); err != nil {
+		if err := look.Recount(ctx, i.Client, f, seen); err != nil {
 			return err
 		}
 	}
 	if len(f.Status.Decision.Isolation()) == 0 && !dump {
 		return nil
 	}
-	return i.Client.LookDump(ctx, f, seen)
+	return look.Dump(ctx, i.Client, f, seen)
 }
 
 // Act places the marks, or makes one call. What was there before is in the record

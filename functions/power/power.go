@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/run"
@@ -58,23 +59,23 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	if fence.AsksAnew(f) {
 		p.Client.Forget(ctx)
 	}
-	if err := p.Client.LookNode(ctx, f, seen); err != nil {
+	if err := look.NodeAndLease(ctx, p.Client, f, seen); err != nil {
 		return err
 	}
 	if fence.AsksBrakes(f) {
-		if err := p.Client.LookBrakes(ctx, f, seen); err != nil {
+		if err := look.Brakes(ctx, p.Client, f, seen); err != nil {
 			return err
 		}
-		if err := p.Client.LookDeletion(ctx, f, seen); err != nil {
+		if err := look.Deletion(ctx, p.Client, f, seen); err != nil {
 			return err
 		}
 	}
 	if fence.AsksAnew(f) && !seen.Brakes.Stopped && !seen.Brakes.Gone {
-		if err := p.Client.Recount(ctx, f, seen); err != nil {
+		if err := look.Recount(ctx, p.Client, f, seen); err != nil {
 			return err
 		}
 	}
-	return p.Client.LookDump(ctx, f, seen)
+	return look.Dump(ctx, p.Client, f, seen)
 }
 
 // deleteMachine begins nothing whose time is over: the record may stand elsewhere by

@@ -11,6 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -44,10 +45,10 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 // Look sees the node and, if that says it is Ready, its Lease: only a Ready node
 // with a moving Lease is healthy, and booting takes many looks.
 func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if err := r.Client.LookNodeOnly(ctx, f, seen); err != nil || !seen.Node.Ready() {
+	if err := look.Node(ctx, r.Client, f, seen); err != nil || !seen.Node.Ready() {
 		return err
 	}
-	return r.Client.LookLease(ctx, f, seen)
+	return look.Lease(ctx, r.Client, f, seen)
 }
 
 // Act takes away what was placed.

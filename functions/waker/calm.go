@@ -9,7 +9,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // calm begins and ends the cool-down of storms that no fence asks for any more, and says
@@ -47,7 +47,7 @@ func (r *round) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	if err != nil {
 		return fmt.Errorf("count under a storm: %w", err)
 	}
-	c := admission.NewPicture(admission.Observed{Nodes: kube.ClusterNodes(nodes), Fences: fences, Policies: policies})
+	c := admission.NewPicture(admission.Observed{Nodes: look.ClusterNodes(nodes), Fences: fences, Policies: policies})
 	admission.CalmDown(policies, c, ledger, r.Now())
 	return nil
 }

@@ -36,9 +36,7 @@ func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {
 func (s *shown) Budgets(context.Context) ([]api.FenceBudget, error)       { return nil, nil }
 func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return s.ledger.DeepCopy(), nil }
 func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { return nil }
-func (s *shown) ObservedEtcd(context.Context, []corev1.Node) (map[string]bool, map[string]string, error) {
-	return nil, nil, nil
-}
+func (s *shown) EtcdPods(context.Context) ([]corev1.Pod, error)           { return nil, nil }
 func (s *shown) Machines(context.Context) ([]policy.Machine, error) {
 	s.asked++
 	return s.machines, s.broken

@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -24,7 +25,7 @@ type Objects interface {
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
 	Budgets(ctx context.Context) ([]api.FenceBudget, error)
 	Machines(ctx context.Context) ([]policy.Machine, error)
-	ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error)
+	EtcdPods(ctx context.Context) ([]corev1.Pod, error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
 	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
 	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
@@ -51,7 +52,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 		r.tellUnready(nodes, fences, now)
 	}
 	recorded := o.Policies
-	o.Zones = kube.Zones(o.Policies)
+	o.Zones = look.Zones(o.Policies)
 	o = o.Renewed(now)
 	c := admission.NewPicture(o)
 	failed := []error{partly}
@@ -73,7 +74,7 @@ func (r *round) show(ctx context.Context, fences []api.NodeFence, now time.Time)
 // observe reads what a status tells of. Without the Machines, and without etcd's members, it
 // goes on with the rest, and says so.
 func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.NodeFence) (o admission.Observed, partly, err error) {
-	o.Nodes, o.Fences = kube.ClusterNodes(nodes), fences
+	o.Nodes, o.Fences = look.ClusterNodes(nodes), fences
 	if o.Policies, err = r.Objects.Policies(ctx); err != nil {
 		return o, nil, fmt.Errorf("look at the policies: %w", err)
 	}
@@ -87,7 +88,7 @@ func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.N
 		}
 	}
 	if slices.ContainsFunc(o.Policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
-		members, from, err := r.Objects.ObservedEtcd(ctx, nodes)
+		members, from, err := look.ObservedEtcd(ctx, r.Objects, nodes)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
 		}

@@ -8,22 +8,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // TestAProcessLooksOnce: what it has seen or written a moment ago is not asked for
 // again, and nothing else is taken for it.
 func TestAProcessLooksOnce(t *testing.T) {
 	const get, patch = "GET ", "PATCH "
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
-	look := func(ctx context.Context, c *fakeAPI) fence.Node {
-		var seen fence.Seen
-		if err := c.LookNodeOnly(ctx, f, &seen); err != nil {
+	look := func(ctx context.Context, c *fakeAPI) *corev1.Node {
+		n, err := c.Node(ctx, "a")
+		if err != nil {
 			c.t.Error(err)
 		}
-		return seen.Node
+		return n
 	}
 	isolate := func(ctx context.Context, c *fakeAPI) {
 		if err := c.Isolate(ctx, "a", "u1", "", "f1", true); err != nil {
@@ -62,7 +59,7 @@ func TestAProcessLooksOnce(t *testing.T) {
 		"what was written is seen": {func(ctx context.Context, c *fakeAPI) {
 			look(ctx, c)
 			isolate(ctx, c)
-			if n := look(ctx, c); !n.Cordoned {
+			if n := look(ctx, c); !n.Spec.Unschedulable {
 				c.t.Error("the cordon is not seen")
 			}
 		}, []string{get + nodePath, patch + nodePath}},

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/nodefence/nodefence/shared/fence"
 )
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -35,16 +33,36 @@ const (
 	longestSource = 64
 )
 
+// Dump is what is heard of the dump of a node's machine.
+type Dump struct {
+	// NodeUID is the node that had the messages' source address.
+	NodeUID types.UID
+	// BootID is the boot that it had when the first of them came.
+	BootID      string
+	First, Last time.Time
+	Source      string
+	Count       int64
+}
+
+// Dump reads what is heard of the dump of a node's machine; nil when there is nothing.
+func (c *Client) Dump(ctx context.Context, node string) (*Dump, error) {
+	l, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+node)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	return dumpOf(l), nil
+}
+
 // dumpOf reads such a Lease; nil if it says nothing.
-func dumpOf(l *coordinationv1.Lease) *fence.Dump {
+func dumpOf(l *coordinationv1.Lease) *Dump {
 	s := l.Spec
 	if s.AcquireTime == nil || s.RenewTime == nil || s.HolderIdentity == nil {
 		return nil
 	}
 	source := *s.HolderIdentity
 	source = strings.ToValidUTF8(source[:min(len(source), longestSource)], "")
-	d := &fence.Dump{
-		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: bootID(l.Annotations[bootIDKey]),
+	d := &Dump{
+		NodeUID: types.UID(l.Annotations[nodeUIDKey]), BootID: BootID(l.Annotations[bootIDKey]),
 		First: s.AcquireTime.Time, Last: s.RenewTime.Time, Source: source,
 	}
 	if s.LeaseTransitions != nil {
@@ -55,7 +73,7 @@ func dumpOf(l *coordinationv1.Lease) *fence.Dump {
 
 // RecordDump writes down, by compare-and-swap, that a kdump message of a node's machine
 // came at a time of the boot clock (Elapsed), and gives what stands there after it.
-func (c *Client) RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
+func (c *Client) RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*Dump, error) {
 	for range tries {
 		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
 		if err != nil {
@@ -85,7 +103,7 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: n.Name, Namespace: DumpsNamespace,
-			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: bootID(n.Status.NodeInfo.BootID)},
+			Annotations:     map[string]string{nodeUIDKey: string(n.UID), bootIDKey: BootID(n.Status.NodeInfo.BootID)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &source, AcquireTime: &at, RenewTime: &at, LeaseTransitions: &count},
@@ -95,7 +113,7 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 	}
 	l.ResourceVersion, l.UID = was.ResourceVersion, was.UID
 	d := dumpOf(was)
-	if d == nil || d.NodeUID != n.UID || d.BootID != bootID(n.Status.NodeInfo.BootID) || now.Sub(d.Last) > dumpSpell {
+	if d == nil || d.NodeUID != n.UID || d.BootID != BootID(n.Status.NodeInfo.BootID) || now.Sub(d.Last) > dumpSpell {
 		return l
 	}
 	count = int32(min(d.Count+1, 1<<30))

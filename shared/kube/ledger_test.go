@@ -12,6 +12,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
+
 // TestTheLedgerIsMadeOnce: where two gates miss it at once, both get the one.
 func TestTheLedgerIsMadeOnce(t *testing.T) {
 	f := newFakeAPI(t)

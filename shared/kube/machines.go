@@ -27,7 +27,7 @@ type machineList struct {
 // Machines reads all Machines of the kinds that this cluster has.
 func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error) {
 	for _, versions := range machineKinds {
-		some, _, err := c.machinesOf(ctx, versions)
+		some, _, err := c.machinesOfKind(ctx, versions)
 		if err != nil {
 			return nil, err
 		}
@@ -36,9 +36,9 @@ func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error)
 	return all, nil
 }
 
-// machinesOf reads those of one kind, where its first version is that is served; none
+// machinesOfKind reads those of one kind, where its first version is that is served; none
 // where none is.
-func (c *Client) machinesOf(ctx context.Context, versions []string) (all []policy.Machine, path string, err error) {
+func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []policy.Machine, path string, err error) {
 	for _, path := range versions {
 		l, err := list[machineList](ctx, c, path)
 		if apierrors.IsNotFound(err) {
@@ -59,7 +59,7 @@ func (c *Client) machinesOf(ctx context.Context, versions []string) (all []polic
 // stands now. One that is gone, or being deleted, is left to whoever does that.
 func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*policy.Machine) error) error {
 	for _, versions := range machineKinds {
-		all, path, err := c.machinesOf(ctx, versions)
+		all, path, err := c.machinesOfKind(ctx, versions)
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ const (
 	capiNamespace    = "cluster.x-k8s.io/cluster-namespace"
 )
 
-// nodesMachine is a Machine as far as it says whose it is, and whether it goes.
-type nodesMachine struct {
+// BoundMachine is a Machine as far as it says whose it is, and whether it goes.
+type BoundMachine struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
 		NodeRef *struct {
@@ -99,15 +99,15 @@ type nodesMachine struct {
 	} `json:"status"`
 }
 
-// machineRef is what an annotation of a Node names.
-type machineRef struct {
-	name string
+// MachineRef is what an annotation of a Node names.
+type MachineRef struct {
+	Name string
 	// paths are where it may stand: of one kind the first version that answers counts.
 	paths []string
 }
 
-// machinesOf are the Machines that a Node says it is of.
-func machinesOf(n *corev1.Node) (all []machineRef) {
+// MachinesOf are the Machines that a Node says it is of.
+func MachinesOf(n *corev1.Node) (all []MachineRef) {
 	namespace, name, _ := strings.Cut(n.Annotations[openshiftMachine], "/")
 	for _, at := range []struct{ group, namespace, name string }{
 		{"machine.openshift.io/", namespace, name},
@@ -117,7 +117,7 @@ func machinesOf(n *corev1.Node) (all []machineRef) {
 		if len(validation.IsDNS1123Label(at.namespace)) > 0 || len(validation.IsDNS1123Subdomain(at.name)) > 0 {
 			continue
 		}
-		ref := machineRef{name: at.namespace + "/" + at.name}
+		ref := MachineRef{Name: at.namespace + "/" + at.name}
 		for _, versions := range machineKinds {
 			for _, path := range versions {
 				if version, ours := strings.CutPrefix(path, "/apis/"+at.group); ours {
@@ -130,13 +130,13 @@ func machinesOf(n *corev1.Node) (all []machineRef) {
 	return all
 }
 
-// nodesMachine reads a Machine; nil where there is none, or no such kind. A version
+// MachineOf reads a Machine; nil where there is none, or no such kind. A version
 // that can't be read does not count where another one can: what converts them may run
 // on the very node that has died.
-func (c *Client) nodesMachine(ctx context.Context, ref machineRef) (*nodesMachine, error) {
+func (c *Client) MachineOf(ctx context.Context, ref MachineRef) (*BoundMachine, error) {
 	var failed error
 	for _, path := range ref.paths {
-		m, err := get[nodesMachine](ctx, c, path)
+		m, err := get[BoundMachine](ctx, c, path)
 		if m != nil {
 			return m, nil
 		}

@@ -31,9 +31,9 @@ func scaleDownAnnotations(labels map[string]string) []string {
 	return []string{api.ScaleDownDisabled}
 }
 
-// ourScaleDownAnnotations are those of them that stand and were written by nodefence, whatever
+// OurScaleDownAnnotations are those of them that stand and were written by nodefence, whatever
 // labels the node has now (S22).
-func ourScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
+func OurScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
 	var ours []string
 	for _, word := range []string{api.ScaleDownDisabled, api.DoNotDisrupt} {
 		if annotations[word] == "true" && isOurs(fields, `"f:`+word+`"`) {
@@ -104,7 +104,7 @@ func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, vers
 			off := false
 			m.unschedulable = &off
 		}
-		for _, word := range ourScaleDownAnnotations(n.Annotations, n.ManagedFields) {
+		for _, word := range OurScaleDownAnnotations(n.Annotations, n.ManagedFields) {
 			m.annotate(word, false)
 		}
 		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between

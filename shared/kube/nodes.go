@@ -32,9 +32,9 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 // longestBootID is the API's. Linux has one of 36 letters.
 const longestBootID = 128
 
-// bootID is what a kubelet says of its boot, and may say at any length: of one that no
+// BootID is what a kubelet says of its boot, and may say at any length: of one that no
 // record takes its hash, which tells one boot from another as well.
-func bootID(said string) string {
+func BootID(said string) string {
 	if len(said) <= longestBootID {
 		return said
 	}

@@ -36,38 +36,38 @@ func held(f *api.NodeFence)     { f.Finalizers = []string{api.Finalizer} }
 func deleted(f *api.NodeFence)  { now := metav1.NewTime(t0); f.DeletionTimestamp = &now }
 func again(f *api.NodeFence)    { f.UID = "fence-b" }
 
-// look is one moment: what is put in, then what is due.
-type look struct {
+// dueLook is one moment: what is put in, then what is due.
+type dueLook struct {
 	at  float64
 	put *api.NodeFence
 }
 
 func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
-		looks []look
+		looks []dueLook
 		// want is, for each look, the due times in seconds that are sent.
 		want [][]float64
 		next float64
 	}{
-		"without a next check it is due now":                       {[]look{{0, fenceOf("1")}}, [][]float64{{0}}, 30},
-		"not before its time":                                      {[]look{{0, fenceOf("1", check(5))}, {4.9, nil}, {5, nil}}, [][]float64{nil, nil, {5}}, 35},
-		"overdue at start is due with its own time":                {[]look{{7, fenceOf("1", check(5))}}, [][]float64{{5}}, 35},
-		"left unchanged it is sent each resync with another time":  {[]look{{0, fenceOf("1", check(5))}, {5, nil}, {34, nil}, {35, nil}, {66, nil}}, [][]float64{nil, {5}, nil, {35}, {65}}, 95},
-		"a long absence is made up for by one wake-up":             {[]look{{0, fenceOf("1")}, {100, nil}}, [][]float64{{0}, {30}}, 120},
-		"an older one of the same state is no change":              {[]look{{0, fenceOf("1", check(5))}, {5, fenceOf("1", check(5))}, {6, nil}}, [][]float64{nil, {5}, nil}, 35},
-		"whoever wrote an overdue one is given time to answer":     {[]look{{0, fenceOf("1", check(0))}, {1, fenceOf("2", check(1))}, {1.9, nil}, {2, nil}}, [][]float64{{0}, nil, nil, {2}}, 32},
-		"a new next check replaces the old":                        {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", check(9))}, {8, nil}, {9, nil}}, [][]float64{nil, nil, nil, {9}}, 39},
-		"a finished one is not due":                                {[]look{{0, fenceOf("1", finished)}}, [][]float64{nil}, 0},
-		"one that finishes is not due any more":                    {[]look{{0, fenceOf("1", check(5))}, {1, fenceOf("2", finished)}, {9, nil}}, [][]float64{nil, nil, nil}, 0},
-		"one without a status is no fence":                         {[]look{{0, fenceOf("1", empty)}, {0.9, nil}, {1, nil}}, [][]float64{nil, nil, nil}, 0},
-		"nor is one that is deleted with the finalizer, it is due": {[]look{{0, fenceOf("1", empty, deleted, held)}}, [][]float64{{0}}, 30},
-		"a reopened one is due when it says":                       {[]look{{0, fenceOf("1", finished)}, {3, fenceOf("2", reopened, check(4))}, {4, nil}}, [][]float64{nil, nil, {4}}, 34},
-		"what the gate writes into the record is no person's wish": {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), resolved)}}, [][]float64{nil, nil}, 50},
-		"a person's wish is due now":                               {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), wished)}}, [][]float64{nil, {3}}, 33},
-		"a deletion is due now":                                    {[]look{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), deleted)}}, [][]float64{nil, {3}}, 33},
-		"a deletion found at start is due now":                     {[]look{{3, fenceOf("2", check(50), deleted)}}, [][]float64{{3}}, 33},
-		"a deletion that is at work keeps its own time":            {[]look{{3, fenceOf("2", check(50), deleted)}, {4, fenceOf("3", check(9), deleted)}, {9, nil}}, [][]float64{{3}, nil, {9}}, 39},
-		"another record of the node is another fence":              {[]look{{0, fenceOf("1", check(50))}, {1, fenceOf("1", again)}}, [][]float64{nil, {1}}, 31},
+		"without a next check it is due now":                       {[]dueLook{{0, fenceOf("1")}}, [][]float64{{0}}, 30},
+		"not before its time":                                      {[]dueLook{{0, fenceOf("1", check(5))}, {4.9, nil}, {5, nil}}, [][]float64{nil, nil, {5}}, 35},
+		"overdue at start is due with its own time":                {[]dueLook{{7, fenceOf("1", check(5))}}, [][]float64{{5}}, 35},
+		"left unchanged it is sent each resync with another time":  {[]dueLook{{0, fenceOf("1", check(5))}, {5, nil}, {34, nil}, {35, nil}, {66, nil}}, [][]float64{nil, {5}, nil, {35}, {65}}, 95},
+		"a long absence is made up for by one wake-up":             {[]dueLook{{0, fenceOf("1")}, {100, nil}}, [][]float64{{0}, {30}}, 120},
+		"an older one of the same state is no change":              {[]dueLook{{0, fenceOf("1", check(5))}, {5, fenceOf("1", check(5))}, {6, nil}}, [][]float64{nil, {5}, nil}, 35},
+		"whoever wrote an overdue one is given time to answer":     {[]dueLook{{0, fenceOf("1", check(0))}, {1, fenceOf("2", check(1))}, {1.9, nil}, {2, nil}}, [][]float64{{0}, nil, nil, {2}}, 32},
+		"a new next check replaces the old":                        {[]dueLook{{0, fenceOf("1", check(5))}, {1, fenceOf("2", check(9))}, {8, nil}, {9, nil}}, [][]float64{nil, nil, nil, {9}}, 39},
+		"a finished one is not due":                                {[]dueLook{{0, fenceOf("1", finished)}}, [][]float64{nil}, 0},
+		"one that finishes is not due any more":                    {[]dueLook{{0, fenceOf("1", check(5))}, {1, fenceOf("2", finished)}, {9, nil}}, [][]float64{nil, nil, nil}, 0},
+		"one without a status is no fence":                         {[]dueLook{{0, fenceOf("1", empty)}, {0.9, nil}, {1, nil}}, [][]float64{nil, nil, nil}, 0},
+		"nor is one that is deleted with the finalizer, it is due": {[]dueLook{{0, fenceOf("1", empty, deleted, held)}}, [][]float64{{0}}, 30},
+		"a reopened one is due when it says":                       {[]dueLook{{0, fenceOf("1", finished)}, {3, fenceOf("2", reopened, check(4))}, {4, nil}}, [][]float64{nil, nil, {4}}, 34},
+		"what the gate writes into the record is no person's wish": {[]dueLook{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), resolved)}}, [][]float64{nil, nil}, 50},
+		"a person's wish is due now":                               {[]dueLook{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), wished)}}, [][]float64{nil, {3}}, 33},
+		"a deletion is due now":                                    {[]dueLook{{0, fenceOf("1", check(50))}, {3, fenceOf("2", check(50), deleted)}}, [][]float64{nil, {3}}, 33},
+		"a deletion found at start is due now":                     {[]dueLook{{3, fenceOf("2", check(50), deleted)}}, [][]float64{{3}}, 33},
+		"a deletion that is at work keeps its own time":            {[]dueLook{{3, fenceOf("2", check(50), deleted)}, {4, fenceOf("3", check(9), deleted)}, {9, nil}}, [][]float64{{3}, nil, {9}}, 39},
+		"another record of the node is another fence":              {[]dueLook{{0, fenceOf("1", check(50))}, {1, fenceOf("1", again)}}, [][]float64{nil, {1}}, 31},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDueList(resync)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // leaseStore is what is known of the Leases, and what was told of it. It puts suspects
@@ -64,7 +64,7 @@ func (p *leaseStore) resume(now time.Time) {
 func (p *leaseStore) saw(l *coordinationv1.Lease, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.picture.observe(l.Name, kube.LeaseMark(l), kube.LeaseRenewal(l), now)
+	p.picture.observe(l.Name, look.LeaseMark(l), look.LeaseRenewal(l), now)
 }
 
 func (p *leaseStore) gone(node string) {
@@ -92,17 +92,17 @@ func (s *Source) leaseHandler() cache.ResourceEventHandler {
 // tooSlow tells of a Lease that is not believed how seldom it is renewed, once for
 // each thing that it says.
 func (p *leaseStore) tooSlow(old, l *coordinationv1.Lease) {
-	said, is := kube.LeaseTooSlow(l)
+	said, is := look.LeaseTooSlow(l)
 	if !is {
 		return
 	}
 	if old != nil {
-		if before, _ := kube.LeaseTooSlow(old); before == said {
+		if before, _ := look.LeaseTooSlow(old); before == said {
 			return
 		}
 	}
 	p.log.Warn("a Lease says that it is renewed less often than is believed: its node counts as unhealthy if that is so (leaseDurationSeconds)",
-		"node", l.Name, "says", said.String(), "counted", kube.SlowestRenewal.String())
+		"node", l.Name, "says", said.String(), "counted", look.SlowestRenewal.String())
 }
 
 // drawing is the picture of now beside the one that the ledger has.

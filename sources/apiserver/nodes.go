@@ -10,6 +10,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // nodeView is what is kept of a node.
@@ -43,7 +44,7 @@ func viewOf(n *corev1.Node) nodeView {
 		uid: string(n.UID), created: n.CreationTimestamp.Time, systemUUID: n.Status.NodeInfo.SystemUUID, providerID: n.Spec.ProviderID,
 		conditions: map[string]condition{}, role: kube.WorkerRole, labels: n.Labels,
 	}
-	seen := kube.NodeSeen(n, "")
+	seen := look.NodeFrom(n, "")
 	if v.excluded = seen.Excluded; seen.ControlPlane {
 		v.role = "control-plane"
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -139,7 +139,7 @@ func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	f.set(leasesURL, leaseIn("a", 1, math.MaxInt32))
 	start(t, f, time.Hour)
 	p := f.picture(t, func(p api.LeasePicture) bool { return p.Total == 1 })
-	if p.Renewal.Duration != kube.SlowestRenewal {
+	if p.Renewal.Duration != look.SlowestRenewal {
 		t.Errorf("all fences wait for %s", p.Renewal.Duration)
 	}
 }

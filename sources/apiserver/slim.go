@@ -8,6 +8,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
@@ -24,7 +25,7 @@ func slimNode(obj any) (any, error) {
 	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
 	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
 	for _, t := range n.Spec.Taints {
-		if t.Key == api.IsolationTaint || t.Key == kube.MaintenanceTaint {
+		if t.Key == api.IsolationTaint || t.Key == look.MaintenanceTaint {
 			slim.Spec.Taints = append(slim.Spec.Taints, t)
 		}
 	}

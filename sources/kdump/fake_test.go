@@ -9,7 +9,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -18,13 +17,13 @@ type cluster struct {
 	mu    sync.Mutex
 	nodes []corev1.Node
 	lists int
-	dumps map[string]fence.Dump
+	dumps map[string]kube.Dump
 	// wrote has a word each time that something was written down.
 	wrote chan string
 }
 
 func newCluster(nodes ...corev1.Node) *cluster {
-	return &cluster{nodes: nodes, dumps: map[string]fence.Dump{}, wrote: make(chan string, 100)}
+	return &cluster{nodes: nodes, dumps: map[string]kube.Dump{}, wrote: make(chan string, 100)}
 }
 
 func (c *cluster) Nodes(context.Context) ([]corev1.Node, error) {
@@ -45,7 +44,7 @@ func (c *cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, nil
 }
 
-func (c *cluster) RecordDump(_ context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error) {
+func (c *cluster) RecordDump(_ context.Context, n *corev1.Node, source string, at time.Duration) (*kube.Dump, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.dumps[n.Name]

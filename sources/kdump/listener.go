@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // Cluster is what the listener needs of the API server.
@@ -25,7 +25,7 @@ type Cluster interface {
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	// RecordDump writes down that a message of a node came at a time of the machine's boot
 	// clock, and gives what stands there after it.
-	RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*fence.Dump, error)
+	RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*kube.Dump, error)
 }
 
 // Sender hands an event to a broker.

@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -69,7 +69,7 @@ func (t *twin) picture(ctx context.Context) (admission.Picture, error) {
 		return admission.Picture{}, err
 	}
 	f, err := t.Client.Fences(ctx)
-	return admission.Picture{Nodes: kube.ClusterNodes(n), Fences: f}, err
+	return admission.Picture{Nodes: look.ClusterNodes(n), Fences: f}, err
 }
 
 // holding tells whether the record of another node holds a slot.

@@ -13,7 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // holds are what no time and nobody else's healing changes.
@@ -31,10 +31,10 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	now := w.Client.Clock().Now()
 	f, seen := failedNode(n, *r.Policy, plan)
-	if err := w.Client.LookBrakes(ctx, f, &seen); err != nil {
+	if err := look.Brakes(ctx, w.Client, f, &seen); err != nil {
 		return err
 	}
-	if err := w.Client.LookDeletion(ctx, f, &seen); err != nil {
+	if err := look.Deletion(ctx, w.Client, f, &seen); err != nil {
 		return err
 	}
 	reason, message, err := w.decided(ctx, r, f, seen, now)
@@ -106,7 +106,7 @@ func (r *Report) limited(c admission.Picture) {
 // failedNode is a fence of a node that has failed, and how it would look.
 func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, fence.Seen) {
 	long := time.Unix(0, 0).UTC()
-	seen := fence.Seen{Me: "plan", Node: kube.NodeSeen(n, "plan"), Resolved: true}
+	seen := fence.Seen{Me: "plan", Node: look.NodeFrom(n, "plan"), Resolved: true}
 	seen.Node.Conditions = nil
 	t := api.Trigger{}
 	if len(p.Settings.UnhealthyConditions) > 0 {

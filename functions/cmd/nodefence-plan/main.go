@@ -154,7 +154,7 @@ func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int,
 		return failed, err
 	}
 	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client, o.Settings), Log: slog.New(slog.DiscardHandler)}
-	w, err := look(ctx, parts)
+	w, err := readWorld(ctx, parts)
 	if err == nil && o.read {
 		err = w.ask(ctx, o.node)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -158,7 +159,7 @@ func (w *observed) admitted(t *testing.T, client *kube.Client) api.Reason {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: a.Name, UID: "f"}, Spec: api.NodeFenceSpec{NodeName: a.Name}}
 	f.Status.FenceNumber, f.Status.Phase = 1, api.Pending
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(w.policies, a.Name, a.Labels)
-	s := fence.Seen{Node: kube.NodeSeen(a, "gate")}
+	s := fence.Seen{Node: look.NodeFrom(a, "gate")}
 	g := gate.Gate{Client: client}
 	if err := g.Act(t.Context(), f, fence.Reserve, &s); err != nil && w.pods == forbidden {
 		return unread

@@ -13,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/functions/gate"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -82,13 +82,13 @@ type world struct {
 	functions.Parts
 	planner *binding.Planner
 	ledger  *api.FenceLedger
-	lists   gate.Lists
+	lists   look.Lists
 	// problems are the NodeProblemPolicies; unread says why they are not known.
 	problems []api.NodeProblemPolicy
 	unread   string
 }
 
-func look(ctx context.Context, p functions.Parts) (*world, error) {
+func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	w := &world{Parts: p}
 	var err error
 	if w.planner, err = p.Planner(ctx); err != nil {
@@ -97,7 +97,7 @@ func look(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
 		return nil, installed(err)
 	}
-	if w.lists, err = gate.ReadLists(ctx, p.Client); err != nil {
+	if w.lists, err = look.ReadLists(ctx, p.Client); err != nil {
 		return nil, installed(err)
 	}
 	return w, installed(w.readProblems(ctx))

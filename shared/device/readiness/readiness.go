@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -225,7 +226,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	}
 	d := &c.target.Status.Devices[i]
 	at := c.now()
-	*d = verdict(*d, b, r, err, kube.NodeSeen(c.node, "").Ready())
+	*d = verdict(*d, b, r, err, look.NodeFrom(c.node, "").Ready())
 	d.LastChecked, d.LastAsked = &at, nil // not compared: they are of two processes' clocks (S30)
 	if d.Reason == api.WrongMachine && c.Whose != nil {
 		other, enrolled, err := c.Whose(ctx, r.Identity)

@@ -1,4 +1,4 @@
-package kube
+package look
 
 import (
 	"context"
@@ -13,13 +13,18 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// EtcdPods reads the pods that etcd's members run as.
+type EtcdPods interface {
+	EtcdPods(ctx context.Context) ([]corev1.Pod, error)
+}
+
 // Etcd is how etcd's members stand: those of the static pods of kube-system, and the nodes
 // that the policy lists, as it stands. A list adds to what is observed and replaces none of
 // it: one that is out of date counts more members as lost, and never fewer (S13). Of those
 // that are not well it says by what they are known. The pods are read only where
 // they decide, which is under the rule of quorum; without it, whoever is listed by any
 // policy is a member, and left alone.
-func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
+func Etcd(ctx context.Context, c EtcdPods, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
 		members = map[string]bool{}
 		for i := range policies {
@@ -35,7 +40,7 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
-	if members, from, err = c.ObservedEtcd(ctx, nodes); err != nil {
+	if members, from, err = ObservedEtcd(ctx, c, nodes); err != nil {
 		return nil, nil, err
 	}
 	if len(listed) > 0 {
@@ -46,7 +51,7 @@ func (c *Client) Etcd(ctx context.Context, f *api.NodeFence, nodes []corev1.Node
 
 // ObservedEtcd is how those members of etcd stand that its static pods show, and by what
 // the others are known; nil if there is no such pod.
-func (c *Client) ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error) {
+func ObservedEtcd(ctx context.Context, c EtcdPods, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error) {
 	pods, err := c.EtcdPods(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read etcd's pods: %w", err)
@@ -58,7 +63,7 @@ func (c *Client) ObservedEtcd(ctx context.Context, nodes []corev1.Node) (members
 func readyNodes(nodes []corev1.Node) map[string]bool {
 	ready := map[string]bool{}
 	for i := range nodes {
-		ready[nodes[i].Name] = NodeSeen(&nodes[i], "").Ready()
+		ready[nodes[i].Name] = NodeFrom(&nodes[i], "").Ready()
 	}
 	return ready
 }
@@ -115,53 +120,67 @@ func ofNode(node string, ready map[string]bool) string {
 // flag tells of the time at which its pod's member joined, and of an upgrade not even
 // that. No pod at all is no knowledge.
 func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready map[string]bool) (members map[string]bool, from map[string]string) {
-	members, from = map[string]bool{}, map[string]string{}
-	nodeOf, namedBy := map[string]string{}, map[string]string{}
+	o := etcdObserved{members: map[string]bool{}, from: map[string]string{}, nodeOf: map[string]string{}, namedBy: map[string]string{}}
 	for i := range pods {
-		p := &pods[i]
-		node := p.Spec.NodeName
-		if node == "" {
-			continue
-		}
-		before, twice := members[node]
-		members[node] = ready[node] && podReady(p) && (before || !twice)
-		switch {
-		case !ready[node]:
-			from[node] = "pod " + p.Name + " is bound to it, " + ofNode(node, ready)
-		case !podReady(p):
-			from[node] = "its pod " + p.Name + " is not Ready"
-		}
-		for flag, value := range flags(p) {
-			switch flag {
-			case "name":
-				nodeOf[value] = node
-			case "initial-cluster":
-				for m := range strings.SplitSeq(value, ",") {
-					name, _, _ := strings.Cut(m, "=")
-					namedBy[strings.TrimSpace(name)] = p.Name
-				}
-			}
+		if pods[i].Spec.NodeName != "" {
+			o.addPod(&pods[i], ready)
 		}
 	}
-	if len(members) == 0 {
+	if len(o.members) == 0 {
 		return nil, nil
 	}
-	unseen := func(member, words string) {
-		if _, seen := members[member]; !seen && member != "" {
-			members[member], from[member] = false, words
-		}
-	}
-	for name, pod := range namedBy {
-		if nodeOf[name] == "" {
-			unseen(name, "named in --initial-cluster of pod "+pod+", and no pod of it is there")
+	for name, pod := range o.namedBy {
+		if o.nodeOf[name] == "" && name != "" {
+			o.addUnseen(name, "named in --initial-cluster of pod "+pod+", and no pod of it is there")
 		}
 	}
 	for _, n := range nodes {
-		if n.ControlPlane {
-			unseen(n.Name, "a control-plane node without a pod of etcd")
+		if n.ControlPlane && n.Name != "" {
+			o.addUnseen(n.Name, "a control-plane node without a pod of etcd")
 		}
 	}
-	return members, from
+	return o.members, o.from
+}
+
+// etcdObserved collects the members.
+type etcdObserved struct {
+	// members tells whether each is healthy, and from by what one that is not is known.
+	members map[string]bool
+	from    map[string]string
+	// nodeOf is the node of each member's name, and namedBy the pod whose
+	// --initial-cluster has that name.
+	nodeOf, namedBy map[string]string
+}
+
+// addPod adds the member that a pod on a node shows, and those that its flags name.
+func (o *etcdObserved) addPod(p *corev1.Pod, ready map[string]bool) {
+	node := p.Spec.NodeName
+	before, twice := o.members[node]
+	o.members[node] = ready[node] && podReady(p) && (before || !twice)
+	switch {
+	case !ready[node]:
+		o.from[node] = "pod " + p.Name + " is bound to it, " + ofNode(node, ready)
+	case !podReady(p):
+		o.from[node] = "its pod " + p.Name + " is not Ready"
+	}
+	for flag, value := range flags(p) {
+		switch flag {
+		case "name":
+			o.nodeOf[value] = node
+		case "initial-cluster":
+			for m := range strings.SplitSeq(value, ",") {
+				name, _, _ := strings.Cut(m, "=")
+				o.namedBy[strings.TrimSpace(name)] = p.Name
+			}
+		}
+	}
+}
+
+// addUnseen adds a member that no pod shows, unless one does.
+func (o *etcdObserved) addUnseen(member, words string) {
+	if _, seen := o.members[member]; !seen {
+		o.members[member], o.from[member] = false, words
+	}
 }
 
 func podReady(p *corev1.Pod) bool {

@@ -1,4 +1,4 @@
-package kube
+package look_test
 
 import (
 	"maps"
@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // TestZones: those of all policies are loaded, but what is no zone, and the machine's own.
@@ -19,14 +20,14 @@ func TestZones(t *testing.T) { // S30
 	policies := make([]api.FencePolicy, 3)
 	policies[0].Spec.PauseWindows = []api.PauseWindowRule{{}, window("Europe/Berlin"), window("Mars/Base")}
 	policies[2].Spec.PauseWindows = []api.PauseWindowRule{window("Local"), window("Asia/Tokyo")}
-	all := Zones(policies)
+	all := look.Zones(policies)
 	if d := cmp.Diff([]string{"Asia/Tokyo", "Europe/Berlin"}, slices.Sorted(maps.Keys(all))); d != "" {
 		t.Fatal(d)
 	}
 	if at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).In(all["Europe/Berlin"]); at.Hour() != 14 {
 		t.Errorf("noon in UTC is %s", at)
 	}
-	if Zones(policies[1:2]) != nil {
+	if look.Zones(policies[1:2]) != nil {
 		t.Error("zones that nobody names")
 	}
 }
@@ -37,14 +38,12 @@ func TestAWindowInAZoneHolds(t *testing.T) {
 		"Europe/Berlin": "pause window of policy mine: no fence begins until 2026-05-01T22:00:00Z",
 		"Mars/Base":     `policy mine, pauseWindows[0]: time zone "Mars/Base" is not known: use a name of the IANA database, such as Europe/Berlin; no fence begins until that is corrected`,
 	} {
-		fake := newFakeAPI(t)
-		fake.set(ledgerPath, `{}`)
-		fake.set(policiesPath, `{"items":[{"metadata":{"name":"mine"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"12:00","duration":"12h","timeZone":"`+zone+`"}]}}]}`)
+		s := &served{objects: map[string]string{ledgerPath: `{}`, policiesPath: `{"items":[{"metadata":{"name":"mine"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"12:00","duration":"12h","timeZone":"` + zone + `"}]}}]}`}}
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 		f.Status.Decision.Policy.Name, f.Status.Decision.Limits = "mine", []api.ScopedLimits{{Policy: "mine"}}
 		f.Status.Decision.Settings = api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}
 		seen := fence.Seen{Node: fence.Node{Exists: true}}
-		if err := fake.LookBrakes(t.Context(), f, &seen); err != nil {
+		if err := look.Brakes(t.Context(), s.client(t), f, &seen); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, seen.Brakes.Hold(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))); d != "" {

@@ -1,85 +1,35 @@
-package kube
+package look
 
 import (
 	"context"
 	"slices"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// defaultLease is the kubelet's own: where a Lease does not say how long it is
-// valid, it is this.
-const defaultLease = 40 * time.Second
-
-// LeaseMark is a Lease's renewTime as a mark that is compared with itself only (S30).
-func LeaseMark(l *coordinationv1.Lease) string {
-	if l.Spec.RenewTime == nil {
-		return ""
-	}
-	return l.Spec.RenewTime.UTC().Format(time.RFC3339Nano)
-}
-
-// SlowestRenewal is the longest time between two renewals that a Lease is believed
-// to have: with less than two in the node-monitor-grace-period (50 s) its node turns
-// NotReady now and then without nodefence. A kubelet may write what it likes into its own
-// Lease, and the longest renewal of all is what the whole cluster's fences wait for (S15).
-const SlowestRenewal = 25 * time.Second
-
-// LeaseRenewal is the time between two renewals: kubelets renew four times in
-// a Lease's duration.
-func LeaseRenewal(l *coordinationv1.Lease) time.Duration {
-	return min(saidRenewal(l), SlowestRenewal)
-}
-
-// LeaseTooSlow is what a Lease says of its renewal where that is not believed.
-func LeaseTooSlow(l *coordinationv1.Lease) (said time.Duration, is bool) {
-	if said = saidRenewal(l); said > SlowestRenewal {
-		return said, true
-	}
-	return 0, false
-}
-
-func saidRenewal(l *coordinationv1.Lease) time.Duration {
-	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 {
-		return time.Duration(*s) * time.Second / 4
-	}
-	return defaultLease / 4
-}
-
-// LookNode sees the node and its Lease.
-func (c *Client) LookNode(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if err := c.LookNodeOnly(ctx, f, seen); err != nil {
+// NodeAndLease sees the node and its Lease.
+func NodeAndLease(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+	if err := Node(ctx, c, f, seen); err != nil {
 		return err
 	}
-	return c.LookLease(ctx, f, seen)
+	return Lease(ctx, c, f, seen)
 }
 
-// LookNodeOnly is for where nothing is decided by the Lease.
-func (c *Client) LookNodeOnly(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+// Node sees the node: it is for where nothing is decided by the Lease.
+func Node(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
 	}
 	if n != nil {
-		seen.Node = NodeSeen(n, string(f.UID))
+		seen.Node = NodeFrom(n, string(f.UID))
 		seen.Node.OutOfService, seen.Node.OutOfServiceForeign = outOfService(n, f.OutOfServiceAs())
 	}
-	return nil
-}
-
-// LookLease sees the node's Lease.
-func (c *Client) LookLease(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	l, err := c.Lease(ctx, f.Spec.NodeName)
-	if err != nil || l == nil {
-		return err
-	}
-	seen.Lease = fence.Lease{Exists: true, Renewed: LeaseMark(l), Renewal: LeaseRenewal(l)}
 	return nil
 }
 
@@ -101,12 +51,12 @@ var deleters = map[string]string{
 	"karpenter.sh/disruption":        "Karpenter",
 }
 
-// NodeSeen is what a decision needs of a node.
-func NodeSeen(n *corev1.Node, fenceUID string) fence.Node {
+// NodeFrom is what a decision needs of a node.
+func NodeFrom(n *corev1.Node, fenceUID string) fence.Node {
 	s := fence.Node{
-		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: bootID(n.Status.NodeInfo.BootID),
-		Cordoned: n.Spec.Unschedulable, CordonOurs: CordonIsOurs(n.ManagedFields), Labels: n.Labels,
-		ScaleDownOurs: len(ourScaleDownAnnotations(n.Annotations, n.ManagedFields)) > 0,
+		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: kube.BootID(n.Status.NodeInfo.BootID),
+		Cordoned: n.Spec.Unschedulable, CordonOurs: kube.CordonIsOurs(n.ManagedFields), Labels: n.Labels,
+		ScaleDownOurs: len(kube.OurScaleDownAnnotations(n.Annotations, n.ManagedFields)) > 0,
 	}
 	for _, v := range n.Status.VolumesInUse {
 		s.VolumesInUse = append(s.VolumesInUse, string(v))
@@ -153,7 +103,7 @@ func outOfService(n *corev1.Node, as api.OutOfServiceValue) (ours, foreign bool)
 func ClusterNodes(nodes []corev1.Node) []admission.Node {
 	all := make([]admission.Node, 0, len(nodes))
 	for i := range nodes {
-		n := NodeSeen(&nodes[i], "")
+		n := NodeFrom(&nodes[i], "")
 		all = append(all, admission.Node{
 			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
 			Excluded: n.Excluded, Deleting: n.Deleting,

@@ -1,6 +1,7 @@
-package kube
+package look_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // TestANodeWhoseMachineIsBeingDeleted is known by its annotations, which count only
@@ -33,7 +35,7 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations string
 		machines    map[string]string
-		refused     map[string]int
+		refused     map[string]int32
 		status      api.NodeFenceStatus
 		want        string
 		asks        []string
@@ -52,32 +54,28 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 		"no namespace":                         {`"cluster.x-k8s.io/machine":"x"`, map[string]string{capi2: goes}, nil, none, "", nil},
 		"a path":                               {`"machine.openshift.io/machine":"m/../../x"`, nil, nil, none, "", nil},
 		"a path for a namespace":               {`"cluster.x-k8s.io/machine":"x","cluster.x-k8s.io/cluster-namespace":".."`, nil, nil, none, "", nil},
-		"without the right to look":            {ofOS, nil, map[string]int{openshift: http.StatusForbidden}, none, "nobody knows whether its Machine m/x is being deleted: get " + openshift, []string{openshift}},
-		"nothing converts it":                  {ofCAPI, map[string]string{capi1: goes}, map[string]int{capi2: http.StatusInternalServerError}, none, held, []string{capi2, capi1}},
-		"nothing converts it, and it stays":    {ofCAPI, map[string]string{capi1: machine("", mine)}, map[string]int{capi2: http.StatusInternalServerError}, none, "", []string{capi2, capi1}},
-		"no version can be read":               {ofCAPI, nil, map[string]int{capi2: http.StatusInternalServerError, capi1: http.StatusInternalServerError}, none, "nobody knows", []string{capi2, capi1}},
-		"the API server is not able":           {ofOS, nil, map[string]int{openshift: http.StatusServiceUnavailable}, none, "error", []string{openshift}},
+		"without the right to look":            {ofOS, nil, map[string]int32{openshift: http.StatusForbidden}, none, "nobody knows whether its Machine m/x is being deleted: get " + openshift, []string{openshift}},
+		"nothing converts it":                  {ofCAPI, map[string]string{capi1: goes}, map[string]int32{capi2: http.StatusInternalServerError}, none, held, []string{capi2, capi1}},
+		"nothing converts it, and it stays":    {ofCAPI, map[string]string{capi1: machine("", mine)}, map[string]int32{capi2: http.StatusInternalServerError}, none, "", []string{capi2, capi1}},
+		"no version can be read":               {ofCAPI, nil, map[string]int32{capi2: http.StatusInternalServerError, capi1: http.StatusInternalServerError}, none, "nobody knows", []string{capi2, capi1}},
+		"the API server is not able":           {ofOS, nil, map[string]int32{openshift: http.StatusServiceUnavailable}, none, "error", []string{openshift}},
 		"after the first Off (S25)":            {ofOS, map[string]string{openshift: goes}, nil, begun, "", nil},
 		"after work was released (S25)":        {ofOS, map[string]string{openshift: goes}, nil, released, "", nil},
 		"an annotation with nothing behind it": {`"machine.openshift.io/machine":""`, nil, nil, none, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newFakeAPI(t)
-			a.set("/api/v1/nodes/a", `{"metadata":{"name":"a","uid":"u","annotations":{`+c.annotations+`}}}`)
-			for path, text := range c.machines {
-				a.set(path, text)
+			s := &served{objects: maps.Clone(c.machines), refused: c.refused}
+			if s.objects == nil {
+				s.objects = map[string]string{}
 			}
-			for path, code := range c.refused {
-				a.answer[path] = func(w http.ResponseWriter, _ request) {
-					refuse(w, code, map[int]string{403: "Forbidden", 500: "InternalError", 503: "ServiceUnavailable"}[code])
-				}
-			}
+			s.objects[nodePath] = `{"metadata":{"name":"a","uid":"u","annotations":{` + c.annotations + `}}}`
+			client := s.client(t)
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: c.status}
 			f.Status.Decision.NodeUID = "u"
 			var seen fence.Seen
-			err := a.LookNodeOnly(t.Context(), f, &seen)
+			err := look.Node(t.Context(), client, f, &seen)
 			if err == nil {
-				err = a.LookDeletion(t.Context(), f, &seen)
+				err = look.Deletion(t.Context(), client, f, &seen)
 			}
 			if (err != nil) != (c.want == "error") {
 				t.Fatal(err)
@@ -86,9 +84,9 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			var asks []string
-			for _, r := range a.asked {
-				if strings.HasPrefix(r.Path, "/apis/") {
-					asks = append(asks, r.Path)
+			for _, path := range s.asked {
+				if strings.HasPrefix(path, "/apis/") {
+					asks = append(asks, path)
 				}
 			}
 			if strings.Join(asks, " ") != strings.Join(c.asks, " ") {

@@ -1,4 +1,4 @@
-package kube
+package look
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// LookBrakes sees what stops new Offs in the policies and the ledger as they stand, this
+// Brakes sees what stops new Offs in the policies and the ledger as they stand, this
 // fence's slot, and since when the source has seen its Lease stand still. It goes after
-// LookNode. The policy that decides says, too, whether the node is to be fenced on its
+// NodeAndLease. The policy that decides says, too, whether the node is to be fenced on its
 // Machine's account.
-func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func Brakes(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
@@ -30,30 +31,30 @@ func (c *Client) LookBrakes(ctx context.Context, f *api.NodeFence, seen *fence.S
 	}
 	for i := range policies {
 		if p := &policies[i]; p.Name == f.Status.Decision.Policy.Name {
-			seen.MachineLooked, seen.Machine = true, policy.MachineFor(p, f, c.clock.Now())
+			seen.MachineLooked, seen.Machine = true, policy.MachineFor(p, f, c.Clock().Now())
 		}
 	}
-	seen.Brakes = admission.Against(f, policies, seen.Node, led, c.clock.Now())
+	seen.Brakes = admission.Against(f, policies, seen.Node, led, c.Clock().Now())
 	seen.Brakes.Zones = Zones(policies)
 	return nil
 }
 
 // Recount asks once more, right before power is cut or access taken, all that was asked
 // before the slot was reserved: the ledger is read first, then everything else, by which
-// it is held (S13, S14, S15). It goes after LookBrakes.
-func (c *Client) Recount(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	now := c.clock.Now()
+// it is held (S13, S14, S15). It goes after Brakes.
+func Recount(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+	now := c.Clock().Now()
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	lists, err := c.ReadLists(ctx)
+	lists, err := ReadLists(ctx, c)
 	if err != nil {
 		return err
 	}
 	is, selected := admission.Live(lists.Policies, f, seen.Node, now)
 	if !selected {
-		return nil // which LookBrakes says
+		return nil // which Brakes says
 	}
 	census, err := lists.Picture(ctx, c, f)
 	if err != nil {

@@ -1,4 +1,4 @@
-package kube
+package look
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // Lists are the objects that one reservation is decided on, beside the ledger.
@@ -19,7 +20,7 @@ type Lists struct {
 }
 
 // ReadLists reads them. The ledger is read before them (S14).
-func (c *Client) ReadLists(ctx context.Context) (l Lists, err error) {
+func ReadLists(ctx context.Context, c *kube.Client) (l Lists, err error) {
 	if l.Nodes, err = c.Nodes(ctx); err != nil {
 		return l, err
 	}
@@ -36,10 +37,10 @@ func (c *Client) ReadLists(ctx context.Context) (l Lists, err error) {
 // Picture is what admission.Admit decides on for this fence: with the nodes that are missing,
 // and with etcd's members where a quorum is asked for. With an error it is one on which no
 // fence begins that asks for a quorum (S13).
-func (l Lists) Picture(ctx context.Context, client *Client, f *api.NodeFence) (admission.Picture, error) {
-	o := admission.Observed{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets, Policies: l.Policies, Apart: client.Clock().Apart()}
+func (l Lists) Picture(ctx context.Context, c *kube.Client, f *api.NodeFence) (admission.Picture, error) {
+	o := admission.Observed{Nodes: ClusterNodes(l.Nodes), Fences: l.Fences, Budgets: l.Budgets, Policies: l.Policies, Apart: c.Clock().Apart()}
 	var err error
-	o.Etcd.Members, o.Etcd.From, err = client.Etcd(ctx, f, l.Nodes, l.Policies)
+	o.Etcd.Members, o.Etcd.From, err = Etcd(ctx, c, f, l.Nodes, l.Policies)
 	o.Etcd.Lists, o.Etcd.Unread = etcdLists(f, l.Policies), err != nil
 	return admission.NewPicture(o), err
 }

@@ -1,0 +1,104 @@
+package look_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
+)
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
+
+func TestNodeFrom(t *testing.T) {
+	taint := func(key, value string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: key, Value: value}}}}
+	}
+	labelled := func(k, v string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{k: v}}}
+	}
+	const exclude = "remediation.medik8s.io/exclude-from-remediation"
+	long := strings.Repeat("b", 1<<20)
+	for name, c := range map[string]struct {
+		node *corev1.Node
+		want fence.Node
+	}{
+		"UID, boot ID, conditions": {
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.NodeStatus{
+				NodeInfo:   corev1.NodeSystemInfo{BootID: "b"},
+				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon)}},
+			}},
+			fence.Node{UID: "u", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
+		},
+		"a boot ID that no record takes":   {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, fence.Node{BootID: kube.BootID(long)}},
+		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), fence.Node{Taint: true}},
+		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), fence.Node{}},
+		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), fence.Node{ControlPlane: true}},
+		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), fence.Node{ControlPlane: true}},
+		"a node of etcd alone":             {labelled("node-role.kubernetes.io/etcd", "true"), fence.Node{ControlPlane: true}},
+		"a node that nothing may touch":    {labelled(exclude, "true"), fence.Node{Excluded: "the node has the label " + exclude + "=true"}},
+		"one that was meant to be so once": {labelled(exclude, "false"), fence.Node{}},
+		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),
+			fence.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
+		"a node that is being deleted": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}},
+			fence.Node{Deleting: "the Node object is being deleted", Terminating: true}},
+		"a cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, fence.Node{Cordoned: true}},
+		"our cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "nodefence"}, {Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+		}}}, fence.Node{Cordoned: true, CordonOurs: true}},
+		"a cordon that we do not manage": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)},
+			{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
+		}}}, fence.Node{Cordoned: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.want.Exists, c.want.Labels = true, c.node.Labels
+			if d := cmp.Diff(c.want, look.NodeFrom(c.node, "f1")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestOutOfServiceSeen: the taint of this fence's own value is told from any other (S22).
+func TestOutOfServiceSeen(t *testing.T) {
+	tainted := func(value string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: api.OutOfServiceTaint, Value: value}}}}
+	}
+	for name, c := range map[string]struct {
+		node *corev1.Node
+		as   api.OutOfServiceValue
+		want [2]bool // ours, foreign
+	}{
+		"off":                      {tainted("nodeshutdown"), api.NodeShutdown, [2]bool{true}},
+		"beyond repair":            {tainted("hardwarefailure"), api.HardwareFailure, [2]bool{true}},
+		"another word":             {tainted("nodeshutdown"), api.HardwareFailure, [2]bool{false, true}},
+		"by another hand":          {tainted("x"), api.NodeShutdown, [2]bool{false, true}},
+		"another taint altogether": {&corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "x", Value: "nodeshutdown"}}}}, api.NodeShutdown, [2]bool{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(c.node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &served{objects: map[string]string{nodePath: string(text)}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
+			f.Status.Placed.OutOfServiceAs = c.as
+			var seen fence.Seen
+			if err := look.Node(t.Context(), s.client(t), f, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]bool{seen.Node.OutOfService, seen.Node.OutOfServiceForeign}; got != c.want {
+				t.Errorf("ours, foreign: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
