@@ -171,10 +171,6 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 	}
 }
 
-func counts(p *api.ActivitySettings, a *api.ActivityRecord) string {
-	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
-}
-
 // verdict is what a round says: alive by one witness, dead only by the Lease
 // standing still and every check, and neither otherwise.
 func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
@@ -240,46 +236,4 @@ func (d *decision) though() string {
 		return ""
 	}
 	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.onAliveTimeout)"
-}
-
-// waitUntil asks to be looked at again at t, and each resync before it.
-func (d *decision) waitUntil(t time.Time) outcome {
-	if d.wakeAt(t); t.Sub(d.now) > Resync {
-		d.lookAfter(Resync)
-	}
-	return settled
-}
-
-// forgetActivity: what was seen of a machine before its power was cut says
-// nothing of it afterwards. The number goes on: it names Jobs.
-func (d *decision) forgetActivity() {
-	if a := d.st.ActivityChecks; a != nil && d.st.CutOrReleased {
-		*a = api.ActivityRecord{CheckRound: api.CheckRound{Number: a.Number}}
-	}
-}
-
-// storageDown asks the policy's storageCheck, and holds while it says that the
-// storage is unreachable for everyone.
-func (d *decision) storageDown() outcome {
-	p := d.dec.Settings.StorageCheck
-	if p == nil {
-		return goOn
-	}
-	if d.st.StorageCheck == nil {
-		d.st.StorageCheck = &api.CheckRound{}
-	}
-	r := d.st.StorageCheck
-	if r.StartedAt != nil || !d.within(r.EndedAt, p.ValidDuration.Duration) {
-		return d.ask(r, "asking whether the storage is reachable")
-	}
-	for _, c := range r.Results {
-		switch {
-		case c.Answer == api.AnswerNone:
-			d.stay(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
-			return d.waitUntil(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond))
-		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.at(0).Time):
-			d.tell(api.CheckingActivity, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
-		}
-	}
-	return goOn
 }

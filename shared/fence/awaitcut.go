@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -65,13 +64,4 @@ func (d *decision) awaitCut(i int, msg string) outcome {
 	d.tell(api.WaitingForDevice, d.awaits(msg))
 	d.waitUntil(r.NotBefore.Time)
 	return settled
-}
-
-// pause comes after so many tries that did nothing, where tries never end.
-func (d *decision) pause(tries int32) time.Duration {
-	wait := d.interval()
-	for i := int32(0); i < tries && wait < SlowRetry; i++ {
-		wait *= 2
-	}
-	return min(wait, SlowRetry)
 }

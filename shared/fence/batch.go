@@ -2,9 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -18,48 +15,6 @@ const deletionWindow = time.Minute
 func Batch(f *api.NodeFence, left *Left) []Pod {
 	free, _ := permitted(ReleaseOf(f), left)
 	return free[:min(len(free), int(f.Status.Release.Batch))]
-}
-
-// permitted parts the pods that may be deleted from those that a disruption
-// budget holds, and says in words which does. It reads a budget as the API
-// server's eviction does, which decides again, pod by pod.
-func permitted(c api.ReleaseSettings, left *Left) (free []Pod, held []string) {
-	if !c.Deletes() {
-		return nil, nil
-	}
-	if !c.RespectDisruptionBudgets {
-		return left.Delete, nil
-	}
-	budgets := maps.Clone(left.Budgets)
-	for _, p := range left.Delete {
-		if why := spend(budgets, p); why != "" {
-			held = append(held, "pod "+p.Namespace+"/"+p.Name+" by "+why)
-			continue
-		}
-		free = append(free, p)
-	}
-	return free, held
-}
-
-// spend takes one disruption from the pod's budget, or says why it can't.
-func spend(budgets map[string]Disruption, p Pod) string {
-	switch len(p.Budgets) {
-	case 0:
-		return ""
-	case 1:
-	default:
-		return "budgets " + strings.Join(p.Budgets, " and ") + ": Kubernetes evicts no pod that counts for two"
-	}
-	b := budgets[p.Budgets[0]]
-	if !p.Ready && (b.UnreadyFree || b.Healthy >= b.Wanted && b.Wanted > 0) {
-		return ""
-	}
-	if b.Allowed <= 0 {
-		return fmt.Sprintf("budget %s: %d healthy, %d wanted, %d may go", p.Budgets[0], b.Healthy, b.Wanted, max(0, b.Allowed))
-	}
-	b.Allowed--
-	budgets[p.Budgets[0]] = b
-	return ""
 }
 
 // due is how many pods are to be deleted now. If there is nothing to do but wait,
@@ -118,20 +73,6 @@ func (d *decision) untilDeadline() string {
 	return "from " + d.st.Release.Deadline.UTC().Format(time.TimeOnly) + " on nothing more is deleted, and " + then
 }
 
-// unreleased says what is left at the deadline, and what has held it.
-func (d *decision) unreleased(left *Left) string {
-	r := d.st.Release
-	msg := fmt.Sprintf("%d pods and %d attachments are left after %s", r.PodsLeft, r.AttachmentsLeft, d.dec.Settings.Release.Timeout.Duration)
-	_, held := permitted(d.dec.Settings.Release, left)
-	if len(held) > 0 {
-		msg += "; held: " + some(held)
-	}
-	if names := left.names(); len(names) > 0 {
-		msg += ": " + some(names)
-	}
-	return msg + "; going on"
-}
-
 // plan says how the release begins.
 func (d *decision) plan(left *Left, n int) string {
 	if !d.dec.Settings.Release.Deletes() {
@@ -141,15 +82,6 @@ func (d *decision) plan(left *Left, n int) string {
 		return fmt.Sprintf("force-deleting %d of %d pods for now, %d attachments to go", n, len(left.Delete), left.Attachments)
 	}
 	return fmt.Sprintf("force-deleting %d pods, %d attachments to go", n, left.Attachments)
-}
-
-// names are what is left, in words: volumes first, since they tell who is to be asked.
-func (l *Left) names() []string {
-	all := slices.Clone(l.Names)
-	for _, p := range l.Delete {
-		all = append(all, "pod "+p.Namespace+"/"+p.Name)
-	}
-	return all
 }
 
 // quota is how many deletions the rate leaves for now, and, if none, when it
@@ -173,11 +105,7 @@ func (d *decision) quota() (int, time.Duration) {
 	return 0, wait
 }
 
-// some names the first of many.
-func some(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
+// patience: look often at first, then less.
+func (d *decision) patience() time.Duration {
+	return min(max(Poll, d.since(d.st.Release.StartedAt)/2), 10*Poll)
 }

@@ -155,3 +155,11 @@ func (d *decision) condition(typ string, is says) {
 		LastTransitionTime: metav1.NewTime(d.now.UTC().Truncate(time.Second)),
 	})
 }
+
+// describe derives the words that people and other systems read.
+func (d *decision) describe() {
+	st := &d.st
+	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
+	d.scheduled()
+	d.conditions()
+}

@@ -8,18 +8,6 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// CutOnly: nothing switches this node's machine, and what stands in for that is a
-// storage device whose cut must be seen. Then exactly the pods all of whose writable
-// volumes it covers are released, pod by pod (S1, S24).
-func CutOnly(dec *api.Decision) bool {
-	return dec.Power(0) == nil && dec.Settings.Action.Device() && !dec.Trigger.Missing() && slices.ContainsFunc(dec.Isolation(), proves)
-}
-
-// proves: that this device cuts is worth something beyond caution.
-func proves(b api.Binding) bool {
-	return b.Must && b.Role == api.RoleStorage && !b.Covers.Empty()
-}
-
 // ReleaseOf is how the work of this node is released. What only a cut has proven is
 // released pod by pod, whatever the policy says; None stays None.
 func ReleaseOf(f *api.NodeFence) api.ReleaseSettings {
@@ -56,8 +44,6 @@ func effective(f *api.NodeFence) *api.Decision {
 	dec.Settings.Release = ReleaseOf(f)
 	return &dec
 }
-
-func (d *decision) cutOnly() bool { return CutOnly(d.dec) }
 
 // rebootedWithin: the machine has rebooted since its work was released by a cut (S4).
 func (d *decision) rebootedWithin() bool {
@@ -142,3 +128,16 @@ const (
 	maxVolumes    = 64
 	longestVolume = 1024
 )
+
+// cutDone: nothing more is to be done about this device. Where its cut is the proof,
+// that is two reads, a settle apart, of which the last is fresh (S1, S3).
+func (d *decision) cutDone(i int) bool {
+	r := d.record(i)
+	switch {
+	case r.GaveUp:
+		return true
+	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
+		return r.SeenCutAt != nil
+	}
+	return d.seenCutTwice(r)
+}

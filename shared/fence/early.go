@@ -12,44 +12,6 @@ import (
 // switched off, and nothing is placed on a node whose machine is on: for that a
 // condition of the policy must have held for its time, as in any fence.
 
-// Early is the policy's earlyProbe, where there is a machine to read. Where
-// there are activity checks, nothing is hurried.
-func Early(p api.ResolvedPolicy) *api.ProbeSetting {
-	power := p.Settings.Action == api.ActionReboot || p.Settings.Action == api.ActionOff || p.Settings.Action == ""
-	if p.Settings.Mode == api.ModeDryRun || !power || p.Settings.ActivityChecks != nil {
-		return nil
-	}
-	return p.Settings.EarlyProbe
-}
-
-// OnlyLease: nothing but its Lease can speak for this fence now. Once power was
-// cut or work released, it runs to its end (S25).
-func OnlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Begun() {
-		return false
-	}
-	due := conditionsDue(dec, st)
-	return due.IsZero() || due.After(now)
-}
-
-func (d *decision) earlyOnly() bool { return OnlyLease(d.dec, &d.st, d.now) }
-
-// conditionsDue is when the first of the conditions that hold has held for as
-// long as the policy asks; zero if none holds.
-func conditionsDue(dec *api.Decision, st *api.NodeFenceStatus) (due time.Time) {
-	for _, e := range st.Evidence {
-		if e.Type != api.TriggerNodeCondition {
-			due = sooner(due, e.Since.Time) // its time was over when the fence was opened, or it has none
-		}
-		for _, want := range dec.Settings.UnhealthyConditions {
-			if e.Type == api.TriggerNodeCondition && want.Type == e.Condition && want.Status == e.Status {
-				due = sooner(due, e.Since.Add(want.Duration.Duration))
-			}
-		}
-	}
-	return due
-}
-
 // suspectAt is when the Lease has stood still for as long as the policy asks;
 // zero if it is no evidence.
 func (d *decision) suspectAt() (at time.Time) {
@@ -87,12 +49,4 @@ func (d *decision) ourMark(c Condition) bool {
 		}
 	}
 	return true
-}
-
-// sooner is the first of two times, of which zero is none.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

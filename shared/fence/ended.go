@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -49,27 +48,6 @@ func (d *decision) nodeEnded() (why api.Reason, msg string) {
 	return api.NodeGone, "the Node object was deleted"
 }
 
-// owesPowerOn: we cut it, and nothing wants it to stay off (S12). What was left off for
-// its number of cuts stays so until a person wants it back, also when those cuts are
-// old and count no more.
-func (d *decision) owesPowerOn() bool {
-	return d.st.Power.SwitchedByUs && d.st.Phase != api.Fenced && d.staysOff() == ""
-}
-
-// staysOff says why a machine that we cut is not switched on again, if it is not.
-func (d *decision) staysOff() string {
-	switch {
-	case d.dec.Settings.Action != api.ActionReboot:
-		return "the policy's action is " + string(d.dec.Settings.Action)
-	case d.dec.Power(0) != nil && d.dec.Power(0).LeaveOff:
-		return "its configuration has no method that switches it on"
-	case d.lastCut():
-		return fmt.Sprintf("its power was cut %d times in 24 hours, and limits.perNode.cutsPerDay is %d: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
-			d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay)
-	}
-	return ""
-}
-
 // calledOff ends a fence whose reason has gone, or sends it back to the gate
 // when a brake is on. After the first Off neither happens any more (S17, S25).
 func (d *decision) calledOff() outcome {
@@ -105,11 +83,6 @@ func (d *decision) uncutSoFar() string {
 		return "; its power was not cut again"
 	}
 	return "; no power was cut"
-}
-
-func (d *decision) undoNow(why api.Reason, msg string) outcome {
-	d.st.Outcome = why
-	return d.enter(api.Recovering, why, msg)
 }
 
 // braked sends a fence that has not cut power back to the gate.

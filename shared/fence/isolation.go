@@ -107,19 +107,6 @@ func (d *decision) nextCut() outcome {
 	return goOn
 }
 
-// cutDone: nothing more is to be done about this device. Where its cut is the proof,
-// that is two reads, a settle apart, of which the last is fresh (S1, S3).
-func (d *decision) cutDone(i int) bool {
-	r := d.record(i)
-	switch {
-	case r.GaveUp:
-		return true
-	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
-		return r.SeenCutAt != nil
-	}
-	return d.seenCutTwice(r)
-}
-
 // judgeCut takes what the device has just said.
 func (d *decision) judgeCut(i int) outcome {
 	r, c := d.record(i), d.seen.Call
@@ -239,9 +226,4 @@ func (d *decision) sayTo(i int, c api.Call) outcome {
 		r.EffectUntil, d.st.Power.EffectUntil = d.st.Power.EffectUntil, until
 	}
 	return act
-}
-
-// taken is what a device takes from the machine, in words.
-func taken(b api.Binding) string {
-	return strings.ToLower(string(b.Role)) + " (" + b.Driver + " " + b.Address + ")"
 }

@@ -5,29 +5,6 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 // What came of each device of the isolation stands in status.isolation, by the device's
 // name.
 
-// recordOf is what came of the device of that name; nil if nothing did.
-func (d *decision) recordOf(device string) *api.IsolationRecord {
-	for i := range d.st.Isolation {
-		if d.st.Isolation[i].Device == device {
-			return &d.st.Isolation[i]
-		}
-	}
-	return nil
-}
-
-// record is that of the device at this place of the isolation.
-func (d *decision) record(i int) *api.IsolationRecord { return d.recordOf(d.dec.Isolation()[i].Name) }
-
-// deviceIndex is where a device stands in the isolation; -1 if it does not.
-func (d *decision) deviceIndex(device string) int {
-	for i := range d.dec.Isolation() {
-		if d.dec.Isolation()[i].Name == device {
-			return i
-		}
-	}
-	return -1
-}
-
 // isolationRecords has one record for each device, and those of what we cut and is bound no
 // more: it is owed. From here a nodefence that knows of none leaves the fence alone: it
 // would lose what is to be given back (S21).

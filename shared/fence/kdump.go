@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -15,18 +13,6 @@ import (
 // without a slot, until the messages have stopped or their time is over. They can
 // be forged: all that they do here is bounded, and none of them hastens anything. For
 // what they may do besides, where a policy opts in, see kdumpproof.go.
-
-// Dump is what the listener has written down of a node's messages. Its times are
-// by the API server's clock (S30).
-type Dump struct {
-	// NodeUID is the node that had the messages' source address.
-	NodeUID types.UID
-	// BootID is the boot that it had when the first of them came.
-	BootID      string
-	First, Last time.Time
-	Source      string
-	Count       int64
-}
 
 // Kdump is the rule by which this fence waits for a dump; nil if it does not.
 func Kdump(f *api.NodeFence) *api.KdumpSettings { return kdumpRule(&f.Status.Decision) }
@@ -115,29 +101,6 @@ func (d *decision) dumpHolds() (why string, until time.Time) {
 		why += "; whether more come can't be seen now"
 	}
 	return why, sooner(over, d.lastMessage().Add(r.QuietDuration.Duration))
-}
-
-// awaitDump holds a fence that has no slot yet. What is only to be read may be
-// read: no dump is hurt by that.
-func (d *decision) awaitDump() outcome {
-	if d.earlyOnly() {
-		return goOn
-	}
-	why, until := d.dumpHolds()
-	if why != "" && d.dumpProves() {
-		return goOn // its pods may go, and nothing else does meanwhile
-	}
-	if why != "" {
-		d.stay(api.KdumpUnderWay, why, 0)
-		if r, k := kdumpRule(d.dec), d.st.Kdump; r.ReleasePodsWhileDumping && k != nil && k.DoneAt == nil {
-			until = sooner(until, d.now.Add(Handover)) // it may prove soon
-		}
-		return d.waitUntil(until)
-	}
-	if d.said(api.KdumpUnderWay) {
-		d.tell(api.KdumpOver, d.dumpOver())
-	}
-	return goOn
 }
 
 // dumpOver is why a dump is not waited for any longer, in words.

@@ -23,10 +23,6 @@ func AsksDump(f *api.NodeFence) bool {
 // ByDump: this fence is releasing pods for a dump.
 func ByDump(f *api.NodeFence) bool { return f.CurrentPhase() == api.Releasing && byDump(&f.Status) }
 
-func byDump(st *api.NodeFenceStatus) bool {
-	return st.Phase == api.Releasing && st.Proof != nil && st.Proof.Type == api.ProofKdump
-}
-
 // toDump takes the walk aside.
 func (d *decision) toDump() outcome {
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)

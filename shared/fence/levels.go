@@ -3,18 +3,9 @@ package fence
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// binding is the machine's own device that is spoken with now; nil if none is bound.
-func (d *decision) binding() *api.Binding { return d.dec.Power(d.st.Power.Level) }
-
-// levels is how many the policy allows and the node has.
-func (d *decision) levels() int {
-	return min(max(1, int(d.dec.Settings.Power.MaxLevels)), max(1, len(d.dec.PowerLevels())))
-}
 
 // anotherLevel: there is one that was not tried in this pass. The word of a
 // person who ended the fence stops the climb: another level is another Off (S25).
@@ -43,14 +34,6 @@ func (d *decision) noteCut() {
 	}
 }
 
-// highestCut is where the undoing begins: in reverse (S25).
-func (d *decision) highestCut() int32 {
-	if len(d.st.Power.Cut) == 0 {
-		return d.st.Power.Level
-	}
-	return slices.Max(d.st.Power.Cut)
-}
-
 // undoNextLevel: this level reads on; a lower one that was cut is next.
 func (d *decision) undoNextLevel() outcome {
 	p := &d.st.Power
@@ -64,19 +47,4 @@ func (d *decision) undoNextLevel() outcome {
 	p.LastRead, p.OnAt, p.NotBefore = nil, nil, nil
 	d.lookAfter(0)
 	return settled
-}
-
-// effectDelay is the longest of all devices: a call to any of them may still
-// take effect (S8).
-func (d *decision) effectDelay() time.Duration {
-	var longest time.Duration
-	for _, b := range d.dec.Devices {
-		longest = max(longest, b.EffectDelay.Duration)
-	}
-	return longest
-}
-
-// offTimeout is how long after an accepted Off the machine may still read on.
-func (d *decision) offTimeout() time.Duration {
-	return d.dec.Settings.Power.OffTimeout.Duration
 }

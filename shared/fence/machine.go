@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -30,30 +29,6 @@ func (d *decision) machineTrouble() (all []api.Evidence) {
 		}
 	}
 	return all
-}
-
-// counts: this evidence speaks for the fence now. That of a Machine, which may stay
-// Failed whatever becomes of the node, does so until power was cut or work released,
-// and in no fence that was given up.
-func (d *decision) counts(e api.Evidence) bool {
-	switch {
-	case e.Type != api.TriggerMachine:
-		return true
-	case d.st.CutOrReleased:
-		return false
-	}
-	return slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, d.st.Phase)
-}
-
-func (d *decision) machineWithoutNode() bool { return d.dec.Trigger.OnlyMachine() }
-
-// machineGone: its deletion was asked for, and it is not listed any more.
-func (d *decision) machineGone() outcome {
-	if !d.machineWithoutNode() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
-		return goOn
-	}
-	d.st.Outcome = api.MachineListedNoMore
-	return d.enter(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }
 
 // machineGoes asks for the deletion, and waits for it to show. That it was asked for is

@@ -18,22 +18,6 @@ import (
 // record's node UID is empty, so that nothing is ever released or marked in its name
 // (S6), and it ends as soon as a Node of the name is there.
 
-// missing: the Node object for whose absence this fence was opened is not there.
-func (d *decision) missing() bool { return d.dec.Trigger.Missing() && !d.seen.Node.Exists }
-
-// noNode: that is evidence. Such a fence has no UID to be bound to.
-func (d *decision) noNode() bool {
-	return d.missing() && !d.machineWithoutNode() && d.dec.NodeUID == ""
-}
-
-// nodeGone is the release of a node that has no Node object.
-func (d *decision) nodeGone() outcome {
-	if o := d.workLeft(api.SeenOff, ""); o.decided {
-		return o
-	}
-	return d.released()
-}
-
 // awaitsWork has a fence whose Node went wait for what ran on its machine, in the phase
 // whose function sees that. A Node of the name that is healthy has a kubelet of its own,
 // and what is bound to the name is that one's work by now.
@@ -73,4 +57,13 @@ func (d *decision) workLeft(why api.Reason, msg string) outcome {
 		d.lookAt(r.Deadline.Time)
 	}
 	return settled
+}
+
+// machineGone: its deletion was asked for, and it is not listed any more.
+func (d *decision) machineGone() outcome {
+	if !d.machineWithoutNode() || d.st.Machine == nil || !d.seen.MachineLooked || d.seen.Machine != nil {
+		return goOn
+	}
+	d.st.Outcome = api.MachineListedNoMore
+	return d.enter(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }

@@ -140,3 +140,51 @@ func (d *decision) wakeAt(t time.Time) {
 	}
 	d.lookAt(t)
 }
+
+// waitUntil asks to be looked at again at t, and each resync before it.
+func (d *decision) waitUntil(t time.Time) outcome {
+	if d.wakeAt(t); t.Sub(d.now) > Resync {
+		d.lookAfter(Resync)
+	}
+	return settled
+}
+
+// restartIsolation begins the tries anew. What we cut and what was seen stands (S26).
+func (d *decision) restartIsolation() {
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		r.Tries, r.NotBefore, r.GaveUp, r.LastRead, r.FirstCut = 0, nil, false, nil, nil
+		if !r.SwitchedByUs {
+			r.SeenCutAt = nil
+		}
+	}
+}
+
+// instead is the phase that goes before p: access is given back first. And where
+// there is no power to be looked at, a proof is made anew by the cut that it rests on.
+func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
+	switch {
+	case p == api.Fencing && d.st.Phase == api.Releasing && d.cutOnly() && !d.confirmAsked():
+		return api.Isolating
+	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
+		return p
+	}
+	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clip.Message(msg)}
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil
+		if d.st.Outcome != api.SentBack { // which may come again and again, and is to come less and less often
+			r.NotBefore, r.Tries = nil, 0
+		}
+	}
+	return api.Restoring
+}
+
+// lastWords says of what was accepted that it is carried out, as the record ends.
+func (d *decision) lastWords() {
+	for i := range d.st.Answers {
+		if a := &d.st.Answers[i]; a.Result == api.Accepted {
+			a.Result, a.AnsweredAt, a.Message = api.Done, d.time(), "the fence is ended"
+		}
+	}
+}

@@ -12,19 +12,6 @@ import (
 // seen off twice is proven off by that, whoever switched it off, and its work is
 // released. A person's word (spec.requests.confirmOff) does the same.
 
-// onlyReads: nothing but a machine that reads off can speak for this fence now.
-func (d *decision) onlyReads() bool {
-	return d.dec.Settings.Action == api.ActionWaitForOff && d.readable() && !d.confirmAsked() && !d.begun()
-}
-
-// readable: there is a device that tells whether the machine is off.
-func (d *decision) readable() bool {
-	return d.dec.Power(0) != nil && !d.dec.Trigger.Missing()
-}
-
-// mustNotSwitch: for this fence no machine may be switched off now.
-func (d *decision) mustNotSwitch() bool { return d.earlyOnly() || d.onlyReads() }
-
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
 func (d *decision) awaitPerson() outcome {

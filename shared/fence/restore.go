@@ -2,82 +2,14 @@ package fence
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // What we cut off is given back before the fence recovers, in reverse, each device
 // until it was seen to give access, for ever, slowly and loudly (S25). One rule goes
 // before that: access is never given back to a machine on which what was released may
 // still write (see withheld).
-
-// instead is the phase that goes before p: access is given back first. And where
-// there is no power to be looked at, a proof is made anew by the cut that it rests on.
-func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
-	switch {
-	case p == api.Fencing && d.st.Phase == api.Releasing && d.cutOnly() && !d.confirmAsked():
-		return api.Isolating
-	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
-		return p
-	}
-	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clip.Message(msg)}
-	for i := range d.st.Isolation {
-		r := &d.st.Isolation[i]
-		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil
-		if d.st.Outcome != api.SentBack { // which may come again and again, and is to come less and less often
-			r.NotBefore, r.Tries = nil, 0
-		}
-	}
-	return api.Restoring
-}
-
-// owesBack: something that we cut is still cut.
-func (d *decision) owesBack() bool { return slices.ContainsFunc(d.st.Isolation, owed) }
-
-func owed(r api.IsolationRecord) bool { return r.SwitchedByUs && !r.Abandoned }
-
-// restoring gives back what we cut, and goes on.
-func (d *decision) restoring() outcome {
-	if i := d.deviceIndex(d.callDevice); i >= 0 {
-		d.isolationRecords()
-		d.judgeBack(i)
-	}
-	var due time.Time
-	held := d.outOfReach()
-	for i := len(d.dec.Isolation()) - 1; i >= 0; i-- {
-		if r := d.record(i); r == nil || !owed(*r) {
-			continue
-		}
-		if why := d.withheld(i); why != "" {
-			held = why
-			if d.seen.Deleting { // a record that a person has deleted comes to its end (S27)
-				d.abandon(d.record(i), why)
-			}
-			continue
-		}
-		if at := d.backAt(i); at.After(d.now) {
-			due = sooner(due, at) // another device need not wait for it
-			continue
-		}
-		if o := d.calledAlready(); o.decided {
-			return o
-		}
-		return d.sayBack(i)
-	}
-	switch {
-	case !due.IsZero() && d.st.Outcome == api.SentBack && d.st.Claim == nil && d.allDead():
-		return d.restored() // the rest of ours is taken off the node, and the gate goes on deciding
-	case !due.IsZero():
-		d.wakeAt(due)
-		return settled
-	case d.owesBack():
-		return d.stay(api.WaitingForReboot, held, Resync)
-	}
-	return d.restored()
-}
 
 // outOfReach says which of what we cut can't be given back, because its device is bound no
 // more. A person who ends the fence ends that (S27).
@@ -94,14 +26,6 @@ func (d *decision) outOfReach() string {
 		}
 	}
 	return held
-}
-
-// cut is what a device has taken, in words.
-func (d *decision) cut(r *api.IsolationRecord) string {
-	if b := d.dec.Device(r.Device); b != nil {
-		return taken(*b)
-	}
-	return r.Device + " (" + r.Words() + ")"
 }
 
 // withheld says why access is not given back yet; empty if it may be. What was
@@ -134,40 +58,6 @@ func (d *decision) withheld(i int) string {
 		msg += ": it was seen off, and its Lease moves under the same boot ID"
 	}
 	return msg
-}
-
-// wasOff: nothing of before the cut runs on this machine, which reads off, or was proven
-// off. Where its Node is gone Kubernetes lets go of its work, whether anything was
-// released or not. That an On of ours was sent shows nothing: a machine of several
-// supplies is sent one while it runs.
-func (d *decision) wasOff() bool {
-	r := d.st.Power.LastRead
-	return d.st.Release.DoneAt != nil || r != nil && r.State == api.PoweredOff
-}
-
-// unused: the kubelet lives and says that none of the released volumes is in use.
-func (d *decision) unused() bool {
-	n := d.seen.Node
-	if d.st.Release.RebootOnly || !n.Ready() || !d.leaseFresh() || d.st.PhaseSince == nil || !d.leaseMovedSince(*d.st.PhaseSince) {
-		return false
-	}
-	return !slices.ContainsFunc(n.VolumesInUse, func(v string) bool { return slices.Contains(d.st.Release.Volumes, v) })
-}
-
-// backAt is from when the device may be spoken with: no word of ours can still cut it
-// off (S8), the last try is long enough ago, and its account is not about to be locked.
-func (d *decision) backAt(i int) (at time.Time) {
-	r := d.record(i)
-	if r.NotBefore != nil {
-		at = r.NotBefore.Time
-	}
-	if u := r.EffectUntil; u != nil && r.OnAt == nil && u.After(at) {
-		at = u.Time
-	}
-	if u, locked := d.lockedOut(&d.dec.Isolation()[i]); locked && u.After(at) {
-		at = u
-	}
-	return at
 }
 
 // sayBack chooses the next word with a device that is to give access back.
@@ -254,15 +144,4 @@ func (d *decision) cutReleased(why api.Reason, msg string) outcome {
 	}
 	d.tell(why, msg)
 	return d.enter(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
-}
-
-// restartIsolation begins the tries anew. What we cut and what was seen stands (S26).
-func (d *decision) restartIsolation() {
-	for i := range d.st.Isolation {
-		r := &d.st.Isolation[i]
-		r.Tries, r.NotBefore, r.GaveUp, r.LastRead, r.FirstCut = 0, nil, false, nil, nil
-		if !r.SwitchedByUs {
-			r.SeenCutAt = nil
-		}
-	}
 }

@@ -190,53 +190,6 @@ type Checked struct {
 	Results []api.CheckResult
 }
 
-// Left is what still has to go from a node whose machine is proven off.
-type Left struct {
-	// Delete are the pods that the rule says to force-delete now (S24).
-	Delete []Pod
-	// Terminating pods were deleted but are still there, held by a finalizer.
-	Terminating int
-	// Attachments of volumes to this node.
-	Attachments int
-	// Detach are those of them that no pod of the node uses any more.
-	Detach []Attachment
-	// Budgets are the disruption budgets that pods in Delete name.
-	Budgets map[string]Disruption
-	// Stay are the pods that are not released because not all of their writable
-	// volumes are cut off.
-	Stay []string
-	// Volumes are those that Delete and Detach are about, as the kubelet names them
-	// in the node's volumesInUse; Hidden: there are others, which never stand there.
-	Volumes []string
-	Hidden  bool
-	// Names says in words what is left besides Delete, and what holds it.
-	Names []string
-}
-
-// Pod is one pod, by UID: another one of its name is another pod (S6).
-type Pod struct {
-	Namespace, Name string
-	UID             types.UID
-	// Budgets that it counts for, where they are to be respected, unless it is
-	// being deleted already.
-	Budgets []string
-	// Ready: its Ready condition is True.
-	Ready bool
-}
-
-// Attachment is one VolumeAttachment, by UID.
-type Attachment struct {
-	Name string
-	UID  types.UID
-}
-
-// Disruption is what a PodDisruptionBudget allows now.
-type Disruption struct {
-	Allowed, Healthy, Wanted int32
-	// UnreadyFree: it lets pods go that are not Ready.
-	UnreadyFree bool
-}
-
 // Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.
 // Brakes that were not looked at hold.
 func (b Brakes) Hold(now time.Time) string {
@@ -250,4 +203,16 @@ func (b Brakes) Hold(now time.Time) string {
 		return c.Message
 	}
 	return ""
+}
+
+// Dump is what the listener has written down of a node's messages. Its times are
+// by the API server's clock (S30).
+type Dump struct {
+	// NodeUID is the node that had the messages' source address.
+	NodeUID types.UID
+	// BootID is the boot that it had when the first of them came.
+	BootID      string
+	First, Last time.Time
+	Source      string
+	Count       int64
 }

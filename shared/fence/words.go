@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,16 +42,29 @@ func Fresh(t, now time.Time, age time.Duration) bool {
 // ahead: the time is of a clock that was set back since.
 func ahead(t, now time.Time) bool { return t.Sub(now) > clockSlack }
 
-// describe derives the words that people and other systems read.
-func (d *decision) describe() {
-	st := &d.st
-	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
-	d.scheduled()
-	d.conditions()
-}
-
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
 
 func StampOf(t time.Time) api.Time {
 	return metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
+}
+
+func counts(p *api.ActivitySettings, a *api.ActivityRecord) string {
+	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
+}
+
+// PolicyNamed is a policy with the generation that is spoken of, if it is known.
+func PolicyNamed(policy string, generation int64) string {
+	if generation == 0 {
+		return "policy " + policy
+	}
+	return fmt.Sprintf("policy %s (generation %d)", policy, generation)
+}
+
+func DecidingPolicy(p api.ResolvedPolicy) string {
+	return PolicyNamed(p.Policy.Name, p.Policy.Generation)
+}
+
+// ConflictWords says which two policies it is between, and what ends it.
+func ConflictWords(p api.ResolvedPolicy) string {
+	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
 }

@@ -213,12 +213,6 @@ func (d *decision) readOrOff() outcome {
 	return d.call(api.CallRead)
 }
 
-// braking: a brake is on that stops further Offs also after the first.
-func (d *decision) braking() bool {
-	b := d.seen.Brakes
-	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.requests.Abort != nil || d.seen.Deleting
-}
-
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
 func (d *decision) recovered() outcome {

@@ -2,8 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -103,11 +101,6 @@ func (d *decision) batch(left *Left) outcome {
 	return d.carryOut(Release)
 }
 
-// patience: look often at first, then less.
-func (d *decision) patience() time.Duration {
-	return min(max(Poll, d.since(d.st.Release.StartedAt)/2), 10*Poll)
-}
-
 // batchEnds is until when a batch may begin a deletion: within the proof's validity
 // (S3), and before anybody goes on without it.
 func (d *decision) batchEnds() *api.Time {
@@ -116,62 +109,6 @@ func (d *decision) batchEnds() *api.Time {
 		until = late.Time
 	}
 	return d.stamp(d.whileProven(until))
-}
-
-// outOfServiceStays: the taint has still to go. That it is not seen is not enough: the
-// batch of an invocation that stood still may be about to place it (S23).
-func (d *decision) outOfServiceStays() bool {
-	mine := d.seen.Node.Exists && d.seen.Node.UID == d.dec.NodeUID
-	return mine && d.st.Placed.OutOfService && !d.seen.Cleared
-}
-
-// noteOutOfServiceGone writes down that the taint does not stay.
-func (d *decision) noteOutOfServiceGone() {
-	d.st.Placed.OutOfService, d.st.Placed.OutOfServiceAs = false, ""
-}
-
-// clearOutOfService takes the taint off, if it stays.
-func (d *decision) clearOutOfService() outcome {
-	if d.outOfServiceStays() {
-		return d.carryOut(ClearOutOfService)
-	}
-	d.noteOutOfServiceGone()
-	return goOn
-}
-
-// released: the out-of-service taint goes first (S23), then the machine comes
-// back, if it was we who cut it.
-func (d *decision) released() outcome {
-	if o := d.clearOutOfService(); o.decided {
-		return o
-	}
-	if d.st.Release.DoneAt == nil {
-		d.st.Release.DoneAt = d.at(0)
-	}
-	d.st.Power.LastRead, d.st.Power.NotBefore, d.st.Retries = nil, nil, 0
-	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
-	if d.said(api.ReleaseTimedOut) {
-		reason, msg = d.st.Reason, d.st.Message
-	}
-	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
-		return d.cutReleased(reason, msg)
-	}
-	o, left := d.nodeGoes(reason)
-	if o.decided {
-		return o
-	}
-	if d.owesPowerOn() {
-		return d.enter(api.PoweringOn, reason, msg)
-	}
-	d.tell(reason, msg)
-	why := d.staysOff()
-	if !d.st.Power.SwitchedByUs {
-		why = "it was not nodefence that switched this machine off"
-	}
-	if reason == api.ReleaseTimedOut {
-		why += "; " + msg
-	}
-	return d.enter(api.Fenced, api.StaysOff, why+left)
 }
 
 // void ends a release: what came back to life is left to its own kubelet (S4).

@@ -137,31 +137,10 @@ func (d *decision) awaitAnother() outcome {
 	return settled
 }
 
-// switchedOnByOther: the machine is on, and where our On was not the last word, by another hand.
-// What of our Offs may still take effect is ours all the same (S8); an off after that
-// is not (S12).
-func (d *decision) switchedOnByOther() {
-	p := &d.st.Power
-	p.SwitchedByUs = false
-	switch {
-	case p.OnAt != nil:
-	case d.mayBeLate():
-		p.OffAt = cmp.Or(p.OffAt, p.CutAt)
-	default:
-		p.OffAt = nil
-	}
-}
-
 // noLateOff: the node is healthy, and nothing of ours can switch its machine off any
 // more: whatever does from here is another hand (S12).
 func (d *decision) noLateOff() {
 	if !d.mayBeLate() {
 		d.st.Power.OffAt = nil
 	}
-}
-
-// mayBeLate: what was sent to the device last may still take effect (S8).
-func (d *decision) mayBeLate() bool {
-	u := d.st.Power.EffectUntil
-	return u != nil && d.now.Before(u.Time)
 }

@@ -1,0 +1,44 @@
+package fence
+
+import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+
+// isolating places taint and cordon, and cuts off what is to be cut when they are seen.
+func (d *decision) isolating() outcome {
+	// A release that was begun goes on to its end, whatever the age of its yes (S25): a
+	// proof by storage alone is made anew here while its pods go one by one.
+	if o := first(d.ended, d.calledOff); o.decided {
+		return o
+	}
+	if d.st.Release.StartedAt == nil && d.st.Awaited == nil {
+		if o := d.outdated(); o.decided {
+			return o
+		}
+	}
+	if o := d.endsAwaited(); o.decided {
+		return o
+	}
+	if d.missing() && (d.dec.Settings.Action.Device() || d.confirmAsked()) {
+		return d.cutOff("there is no Node object on which work could be placed")
+	}
+	if d.missing() {
+		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
+	}
+	if d.seen.Node.Taint && d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
+		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
+	}
+	if d.seen.Node.Taint && d.dumpProves() {
+		return d.toDump()
+	}
+	if d.seen.Node.Taint {
+		return d.cutOff("no new work is placed on this node")
+	}
+	// What was there before is written down before it is changed (S22).
+	if !d.st.Placed.Taint {
+		d.st.Placed.Cordon = !d.seen.Node.Cordoned
+	}
+	d.st.Placed.Taint = true
+	return d.carryOut(Isolate)
+}
+
+// noDeviceTouched is what such a fence says.
+const noDeviceTouched = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
