@@ -8,17 +8,6 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// How soon a held fence asks again.
-const (
-	askStorm      = 10 * time.Second
-	askConcurrent = 3 * time.Second
-)
-
-// hold is that a fence does not begin now, why, and after how long it asks again.
-func hold(why api.Reason, message string, again time.Duration) *fence.Verdict {
-	return &fence.Verdict{Reason: why, Message: message, Again: again}
-}
-
 // Admit counts, decides and reserves on the ledger that it is given, and
 // changes nothing else: the caller writes that ledger by compare-and-swap, so
 // that the three are one atomic step (S14). A nil verdict means reserved. now is from
@@ -92,28 +81,6 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}
-}
-
-func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
-	for _, r := range all {
-		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Status.FenceNumber {
-			return r, true
-		}
-	}
-	return api.Reservation{}, false
-}
-
-// ReservedAt is when this fence's slot was reserved, if it has one.
-func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
-	if r, ok := reservationOf(l.Status.Reservations, f); ok && !givenBack(r, f) {
-		return &r.At.Time
-	}
-	return nil
-}
-
-// givenBack: this reservation was given back without a fence.
-func givenBack(r api.Reservation, f *api.NodeFence) bool {
-	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
 }
 
 // forgetGivenBack takes a fence that did not come about out of the policies' rates.

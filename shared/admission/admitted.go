@@ -102,3 +102,7 @@ func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *fence.Verd
 	return hold(api.TooManyInATime, fmt.Sprintf("%d fences of the last 24 hours are kept, which maxRate of other policies may count, and no more can be; the next in %s at most",
 		len(kept), next.Round(time.Second)), min(next, fence.Resync))
 }
+
+func rated(f *api.NodeFence, policy string) bool {
+	return slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
+}

@@ -123,3 +123,11 @@ func NeverBegins(l api.ScopedLimits, c Picture, node string) string {
 	}
 	return ""
 }
+
+// domain is the value of the scope's topology key on a node; empty where it has none.
+func (c Picture) domain(s scope, node string) string {
+	if s.key == "" {
+		return ""
+	}
+	return c.labels(node)[s.key]
+}

@@ -70,6 +70,11 @@ func NewPicture(o Observed) Picture {
 	}, o.Policies)
 }
 
+// present is what is there, without what is missing.
+func (o Observed) present() Picture {
+	return Picture{Nodes: o.Nodes, Fences: o.Fences, Machines: o.Machines}
+}
+
 // withMissing adds the nodes that are missing to those that are counted: they are
 // unhealthy nodes of the policies under which they are expected or fenced (S14). All
 // of the policies' count at once, however short they have been missing: whoever
@@ -162,14 +167,6 @@ func (c Picture) nodeOf(f *api.NodeFence) (n Node, known bool) {
 	return Node{Name: f.Spec.NodeName}, f.Status.Decision.NodeUID == ""
 }
 
-// domain is the value of the scope's topology key on a node; empty where it has none.
-func (c Picture) domain(s scope, node string) string {
-	if s.key == "" {
-		return ""
-	}
-	return c.labels(node)[s.key]
-}
-
 // withFailed counts the nodes of failed Machines as unhealthy, those too that are
 // left alone or wait (S14).
 func (c Picture) withFailed(failed []api.FailedMachine) Picture {
@@ -224,28 +221,3 @@ type EtcdObserved struct {
 	// Unread: the pods were to be read and could not be.
 	Unread bool
 }
-
-// Renewed has in each policy's status what is missing and failed by what was read. It is for
-// the second waker, which writes that status: everybody else counts what is written there.
-func (o Observed) Renewed(now time.Time) Observed {
-	there := Picture{Nodes: o.Nodes, Fences: o.Fences, Machines: o.Machines}
-	o.Policies = slices.Clone(o.Policies)
-	for i := range o.Policies {
-		was := &o.Policies[i]
-		if !o.Knows(was) {
-			continue // what was missing stays on record
-		}
-		p := was.DeepCopy()
-		if !p.NotUnderstood.In("status.missing") {
-			p.Status.Missing, p.Status.MissingCount = listed(missingNow(was, there, now))
-		}
-		if !p.NotUnderstood.In("status.failedMachines") {
-			p.Status.FailedMachines, p.Status.FailedMachinesCount = listed(failedNow(was, there, now))
-		}
-		o.Policies[i] = *p
-	}
-	return o
-}
-
-// Knows tells whether all was read that says what is missing under a policy.
-func (o Observed) Knows(p *api.FencePolicy) bool { return !o.MachinesUnread || p.Spec.Machines == nil }

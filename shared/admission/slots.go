@@ -29,10 +29,6 @@ func countedBy(f *api.NodeFence, c Picture) (all []api.CountedBy) {
 	return all
 }
 
-func rated(f *api.NodeFence, policy string) bool {
-	return slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
-}
-
 // placeSlots says of slots that were put back, or kept by an older version, by which
 // limits they count.
 func placeSlots(l *api.FenceLedger, c Picture) {

@@ -13,14 +13,6 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// maxHeld bounds a policy's list of nodes.
-const maxHeld = 64
-
-// listed is as much of a list as a status has room for, and how long it is.
-func listed[T any](all []T) ([]T, int32) {
-	return all[:min(len(all), maxHeld)], int32(len(all))
-}
-
 // The conditions of a FencePolicy.
 const (
 	fencingAllowed = "FencingAllowed"

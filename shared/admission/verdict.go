@@ -1,0 +1,27 @@
+package admission
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// hold is that a fence does not begin now, why, and after how long it asks again.
+func hold(why api.Reason, message string, again time.Duration) *fence.Verdict {
+	return &fence.Verdict{Reason: why, Message: message, Again: again}
+}
+
+// How soon a held fence asks again.
+const (
+	askStorm      = 10 * time.Second
+	askConcurrent = 3 * time.Second
+)
+
+// listed is as much of a list as a status has room for, and how long it is.
+func listed[T any](all []T) ([]T, int32) {
+	return all[:min(len(all), maxHeld)], int32(len(all))
+}
+
+// maxHeld bounds a policy's list of nodes.
+const maxHeld = 64
