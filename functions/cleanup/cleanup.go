@@ -106,7 +106,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	}
 	all = append(all, c.deletions(f, left)...)
 	for _, a := range left.Detach {
-		all = append(all, func(ctx context.Context) error { return c.Client.DeleteAttachment(ctx, a.Name, a.UID) })
+		all = append(all, func(ctx context.Context) error { return c.Client.DeleteVolumeAttachment(ctx, a.Name, a.UID) })
 	}
 	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
 }

@@ -56,7 +56,7 @@ func (c *Cleaner) covered(ctx context.Context, cover *api.Coverage, pods []corev
 		if used[*name] {
 			continue // by a pod that stays
 		}
-		pv, err := c.Client.Volume(ctx, *name)
+		pv, err := c.Client.PersistentVolume(ctx, *name)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -103,11 +103,11 @@ func private(v *corev1.Volume) bool {
 }
 
 func (k *covering) volume(ctx context.Context, namespace, claim string) (*corev1.PersistentVolume, error) {
-	pvc, err := k.Client.Claim(ctx, namespace, claim)
+	pvc, err := k.Client.PersistentVolumeClaim(ctx, namespace, claim)
 	if err != nil || pvc == nil || pvc.Spec.VolumeName == "" {
 		return nil, err
 	}
-	return k.Client.Volume(ctx, pvc.Spec.VolumeName)
+	return k.Client.PersistentVolume(ctx, pvc.Spec.VolumeName)
 }
 
 // covers goes by the volume's own class and driver: a claim's words are its author's.

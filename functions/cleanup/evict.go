@@ -130,7 +130,7 @@ func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:
 // allowance is how many Pods of the node may still be moved: what was written down of
 // those that were counts, by the API server's times.
 func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproblem.Rule) (int, error) {
-	all, err := c.Client.EventsAbout(ctx, n.Name)
+	all, err := c.Client.NodeEvents(ctx, n.Name)
 	if err != nil {
 		return 0, err
 	}

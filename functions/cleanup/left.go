@@ -22,7 +22,7 @@ func (c *Cleaner) left(ctx context.Context, f *api.NodeFence) (*fence.Left, erro
 	if err != nil {
 		return nil, err
 	}
-	attached, err := c.Client.AttachmentsOf(ctx, f.Spec.NodeName)
+	attached, err := c.Client.VolumeAttachments(ctx, f.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (c *Cleaner) storage(ctx context.Context, classes []string, pods []corev1.P
 	for _, p := range pods {
 		chosen := len(classes) == 0
 		for _, claim := range claims(&p) {
-			pvc, err := c.Client.Claim(ctx, p.Namespace, claim)
+			pvc, err := c.Client.PersistentVolumeClaim(ctx, p.Namespace, claim)
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -80,7 +80,7 @@ func (c *Cleaner) storage(ctx context.Context, classes []string, pods []corev1.P
 		if name == nil {
 			continue // a volume within a pod's own spec has no class
 		}
-		pv, err := c.Client.Volume(ctx, *name)
+		pv, err := c.Client.PersistentVolume(ctx, *name)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -136,7 +136,7 @@ func (c *Cleaner) chosen(ctx context.Context, chosen []api.DetachFirst, volume *
 	if slices.Contains(chosen, api.DetachFirst{PersistentVolumeName: *volume}) {
 		return true, nil
 	}
-	pv, err := c.Client.Volume(ctx, *volume)
+	pv, err := c.Client.PersistentVolume(ctx, *volume)
 	if err != nil || pv == nil {
 		return false, err
 	}

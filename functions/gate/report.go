@@ -25,7 +25,7 @@ func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api
 	if err := g.Client.ReportOnce(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
-	all, err := g.Client.EventsAbout(ctx, n.Name)
+	all, err := g.Client.NodeEvents(ctx, n.Name)
 	if err != nil {
 		return nil, err
 	}

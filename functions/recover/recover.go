@@ -58,7 +58,7 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 	case fence.ClearOutOfService:
 		return r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Undo:
-		return r.Client.Unisolate(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
+		return r.Client.RemoveIsolation(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
 	case fence.DropFinalizer:
 		return r.Client.DropFinalizer(ctx, f)
 	}
@@ -82,7 +82,7 @@ func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) erro
 		if t.Key != api.IsolationTaint || (f != nil && f.Open() && string(f.UID) == t.Value) {
 			continue
 		}
-		if err := r.Client.Unisolate(ctx, node, n.UID, n.ResourceVersion, t.Value, true); err != nil {
+		if err := r.Client.RemoveIsolation(ctx, node, n.UID, n.ResourceVersion, t.Value, true); err != nil {
 			return fmt.Errorf("remove a mark without a record from %s: %w", node, err)
 		}
 		r.Log.Info("removed a mark without a record", "function", Name, "node", node, "event", e.ID(), "fence", t.Value)

@@ -33,7 +33,7 @@ func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
 func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {
 	return []api.FencePolicy{s.policy}, nil
 }
-func (s *shown) Budgets(context.Context) ([]api.FenceBudget, error)       { return nil, nil }
+func (s *shown) FenceBudgets(context.Context) ([]api.FenceBudget, error)  { return nil, nil }
 func (s *shown) Ledger(context.Context) (*api.FenceLedger, error)         { return s.ledger.DeepCopy(), nil }
 func (s *shown) SaveBudgetStatus(context.Context, *api.FenceBudget) error { return nil }
 func (s *shown) EtcdPods(context.Context) ([]corev1.Pod, error)           { return nil, nil }

@@ -23,7 +23,7 @@ import (
 type Objects interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
-	Budgets(ctx context.Context) ([]api.FenceBudget, error)
+	FenceBudgets(ctx context.Context) ([]api.FenceBudget, error)
 	Machines(ctx context.Context) ([]policy.Machine, error)
 	EtcdPods(ctx context.Context) ([]corev1.Pod, error)
 	Ledger(ctx context.Context) (*api.FenceLedger, error)
@@ -78,7 +78,7 @@ func (r *round) observe(ctx context.Context, nodes []corev1.Node, fences []api.N
 	if o.Policies, err = r.Objects.Policies(ctx); err != nil {
 		return o, nil, fmt.Errorf("look at the policies: %w", err)
 	}
-	if o.Budgets, err = r.Objects.Budgets(ctx); err != nil {
+	if o.Budgets, err = r.Objects.FenceBudgets(ctx); err != nil {
 		return o, nil, fmt.Errorf("look at the budgets: %w", err)
 	}
 	var failed []error

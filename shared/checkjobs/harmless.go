@@ -30,7 +30,7 @@ func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 		if v.PersistentVolumeClaim == nil {
 			return &unfit{"volume " + v.Name + " is not one that many nodes may mount at once: a configMap, secret, emptyDir, downwardAPI, or a claim"}
 		}
-		c, err := r.Client.Claim(ctx, r.Namespace, v.PersistentVolumeClaim.ClaimName)
+		c, err := r.Client.PersistentVolumeClaim(ctx, r.Namespace, v.PersistentVolumeClaim.ClaimName)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 
 const budgetsPath = group + "/fencebudgets"
 
-// Budgets reads all FenceBudgets.
-func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
+// FenceBudgets reads all FenceBudgets.
+func (c *Client) FenceBudgets(ctx context.Context) ([]api.FenceBudget, error) {
 	l, err := list[api.FenceBudgetList](ctx, c, budgetsPath)
 	if err != nil {
 		return nil, err

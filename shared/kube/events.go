@@ -17,9 +17,9 @@ type Event struct {
 	Reporter               string
 }
 
-// EventsAbout reads what was reported of a node as Kubernetes Events. They stand in
+// NodeEvents reads what was reported of a node as Kubernetes Events. They stand in
 // namespace default; one elsewhere is of whoever may write there.
-func (c *Client) EventsAbout(ctx context.Context, node string) ([]corev1.Event, error) {
+func (c *Client) NodeEvents(ctx context.Context, node string) ([]corev1.Event, error) {
 	l, err := list[corev1.EventList](ctx, c, "/api/v1/namespaces/default/events",
 		"fieldSelector", "involvedObject.kind=Node,involvedObject.name="+node)
 	if err != nil {
@@ -28,9 +28,9 @@ func (c *Client) EventsAbout(ctx context.Context, node string) ([]corev1.Event, 
 	return l.Items, nil
 }
 
-// EventsAboutPods reads what was reported of pods under one reason, in all
+// PodEvents reads what was reported of pods under one reason, in all
 // namespaces.
-func (c *Client) EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error) {
+func (c *Client) PodEvents(ctx context.Context, reason string) ([]corev1.Event, error) {
 	l, err := list[corev1.EventList](ctx, c, "/api/v1/events", "fieldSelector", "involvedObject.kind=Pod,reason="+reason)
 	if err != nil {
 		return nil, err

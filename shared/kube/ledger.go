@@ -56,11 +56,11 @@ func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.Fence
 	return update(ctx, c, ledgerStatus, l)
 }
 
-// PatchLeases replaces the source's picture in the ledger and nothing else: so it needs
+// SaveLeasePicture replaces the source's picture in the ledger and nothing else: so it needs
 // no turn in the gates' compare-and-swap. Turns to be checked, where there are any, replace
 // those in the ledger as it was read, with that resourceVersion: ErrConflict says that
 // somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
-func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
+func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
 	status := map[string]any{"leases": fieldsOf(p)}
 	body := map[string]any{"status": status}
 	if turns != nil {
@@ -70,9 +70,9 @@ func (c *Client) PatchLeases(ctx context.Context, p api.LeasePicture, turns []ap
 	return err
 }
 
-// KeepWentBack writes what this process has seen, if it has, into the ledger as it
+// SaveWentBack writes what this process has seen, if it has, into the ledger as it
 // was read. ErrConflict: somebody else wrote first.
-func (c *Client) KeepWentBack(ctx context.Context, l *api.FenceLedger) error {
+func (c *Client) SaveWentBack(ctx context.Context, l *api.FenceLedger) error {
 	back := c.WentBack()
 	if back == nil {
 		return nil

@@ -101,7 +101,7 @@ func TestARestoreIsToldToAll(t *testing.T) {
 	}
 	f.rv = 50
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"}}`)
-	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
+	if err := f.SaveLeasePicture(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	seen := read(f.Client)
@@ -111,10 +111,10 @@ func TestARestoreIsToldToAll(t *testing.T) {
 	}
 	old := seen.DeepCopy()
 	old.ResourceVersion = "51"
-	if err := f.KeepWentBack(t.Context(), old); !errors.Is(err, ErrConflict) || f.WentBack() == nil {
+	if err := f.SaveWentBack(t.Context(), old); !errors.Is(err, ErrConflict) || f.WentBack() == nil {
 		t.Fatalf("kept against another ledger: %v", err)
 	}
-	if err := f.KeepWentBack(t.Context(), seen); err != nil || f.WentBack() != nil {
+	if err := f.SaveWentBack(t.Context(), seen); err != nil || f.WentBack() != nil {
 		t.Fatalf("kept: %v, %v", err, f.WentBack())
 	}
 	for who, c := range map[string]*Client{"who saw it": f.Client, "who reads of it": other} {

@@ -92,9 +92,9 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 	})
 }
 
-// Unisolate removes our taint of that fence and, where it is still ours, the cordon.
+// RemoveIsolation removes our taint of that fence and, where it is still ours, the cordon.
 // With a version it does so on the node as it was looked at, or says ErrConflict.
-func (c *Client) Unisolate(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
+func (c *Client) RemoveIsolation(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
 	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		var m marks
 		if rest, found := withoutTaint(n.Spec.Taints, api.IsolationTaint, fence); found {

@@ -57,7 +57,7 @@ func node(managed, taints, unschedulable string) string {
 func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 	ctx := context.Background()
 	isolate := func(c *Client) error { return c.Isolate(ctx, "a", "u1", "", "f1", true) }
-	undo := func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "", "f1", true) }
+	undo := func(c *Client) error { return c.RemoveIsolation(ctx, "a", "u1", "", "f1", true) }
 	for name, c := range map[string]struct {
 		node, want string
 		do         func(c *Client) error
@@ -71,7 +71,7 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"both are removed":                              {node(manages, foreign+","+ours, "true"), node(manages, foreign, ""), undo},
 		"the last taint goes with its list":             {node(manages, ours, "true"), node(manages, "", ""), undo},
 		"a cordon that somebody else set stays":         {node(byKube, foreign+","+ours, "true"), node(byKube, foreign, "true"), undo},
-		"a cordon that is not asked for stays":          {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.Unisolate(ctx, "a", "u1", "", "f1", false) }},
+		"a cordon that is not asked for stays":          {node(manages, ours, "true"), node(manages, "", "true"), func(c *Client) error { return c.RemoveIsolation(ctx, "a", "u1", "", "f1", false) }},
 		"the word against deletion that is there stays": {held(node("", foreign, ""), "false"), held(node("", foreign+","+ours, "true"), "false"), isolate},
 		"ours goes with the rest":                       {held(node(holds, ours, ""), "true"), node(holds, "", ""), undo},
 		"a node of Karpenter's has its word too":        {karpenters(node("", foreign, "")), disrupt(held(karpenters(node("", foreign+","+ours, "true")), "true")), isolate},

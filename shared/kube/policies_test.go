@@ -36,7 +36,7 @@ func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
 	if len(f.asked) != 1 {
 		t.Errorf("the policies were read %d times", len(f.asked))
 	}
-	all, err := f.Budgets(ctx)
+	all, err := f.FenceBudgets(ctx)
 	if err != nil || len(all) != 2 || !all[0].NotUnderstood.Everywhere || all[1].NotUnderstood.Any() {
 		t.Errorf("%v: %+v", err, all)
 	}

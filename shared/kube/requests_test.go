@@ -35,7 +35,10 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 		"fences":   {fencesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Fences(ctx); return len(o) == 1, err }},
 		"policies": {policiesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policies(ctx); return len(o) == 1, err }},
 		"policy":   {policiesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policy(ctx, "a"); return o != nil, err }},
-		"budgets":  {budgetsPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Budgets(ctx); return len(o) == 1, err }},
+		"budgets": {budgetsPath, all, "", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.FenceBudgets(ctx)
+			return len(o) == 1, err
+		}},
 		"problems": {problemsPath, all, "", func(ctx context.Context, c *Client) (bool, error) {
 			o, err := c.NodeProblemPolicies(ctx)
 			return len(o) == 1, err
@@ -60,7 +63,7 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 		"etcd's pods": {"/api/v1/namespaces/kube-system/pods", all, "labelSelector=component%3Detcd", func(ctx context.Context, c *Client) (bool, error) { o, err := c.EtcdPods(ctx); return len(o) == 1, err }},
 		"attachments": {"/apis/storage.k8s.io/v1/volumeattachments", `{"items":[{"spec":{"nodeName":"a"}},{"spec":{"nodeName":"b"}}]}`, "",
 			func(ctx context.Context, c *Client) (bool, error) {
-				o, err := c.AttachmentsOf(ctx, "a")
+				o, err := c.VolumeAttachments(ctx, "a")
 				return len(o) == 1, err
 			}},
 		"cluster": {"/api/v1/namespaces/kube-system", one, "", func(ctx context.Context, c *Client) (bool, error) { id, err := c.ClusterID(ctx); return id == "u", err }},
@@ -179,7 +182,7 @@ func TestCreatingWhatIsThereIsAConflict(t *testing.T) {
 func TestPatchesLeaveTheRest(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"2026-05-01T12:00:00.000000Z","still":[{"nodeName":"a","renewed":"x","since":"2026-05-01T12:00:00.000000Z"}],"total":9},"reservations":[{"nodeName":"a","novel":1}]}}`)
-	if err := f.PatchLeases(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
+	if err := f.SaveLeasePicture(t.Context(), api.LeasePicture{Total: 2}, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","total":2},"reservations":[{"nodeName":"a","novel":1}]}}`

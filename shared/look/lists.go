@@ -27,7 +27,7 @@ func ReadLists(ctx context.Context, c *kube.Client) (l Lists, err error) {
 	if l.Fences, err = c.Fences(ctx); err != nil {
 		return l, err
 	}
-	if l.Budgets, err = c.Budgets(ctx); err != nil {
+	if l.Budgets, err = c.FenceBudgets(ctx); err != nil {
 		return l, err
 	}
 	l.Policies, err = c.Policies(ctx)

@@ -22,7 +22,7 @@ type reported struct {
 	events []corev1.Event
 }
 
-func (r reported) EventsAbout(context.Context, string) ([]corev1.Event, error) { return r.events, nil }
+func (r reported) NodeEvents(context.Context, string) ([]corev1.Event, error) { return r.events, nil }
 
 // restart is what node-problem-detector (1.37.0-alpha.1, its own file log monitor and
 // rules) wrote to an API server: of a log with 2 hung tasks, 3 times the same line about

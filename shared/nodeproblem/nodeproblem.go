@@ -21,8 +21,8 @@ import (
 
 // Reader reads what is reported, and of whom.
 type Reader interface {
-	EventsAbout(ctx context.Context, node string) ([]corev1.Event, error)
-	EventsAboutPods(ctx context.Context, reason string) ([]corev1.Event, error)
+	NodeEvents(ctx context.Context, node string) ([]corev1.Event, error)
+	PodEvents(ctx context.Context, reason string) ([]corev1.Event, error)
 	PodsOn(ctx context.Context, node string) ([]corev1.Pod, error)
 	Fences(ctx context.Context) ([]api.NodeFence, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
@@ -101,7 +101,7 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.N
 	if want.About == api.AboutPod {
 		return ofPods(ctx, c, n, want, since)
 	}
-	all, err := c.EventsAbout(ctx, n.Name)
+	all, err := c.NodeEvents(ctx, n.Name)
 	if err != nil {
 		return Reports{}, err
 	}
@@ -119,7 +119,7 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time
 	if err != nil || held != "" {
 		return Reports{Held: held}, err
 	}
-	all, err := c.EventsAboutPods(ctx, want.Reason)
+	all, err := c.PodEvents(ctx, want.Reason)
 	if err != nil || len(all) == 0 {
 		return Reports{}, err
 	}

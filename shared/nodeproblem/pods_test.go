@@ -14,15 +14,15 @@ import (
 // onePod is a node with one Pod, shop/web-0, and one Event about it.
 type onePod struct{ of corev1.Event }
 
-func (o onePod) EventsAboutPods(context.Context, string) ([]corev1.Event, error) {
+func (o onePod) PodEvents(context.Context, string) ([]corev1.Event, error) {
 	return []corev1.Event{o.of}, nil
 }
 func (o onePod) PodsOn(context.Context, string) ([]corev1.Pod, error) {
 	return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-0", UID: "pod-1"}}}, nil
 }
-func (onePod) EventsAbout(context.Context, string) ([]corev1.Event, error) { return nil, nil }
-func (onePod) Fences(context.Context) ([]api.NodeFence, error)             { return nil, nil }
-func (onePod) Node(context.Context, string) (*corev1.Node, error)          { return nil, nil }
+func (onePod) NodeEvents(context.Context, string) ([]corev1.Event, error) { return nil, nil }
+func (onePod) Fences(context.Context) ([]api.NodeFence, error)            { return nil, nil }
+func (onePod) Node(context.Context, string) (*corev1.Node, error)         { return nil, nil }
 
 // TestAPodIsSpokenForInItsNamespace: whoever may write Events in another one can name any
 // Pod by its UID, and asks for the fence of no node by that (S18).

@@ -71,7 +71,7 @@ func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedg
 		if turns == nil {
 			break
 		}
-		err := s.o.Client.PatchLeases(ctx, p, turns, l.ResourceVersion)
+		err := s.o.Client.SaveLeasePicture(ctx, p, turns, l.ResourceVersion)
 		if err == nil || !errors.Is(err, kube.ErrConflict) {
 			return turns, err
 		}
@@ -79,7 +79,7 @@ func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedg
 			return nil, err
 		}
 	}
-	return l.Status.Checks, s.o.Client.PatchLeases(ctx, p, nil, "")
+	return l.Status.Checks, s.o.Client.SaveLeasePicture(ctx, p, nil, "")
 }
 
 // turnTries are tries to write turns beside a picture.

@@ -46,7 +46,7 @@ func (s *Source) tellRestore(ctx context.Context) (told bool) {
 	if back == nil {
 		return false
 	}
-	if err := s.o.Client.KeepWentBack(ctx, l); err != nil {
+	if err := s.o.Client.SaveWentBack(ctx, l); err != nil {
 		s.o.Logger.Warn("a restore was not told; it is tried again", "error", err.Error())
 		return false
 	}

@@ -68,7 +68,7 @@ func (g *gatesWorld) round(dead ...string) {
 	g.t.Helper()
 	g.rounds++
 	now, since := metav1.NewMicroTime(g.Fences.Clock().Now()), metav1.NewMicroTime(g.Fences.Clock().Now().Add(-time.Minute))
-	must(g.t, g.Fences.PatchLeases(g.ctx, api.LeasePicture{
+	must(g.t, g.Fences.SaveLeasePicture(g.ctx, api.LeasePicture{
 		ObservedAt: &now, Since: &since, Renewal: metav1.Duration{Duration: 2 * time.Second}, Total: gateNodes,
 	}, nil, ""))
 	must(g.t, atOnce(dead, func(node string) error { return g.says(node, corev1.ConditionUnknown) }))

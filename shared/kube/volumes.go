@@ -8,18 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Claim reads a PersistentVolumeClaim; nil when there is none.
-func (c *Client) Claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+// PersistentVolumeClaim reads a PersistentVolumeClaim; nil when there is none.
+func (c *Client) PersistentVolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	return get[corev1.PersistentVolumeClaim](ctx, c, "/api/v1/namespaces/"+namespace+"/persistentvolumeclaims/"+name)
 }
 
-// Volume reads a PersistentVolume; nil when there is none.
-func (c *Client) Volume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
+// PersistentVolume reads a PersistentVolume; nil when there is none.
+func (c *Client) PersistentVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
 	return get[corev1.PersistentVolume](ctx, c, "/api/v1/persistentvolumes/"+name)
 }
 
-// AttachmentsOf reads the volume attachments of a node.
-func (c *Client) AttachmentsOf(ctx context.Context, node string) ([]storagev1.VolumeAttachment, error) {
+// VolumeAttachments reads the volume attachments of a node.
+func (c *Client) VolumeAttachments(ctx context.Context, node string) ([]storagev1.VolumeAttachment, error) {
 	l, err := list[storagev1.VolumeAttachmentList](ctx, c, "/apis/storage.k8s.io/v1/volumeattachments")
 	if err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func (c *Client) AttachmentsOf(ctx context.Context, node string) ([]storagev1.Vo
 	return mine, nil
 }
 
-// DeleteAttachment has exactly this volume detached by its driver: the object goes when
+// DeleteVolumeAttachment has exactly this volume detached by its driver: the object goes when
 // the driver has done so.
-func (c *Client) DeleteAttachment(ctx context.Context, name string, uid types.UID) error {
+func (c *Client) DeleteVolumeAttachment(ctx context.Context, name string, uid types.UID) error {
 	return c.deleteObject(ctx, "/apis/storage.k8s.io/v1/volumeattachments/"+name, deletionOf(uid))
 }
