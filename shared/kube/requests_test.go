@@ -226,26 +226,3 @@ func TestKindsThatAreMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestOlderKindsRefuseAPatch: a field that the API server does not know would be dropped
-// without a word, and it names that only at the end of all that it was sent.
-func TestOlderKindsRefuseAPatch(t *testing.T) {
-	f := newFakeAPI(t)
-	path := policiesPath + "/a/status"
-	f.set(policiesPath+"/a", `{"metadata":{"name":"a"}}`)
-	f.answer[path] = func(w http.ResponseWriter, r request) {
-		if r.Query.Get("fieldValidation") != "Strict" {
-			t.Errorf("asked %v", r.Query)
-		}
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":" \"\" is invalid: patch: Invalid value: \"{\\\"all\\\": 1}\": strict decoding error: unknown field \"status.held\""}`))
-	}
-	p, err := f.Policy(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `patch ` + policiesPath + `/a/status: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): strict decoding error: unknown field "status.held"`
-	if err := f.SavePolicyStatus(t.Context(), p); err == nil || err.Error() != want || strings.Contains(err.Error(), "all") {
-		t.Error(err)
-	}
-}
