@@ -87,31 +87,50 @@ func shutIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Tim
 const maxEffective = 16
 
 // inEffect says what holds on a policy's nodes now.
-func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatus, all []api.FencePolicy, c Picture, now time.Time) (says []string) {
-	say := func(format string, a ...any) {
-		if len(says) < maxEffective {
-			says = append(says, clip.Message(fmt.Sprintf(format, a...)))
-		}
+func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatus, all []api.FencePolicy, c Picture, now time.Time) []string {
+	says := slices.Concat(limitsInEffect(lim, st), pauseInEffect(p, c, now), othersInEffect(p, lim, all, c))
+	says = says[:min(len(says), maxEffective)]
+	for i := range says {
+		says[i] = clip.Message(says[i])
 	}
+	return says
+}
+
+// limitsInEffect are the policy's own limits, and its cool-down.
+func limitsInEffect(lim api.ScopedLimits, st *api.FencePolicyStatus) []string {
 	most, _ := shareOf(lim.MaxUnhealthy, int(st.SelectedNodes))
-	say("maxUnhealthy %d of %d", most, st.SelectedNodes)
-	say("maxConcurrent %d", lim.MaxConcurrent)
+	says := []string{
+		fmt.Sprintf("maxUnhealthy %d of %d", most, st.SelectedNodes),
+		fmt.Sprintf("maxConcurrent %d", lim.MaxConcurrent),
+	}
 	if r := lim.MaxRate; r != nil {
-		say("maxRate %d in %s", r.Count, r.Period.Duration)
+		says = append(says, fmt.Sprintf("maxRate %d in %s", r.Count, r.Period.Duration))
 	}
 	if d := lim.PerDomain; d != nil {
-		say("perDomain maxUnhealthy %s and maxConcurrent %d for each %s", d.MaxUnhealthy.String(), d.MaxConcurrent, d.TopologyKey)
+		says = append(says, fmt.Sprintf("perDomain maxUnhealthy %s and maxConcurrent %d for each %s", d.MaxUnhealthy.String(), d.MaxConcurrent, d.TopologyKey))
 	}
 	if st.CoolDownUntil != nil {
-		say("cool-down until %s", st.CoolDownUntil.UTC().Format(time.RFC3339))
+		says = append(says, "cool-down until "+st.CoolDownUntil.UTC().Format(time.RFC3339))
 	}
-	if len(p.Spec.PauseWindows) > 0 {
-		if shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now); shut != nil {
-			say("%s", shut.Message)
-		} else if next := policy.NextWindow(p.Spec.PauseWindows, c.Zones, now); !next.IsZero() {
-			say("next pause window at %s", next.UTC().Format(time.RFC3339))
-		}
+	return says
+}
+
+// pauseInEffect is the pause window that is open, or when the next one opens.
+func pauseInEffect(p *api.FencePolicy, c Picture, now time.Time) []string {
+	if len(p.Spec.PauseWindows) == 0 {
+		return nil
 	}
+	if shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now); shut != nil {
+		return []string{shut.Message}
+	}
+	if next := policy.NextWindow(p.Spec.PauseWindows, c.Zones, now); !next.IsZero() {
+		return []string{"next pause window at " + next.UTC().Format(time.RFC3339)}
+	}
+	return nil
+}
+
+// othersInEffect are the other policies whose limits hold for some of these nodes too.
+func othersInEffect(p *api.FencePolicy, lim api.ScopedLimits, all []api.FencePolicy, c Picture) (says []string) {
 	others := map[string]int{}
 	for _, n := range c.Nodes {
 		if n.Under != nil || !policy.Selects(lim.Selector, n.Labels) {
@@ -124,7 +143,7 @@ func inEffect(p *api.FencePolicy, lim api.ScopedLimits, st *api.FencePolicyStatu
 		}
 	}
 	for _, o := range slices.SortedFunc(maps.Keys(others), strings.Compare) {
-		say("the limits of policy %s hold for %d of these nodes too", o, others[o])
+		says = append(says, fmt.Sprintf("the limits of policy %s hold for %d of these nodes too", o, others[o]))
 	}
 	return says
 }
