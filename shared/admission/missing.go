@@ -14,7 +14,7 @@ import (
 
 // missingNow are a policy's expected nodes that are not among these. What was missing
 // before keeps its time.
-func missingNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.MissingNode) {
+func missingNow(p *api.FencePolicy, c Picture, now time.Time) []api.MissingNode {
 	if p.Spec.MissingNodes == nil && p.Spec.Machines == nil {
 		return nil
 	}
@@ -22,22 +22,31 @@ func missingNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.Missing
 	for _, n := range c.Nodes {
 		there[n.Name] = there[n.Name] || n.Under == nil
 	}
-	since := func(node string) api.Time {
-		for _, was := range p.Status.Missing {
-			if was.NodeName == node {
-				return was.Since
-			}
-		}
-		return fence.StampOf(now)
-	}
+	all := append(missingByName(p, there, now), missingOfMachines(p, c.Machines, there, now)...)
+	// Whatever is cut are Machines that have no node yet, before any node is.
+	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
+		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
+	})
+	return all
+}
+
+// missingByName are those that the policy expects by name. It notes each in there, so that
+// none is listed twice.
+func missingByName(p *api.FencePolicy, there map[string]bool, now time.Time) (all []api.MissingNode) {
 	for _, node := range policy.NamedBy(p) {
 		if !there[node] {
 			there[node] = true
-			all = append(all, api.MissingNode{NodeName: node, Since: since(node)})
+			all = append(all, api.MissingNode{NodeName: node, Since: missingSince(p, node, now)})
 		}
 	}
-	for i := range c.Machines {
-		m := &c.Machines[i]
+	return all
+}
+
+// missingOfMachines are the nodes of the Machines that the policy expects, and the Machines
+// that have no node yet. It notes each node in there, as missingByName does.
+func missingOfMachines(p *api.FencePolicy, machines []policy.Machine, there map[string]bool, now time.Time) (all []api.MissingNode) {
+	for i := range machines {
+		m := &machines[i]
 		if m.DeletionTimestamp != nil || !policy.Wants(p, m) {
 			continue
 		}
@@ -48,15 +57,21 @@ func missingNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.Missing
 				continue
 			}
 			there[node] = true
-			missing.NodeName, missing.Since = node, since(node)
+			missing.NodeName, missing.Since = node, missingSince(p, node, now)
 		}
 		all = append(all, missing)
 	}
-	// Whatever is cut are Machines that have no node yet, before any node is.
-	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
-		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
-	})
 	return all
+}
+
+// missingSince is when the policy's status first had the node missing; now if it did not.
+func missingSince(p *api.FencePolicy, node string, now time.Time) api.Time {
+	for _, was := range p.Status.Missing {
+		if was.NodeName == node {
+			return was.Since
+		}
+	}
+	return fence.StampOf(now)
 }
 
 // machineOf is the Machine that a missing node is expected of, in words; empty if of none.
