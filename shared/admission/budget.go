@@ -66,6 +66,17 @@ func stateOf(b *api.FenceBudget, node string, c Picture, l *api.FenceLedger) set
 			chosen[f.Spec.NodeName] = chosen[f.Spec.NodeName] || chose(b, f, c, l)
 		}
 	}
+	s.countBeside(node, chosen, lost, slots)
+	s.room, s.words = roomOf(b, s.nodes)
+	if s.most = s.room; b.Spec.MinAvailable != nil {
+		s.most = max(1, s.room)
+	}
+	return s
+}
+
+// countBeside counts the nodes of the set, and those beside this one that are lost or have
+// a slot.
+func (s *setState) countBeside(node string, chosen, lost, slots map[string]bool) {
 	for name, is := range chosen {
 		if is {
 			s.nodes++
@@ -77,11 +88,6 @@ func stateOf(b *api.FenceBudget, node string, c Picture, l *api.FenceLedger) set
 			s.fencing++
 		}
 	}
-	s.room, s.words = roomOf(b, s.nodes)
-	if s.most = s.room; b.Spec.MinAvailable != nil {
-		s.most = max(1, s.room)
-	}
-	return s
 }
 
 // roomOf is how many of so many nodes may be unavailable. What can't be read
