@@ -22,12 +22,29 @@ func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence
 	if !planes[f.Spec.NodeName] && !c.isMember(f.Spec.NodeName) {
 		return nil
 	}
-	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum && !planes[f.Spec.NodeName] {
-		return hold(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+f.Status.Decision.Policy.Name+" never fences those (controlPlane.fence: Never)", fence.Resync)
+	if v := planeNeverFenced(f, planes[f.Spec.NodeName]); v != nil {
+		return v
 	}
-	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
-		return hold(api.ControlPlaneNode, "policy "+f.Status.Decision.Policy.Name+" never fences control-plane nodes (controlPlane.fence: Never)", fence.Resync)
+	if v := otherPlaneFenced(f, c, l, planes); v != nil {
+		return v
 	}
+	return quorumLost(f, c, l)
+}
+
+// planeNeverFenced: the fence's policy never fences the control plane, nor etcd's nodes.
+func planeNeverFenced(f *api.NodeFence, plane bool) *fence.Verdict {
+	switch name := f.Status.Decision.Policy.Name; {
+	case f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum:
+		return nil
+	case !plane:
+		return hold(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+name+" never fences those (controlPlane.fence: Never)", fence.Resync)
+	default:
+		return hold(api.ControlPlaneNode, "policy "+name+" never fences control-plane nodes (controlPlane.fence: Never)", fence.Resync)
+	}
+}
+
+// otherPlaneFenced: another node of the control plane is under a fence.
+func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes map[string]bool) *fence.Verdict {
 	for i := range c.Fences {
 		o := &c.Fences[i]
 		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l)
@@ -35,6 +52,12 @@ func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence
 			return hold(api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm)
 		}
 	}
+	return nil
+}
+
+// quorumLost: etcd would lose its quorum without this node, by its observed members or by
+// a list that has the node, or nobody knows its members.
+func quorumLost(f *api.NodeFence, c Picture, l *api.FenceLedger) *fence.Verdict {
 	if c.EtcdUnread {
 		return hold(api.EtcdQuorum, "etcd's pods in kube-system could not be read: nobody knows who is a member", askStorm)
 	}
