@@ -60,70 +60,90 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 
 // conditionsOf are FencingAllowed, Accepted, and NodesPresent where nodes are expected.
 func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.FencePolicy, c Picture, l *api.FenceLedger, r rooms, now time.Time) {
-	set := func(typ string, ok bool, why api.Reason, msg string) {
-		tell(&st.Conditions, p.Generation, now, typ, ok, why, msg)
-	}
-	allowed, why, words := true, api.WithinLimits, r.words
-	wrong := policy.Unclear(p)
-	strange := p
-	if !p.NotUnderstood.Any() {
-		strange = policy.Everywhere(all)
-	}
 	shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now)
-	switch stop, message := Stopped(l); {
-	case stop != "":
-		allowed, why, words = false, stop, message
-	case len(p.Spec.PauseRequests) > 0:
-		allowed, why, words = false, api.Paused, "paused by "+strings.Join(p.Spec.PauseRequests, ", ")
-	case strange != nil:
-		allowed, why, words = false, api.PolicyNotUnderstood, policy.PolicyWords(strange)
-	case wrong != "":
-		allowed, why, words = false, api.SelectorInvalid, wrong
-	case shut != nil:
-		allowed, why, words = false, shut.Why, shut.Message
-	case r.why != "":
-		allowed, why = false, r.why
-	}
-	set(fencingAllowed, allowed, why, words)
+	allowed, why, words := mayFence(p, all, l, shut, r)
+	tell(&st.Conditions, p.Generation, now, fencingAllowed, allowed, why, words)
 	if !allowed {
 		st.FencesAllowed = 0
 	}
+	is, why, words := acceptance(p, all, c, shut)
+	setCondition(&st.Conditions, p.Generation, now, accepted, is, why, words)
+	tellPresence(p, st, now)
+}
+
+// mayFence says whether a fence may begin under the policy now. A person's brakes come
+// first (S16), then what is wrong with the policies, then the pause windows and the room.
+func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shut *policy.Closure, r rooms) (bool, api.Reason, string) {
+	wrong, strange := policy.Unclear(p), p
+	if !p.NotUnderstood.Any() {
+		strange = policy.Everywhere(all)
+	}
+	switch stop, message := Stopped(l); {
+	case stop != "":
+		return false, stop, message
+	case len(p.Spec.PauseRequests) > 0:
+		return false, api.Paused, "paused by " + strings.Join(p.Spec.PauseRequests, ", ")
+	case strange != nil:
+		return false, api.PolicyNotUnderstood, policy.PolicyWords(strange)
+	case wrong != "":
+		return false, api.SelectorInvalid, wrong
+	case shut != nil:
+		return false, shut.Why, shut.Message
+	case r.why != "":
+		return false, r.why, r.words
+	}
+	return true, api.WithinLimits, r.words
+}
+
+// acceptance says whether the policy holds as it is written.
+func acceptance(p *api.FencePolicy, all []api.FencePolicy, c Picture, shut *policy.Closure) (metav1.ConditionStatus, api.Reason, string) {
+	wrong, etcd := wrongSelector(p), etcdListWords(p, c)
+	conflict, with := conflicting(p, all, c)
+	switch {
+	case p.NotUnderstood.Any():
+		return metav1.ConditionFalse, api.PolicyNotUnderstood, policy.PolicyWords(p)
+	case wrong != "":
+		return metav1.ConditionFalse, api.SelectorInvalid, wrong
+	case shut != nil && shut.Why == api.PauseWindowInvalid:
+		return metav1.ConditionFalse, shut.Why, shut.Message
+	case conflict != "":
+		return metav1.ConditionFalse, conflict, with
+	case c.EtcdUnread && len(p.Spec.ControlPlane.EtcdNodeNames) > 0:
+		return metav1.ConditionUnknown, api.EtcdQuorum,
+			"etcd's pods in kube-system could not be read: nobody knows whether spec.controlPlane.etcdNodeNames has all members"
+	case etcd != "":
+		return metav1.ConditionFalse, api.EtcdListDiffers, etcd
+	}
+	return metav1.ConditionTrue, api.Understood, "every field was understood"
+}
+
+// wrongSelector says which selector of the policy can't be read; empty if each can.
+func wrongSelector(p *api.FencePolicy) string {
+	wrong := policy.Unclear(p)
 	if x := p.Spec.Machines; x != nil && wrong == "" {
 		if wrong = policy.Unreadable(p.Name, "spec.machines.selector", x.Selector); wrong != "" {
 			wrong += "; it chooses no Machine until that is corrected"
 		}
 	}
-	conflict, with := conflicting(p, all, c)
-	etcd := etcdListWords(p, c)
-	switch {
-	case p.NotUnderstood.Any():
-		set(accepted, false, api.PolicyNotUnderstood, policy.PolicyWords(p))
-	case wrong != "":
-		set(accepted, false, api.SelectorInvalid, wrong)
-	case shut != nil && shut.Why == api.PauseWindowInvalid:
-		set(accepted, false, shut.Why, shut.Message)
-	case conflict != "":
-		set(accepted, false, conflict, with)
-	case c.EtcdUnread && len(p.Spec.ControlPlane.EtcdNodeNames) > 0:
-		setCondition(&st.Conditions, p.Generation, now, accepted, metav1.ConditionUnknown, api.EtcdQuorum,
-			"etcd's pods in kube-system could not be read: nobody knows whether spec.controlPlane.etcdNodeNames has all members")
-	case etcd != "":
-		set(accepted, false, api.EtcdListDiffers, etcd)
-	default:
-		set(accepted, true, api.Understood, "every field was understood")
-	}
+	return wrong
+}
+
+// tellPresence sets NodesPresent where the policy expects nodes. It is removed where the
+// policy does not.
+func tellPresence(p *api.FencePolicy, st *api.FencePolicyStatus, now time.Time) {
 	meta.RemoveStatusCondition(&st.Conditions, nodesPresent)
-	if p.Spec.MissingNodes != nil || p.Spec.Machines != nil {
-		present, words := presence(p, st.Missing, now)
-		why = api.NodeMissing
-		if present {
-			why = api.AllPresent
-		}
-		if was := meta.FindStatusCondition(p.Status.Conditions, nodesPresent); was != nil {
-			st.Conditions = append(st.Conditions, *was) // with its time
-		}
-		set(nodesPresent, present, why, words)
+	if p.Spec.MissingNodes == nil && p.Spec.Machines == nil {
+		return
 	}
+	present, words := presence(p, st.Missing, now)
+	why := api.NodeMissing
+	if present {
+		why = api.AllPresent
+	}
+	if was := meta.FindStatusCondition(p.Status.Conditions, nodesPresent); was != nil {
+		st.Conditions = append(st.Conditions, *was) // with its time
+	}
+	tell(&st.Conditions, p.Generation, now, nodesPresent, present, why, words)
 }
 
 // held says why a node is not being fenced: what the gate said of its open
