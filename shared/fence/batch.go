@@ -23,19 +23,7 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	c, r := d.dec.Settings.Release, &d.st.Release
 	free, held := permitted(c, left)
 	if c.Taints() {
-		if n := d.seen.Node; r.StartedAt == nil {
-			return len(free), false
-		} else if d.since(r.AskedAt) < Poll {
-			d.lookAfter(Poll) // pods that are made anew at once, or a taint that is not seen yet
-			return 0, true
-		} else if len(free) > 0 || !n.OutOfService && !n.OutOfServiceForeign {
-			return len(free), false
-		}
-		if d.since(r.StartedAt) > Resync {
-			d.tell(api.WaitingForRelease, "waiting for "+some(left.names()))
-		}
-		d.lookAfter(d.patience())
-		return 0, true
+		return d.dueUnderTaint(left, len(free))
 	}
 	rate, again := d.quota()
 	n = min(len(free), rate)
@@ -58,6 +46,25 @@ func (d *decision) due(left *Left) (n int, wait bool) {
 	if end := r.Deadline; end != nil && d.st.NextLook.After(end.Time) {
 		d.lookAt(end.Time)
 	}
+	return 0, true
+}
+
+// dueUnderTaint is due where the out-of-service taint is set, and Kubernetes frees the rest.
+func (d *decision) dueUnderTaint(left *Left, free int) (n int, wait bool) {
+	r, node := &d.st.Release, d.seen.Node
+	switch {
+	case r.StartedAt == nil:
+		return free, false
+	case d.since(r.AskedAt) < Poll:
+		d.lookAfter(Poll) // pods that are made anew at once, or a taint that is not seen yet
+		return 0, true
+	case free > 0 || !node.OutOfService && !node.OutOfServiceForeign:
+		return free, false
+	}
+	if d.since(r.StartedAt) > Resync {
+		d.tell(api.WaitingForRelease, "waiting for "+some(left.names()))
+	}
+	d.lookAfter(d.patience())
 	return 0, true
 }
 

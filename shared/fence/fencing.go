@@ -2,7 +2,6 @@ package fence
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -11,35 +10,46 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	if o := d.ended(); o.decided {
-		return o
-	}
-	if d.machineWithoutNode() {
+	return first(d.ended, d.fencingWithout, d.endsAwaited, d.calledOff, d.stale, d.livesAgain, d.noDevice, d.makeSure)
+}
+
+// fencingWithout is for what is not made sure of by switching the machine: a Machine that
+// has no node, a read as a check or for a Lease alone, and a person's word.
+func (d *decision) fencingWithout() outcome {
+	switch {
+	case d.machineWithoutNode():
 		return d.machineGoes()
-	}
-	if d.reading() {
+	case d.reading():
 		return d.witness()
-	}
-	if d.probing() {
+	case d.probing():
 		return d.peek()
-	}
-	if d.confirmAsked() {
+	case d.confirmAsked():
 		return d.confirmed()
 	}
-	if o := d.endsAwaited(); o.decided {
-		return o
+	return goOn
+}
+
+// livesAgain releases nothing more of a machine that lives.
+func (d *decision) livesAgain() outcome {
+	alive := d.aliveAgain()
+	if alive == "" {
+		return goOn
 	}
-	if o := first(d.calledOff, d.stale); o.decided {
-		return o
+	d.switchedOnByOther()
+	return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+}
+
+// noDevice goes back to waiting for a person, whose word was not believed, or is not there
+// any more.
+func (d *decision) noDevice() outcome {
+	if d.dec.Settings.Action.Reads() && d.dec.Power(0) != nil {
+		return goOn
 	}
-	if alive := d.aliveAgain(); alive != "" {
-		d.switchedOnByOther()
-		return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
-	}
-	if !d.dec.Settings.Action.Reads() || d.dec.Power(0) == nil {
-		// The person's word was not believed, or is not there any more.
-		return d.enter(api.Pending, api.WaitingForConfirmation, "no device to ask: back to waiting for a person")
-	}
+	return d.enter(api.Pending, api.WaitingForConfirmation, "no device to ask: back to waiting for a person")
+}
+
+// makeSure reads the machine's device and, where it reads on, switches it off.
+func (d *decision) makeSure() outcome {
 	if d.st.BootIDBefore != d.seen.Node.BootID {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil
@@ -171,54 +181,9 @@ func (d *decision) readOrOff() outcome {
 	if o := first(d.calledAlready, d.tooSoon); o.decided {
 		return o
 	}
-	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.mustNotSwitch() && d.st.Power.OffAt == nil && d.st.Release.StartedAt == nil {
-		if d.seen.Self {
-			return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover) // S13
-		}
-		if d.st.Power.SwitchedByUs {
-			if o := d.recovered(); o.decided {
-				return o // what we sent did nothing, and there is no reason for more (S17)
-			}
-		}
-		if d.st.Power.SwitchedByUs && d.braking() {
-			if o := d.endBegun(); o.decided {
-				return o // no word of ours will switch it off (S27)
-			}
-			return d.heldOff() // S25
-		}
-		if !d.seen.Brakes.Counted {
-			return d.stay(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
-		}
-		if o := d.spareDump(); o.decided {
-			return o
-		}
-		if d.cutsBeforePower() {
-			d.isolationRecords()
-			if d.uncut() {
-				return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
-			}
-		}
-		d.st.Power.LeaseFresh = d.leaseFresh()
-		d.st.Power.OffAt, d.st.Power.OffError = d.at(0), ""
-		d.st.Power.OffCalls++
-		if !d.st.Power.SwitchedByUs {
-			d.countCut()
-		}
-		d.noteCut()
-		d.st.Power.CutAt = d.at(0)
-		d.st.Power.SwitchedByUs = true // saved with the intent, after a read of on (S12)
-		d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", d.st.Power.OffCalls))
-		return d.call(api.CallOff)
+	p := &d.st.Power
+	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.mustNotSwitch() && p.OffAt == nil && d.st.Release.StartedAt == nil {
+		return first(d.againstOff, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.cutPower)
 	}
 	return d.call(api.CallRead)
-}
-
-// recovered: the node's own health began this fence, and it is healthy again since our
-// last Off was sent. What was asked for is done, healthy or not.
-func (d *decision) recovered() outcome {
-	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
-		return goOn
-	}
-	d.nodeRecovered()
-	return settled
 }

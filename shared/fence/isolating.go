@@ -4,35 +4,38 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() outcome {
-	// A release that was begun goes on to its end, whatever the age of its yes (S25): a
-	// proof by storage alone is made anew here while its pods go one by one.
-	if o := first(d.ended, d.calledOff); o.decided {
+	if o := first(d.ended, d.calledOff, d.yesTooOld, d.endsAwaited); o.decided {
 		return o
 	}
-	if d.st.Release.StartedAt == nil && d.st.Awaited == nil {
-		if o := d.outdated(); o.decided {
-			return o
-		}
-	}
-	if o := d.endsAwaited(); o.decided {
-		return o
-	}
-	if d.missing() && (d.dec.Settings.Action.Device() || d.confirmAsked()) {
+	touches := d.dec.Settings.Action.Device() || d.confirmAsked()
+	switch {
+	case d.missing() && touches:
 		return d.cutOff("there is no Node object on which work could be placed")
-	}
-	if d.missing() {
+	case d.missing():
 		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
-	}
-	if d.seen.Node.Taint && d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked() {
+	case !d.seen.Node.Taint:
+		return d.mark()
+	case d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked():
 		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
-	}
-	if d.seen.Node.Taint && d.dumpProves() {
+	case d.dumpProves():
 		return d.toDump()
 	}
-	if d.seen.Node.Taint {
-		return d.cutOff("no new work is placed on this node")
+	return d.cutOff("no new work is placed on this node")
+}
+
+// yesTooOld sends a fence back whose yes is too old. A release that was begun goes on to its
+// end, whatever the age of its yes (S25): a proof by storage alone is made anew here while
+// its pods go one by one.
+func (d *decision) yesTooOld() outcome {
+	if d.st.Release.StartedAt != nil || d.st.Awaited != nil {
+		return goOn
 	}
-	// What was there before is written down before it is changed (S22).
+	return d.outdated()
+}
+
+// mark places taint and cordon. What was there before is written down before it is changed
+// (S22).
+func (d *decision) mark() outcome {
 	if !d.st.Placed.Taint {
 		d.st.Placed.Cordon = !d.seen.Node.Cordoned
 	}

@@ -188,6 +188,12 @@ func (d *decision) sayCut(i int) outcome {
 	if !d.reads(r.LastRead, api.PoweredOn) || r.OffAt != nil {
 		return d.sayTo(i, api.CallRead)
 	}
+	return d.cutAccess(i)
+}
+
+// cutAccess takes access from a machine that was just read to have it, unless anything
+// speaks against that now.
+func (d *decision) cutAccess(i int) outcome {
 	if d.st.Awaited != nil {
 		return d.newPass(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
 	}
@@ -206,6 +212,7 @@ func (d *decision) sayCut(i int) outcome {
 	if o := d.spareDump(); o.decided {
 		return o
 	}
+	r := d.record(i)
 	if d.cutOnly() && !r.SwitchedByUs {
 		d.countCut() // it counts in the node's day as a power cut does
 		d.st.Power.CutAt = d.at(0)

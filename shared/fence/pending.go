@@ -43,24 +43,41 @@ func (d *decision) holdUnmarked(why api.Reason, msg string) outcome {
 
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
-	if o := first(d.ended, d.calledOff); o.decided {
-		return o
+	return first(d.ended, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.nothingToFenceBy, d.checkActivity, d.heldByMode,
+		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.reserve)
+}
+
+// endsAtGate ends a fence that has cut power before, and waits for another slot.
+func (d *decision) endsAtGate() outcome {
+	if !d.begun() {
+		return goOn
 	}
-	if d.begun() {
-		if o := first(d.endBegun, d.healed); o.decided {
-			return o
-		}
-	}
-	switch { // no limit stops the proof of what was begun (S25)
+	return first(d.endBegun, d.healed)
+}
+
+// awaitsDevice goes on with the proof of what was begun: no limit stops that (S25).
+func (d *decision) awaitsDevice() outcome {
+	switch {
 	case d.lostBinding():
 		return d.awaitBinding()
 	case d.mustAwait():
 		return d.await(api.WaitingForDevice, "")
 	}
+	return goOn
+}
+
+// policyChanged resolves the policies anew: nothing of them is frozen here (S17).
+func (d *decision) policyChanged() outcome {
 	if d.seen.Brakes.Changed && !d.begun() {
-		return d.carryOut(Resolve) // nothing of a policy is frozen here (S17)
+		return d.carryOut(Resolve)
 	}
-	due, n := d.dueAt(), d.seen.Node
+	return goOn
+}
+
+// heldByPolicy holds what the policies leave alone.
+func (d *decision) heldByPolicy() outcome {
+	n := d.seen.Node
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
 		return d.stay(api.PolicyConflict, ConflictWords(p), Resync)
@@ -68,48 +85,87 @@ func (d *decision) pending() outcome {
 		return d.stay(api.ControlPlaneNode, DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
 	case p.Settings.Excluded != "" || n.Excluded != "":
 		return d.holdUnmarked(api.Excluded, cmp.Or(p.Settings.Excluded, n.Excluded))
+	}
+	return goOn
+}
+
+// heldByNode holds what is not to be fenced now for what its node is.
+func (d *decision) heldByNode() outcome {
+	switch {
 	case d.beingDeleted():
-		return d.stay(api.NodeBeingDeleted, n.Deleting, Resync)
+		return d.stay(api.NodeBeingDeleted, d.seen.Node.Deleting, Resync)
 	case d.seen.Self:
 		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must fence it", Handover) // S13
-	case due.After(d.now):
-		d.stay(api.WaitingForTime, "until "+due.UTC().Format(time.RFC3339), 0)
-		d.wakeAt(due)
-		if due.Sub(d.now) > Resync {
-			d.lookAfter(Resync) // another condition may be due sooner
-		}
-		return settled
-	case p.Settings.Action == api.ActionWaitForOff && !d.confirmAsked() && !d.readable():
+	}
+	return goOn
+}
+
+// tooEarly waits until a condition of the policy has held for its time.
+func (d *decision) tooEarly() outcome {
+	due := d.dueAt()
+	if !due.After(d.now) {
+		return goOn
+	}
+	d.stay(api.WaitingForTime, "until "+due.UTC().Format(time.RFC3339), 0)
+	d.wakeAt(due)
+	if due.Sub(d.now) > Resync {
+		d.lookAfter(Resync) // another condition may be due sooner
+	}
+	return settled
+}
+
+// nothingToFenceBy holds a fence that no device can make sure of, unless a person says that
+// the machine is off.
+func (d *decision) nothingToFenceBy() outcome {
+	action := d.dec.Settings.Action
+	switch {
+	case d.confirmAsked():
+		return goOn
+	case action == api.ActionWaitForOff && !d.readable():
 		return d.awaitPerson()
-	case d.dec.Power(0) == nil && p.Settings.Action.Device() && !d.confirmAsked() && !d.cutOnly() && !d.machineWithoutNode():
+	case d.dec.Power(0) == nil && action.Device() && !d.cutOnly() && !d.machineWithoutNode():
 		return d.unbound()
-	case d.cutOnly() && d.earlyOnly() && !d.confirmAsked():
+	case d.cutOnly() && d.earlyOnly():
 		return d.stay(api.LeaseStandsStill, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
-	case d.doubtful():
+	}
+	return goOn
+}
+
+// checkActivity asks whether the machine is active after all, where the policy wants it.
+func (d *decision) checkActivity() outcome {
+	if d.doubtful() {
 		return d.checking()
+	}
+	return goOn
+}
+
+// heldByMode holds what the policy only wants told, or a person must approve.
+func (d *decision) heldByMode() outcome {
+	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Mode == api.ModeDryRun:
 		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+DecidingPolicy(p)+" is in DryRun")
 	case p.Settings.Mode == api.ModeRequireApproval && !d.approved() && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
-	if o := d.paced(); o.decided {
-		return o
+	return goOn
+}
+
+// refusesUs waits for devices that refuse the account, unless a person's word makes them
+// needless.
+func (d *decision) refusesUs() outcome {
+	if d.confirmAsked() {
+		return goOn
 	}
-	if !d.confirmAsked() {
-		if o := d.holdRefused(); o.decided {
-			return o
-		}
+	return d.holdRefused()
+}
+
+// fencedTooOften holds a node whose power was cut as often in a day as its policy allows (S26).
+func (d *decision) fencedTooOften() outcome {
+	n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay
+	if n < most {
+		return goOn
 	}
-	if n, most := d.recentCuts(), d.dec.Settings.PerNode.CutsPerDay; n >= most {
-		return d.stay(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
-	}
-	if o := d.awaitDump(); o.decided {
-		return o
-	}
-	if o := d.storageDown(); o.decided {
-		return o
-	}
-	return d.reserve()
+	return d.stay(api.NodeFencedTooOften, fmt.Sprintf("power was cut %d times in 24 hours, allowed are %d (limits.perNode.cutsPerDay)", n, most), Resync)
 }
 
 func (d *decision) unbound() outcome {

@@ -30,22 +30,31 @@ func (d *decision) poweringOn() outcome {
 	if d.justRead() {
 		return d.judgeOn()
 	}
-	if o := first(d.calledAlready, d.tooSoon); o.decided {
-		return o
-	}
+	return first(d.calledAlready, d.tooSoon, d.maybeAnotherLives, d.readOrOn)
+}
+
+// maybeAnotherLives waits where another machine may live under the name.
+func (d *decision) maybeAnotherLives() outcome {
 	if d.mayBeAnother() {
 		return d.awaitAnother()
 	}
-	if lacking := d.freshlyRead(api.PoweredOn) && d.st.Power.LastRead.MissingSupply != ""; (lacking || d.freshlyRead(api.PoweredOff)) && d.st.Power.OnAt == nil {
-		d.st.Power.OnAt = d.at(0)
-		d.st.Power.OnCalls++
-		if lacking {
-			d.st.Power.SupplyTries++
-		}
-		d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", d.st.Power.OnCalls))
-		return d.call(api.CallOn)
+	return goOn
+}
+
+// readOrOn chooses the next word with the device.
+func (d *decision) readOrOn() outcome {
+	p := &d.st.Power
+	lacking := d.freshlyRead(api.PoweredOn) && p.LastRead.MissingSupply != ""
+	if p.OnAt != nil || !lacking && !d.freshlyRead(api.PoweredOff) {
+		return d.call(api.CallRead)
 	}
-	return d.call(api.CallRead)
+	p.OnAt = d.at(0)
+	p.OnCalls++
+	if lacking {
+		p.SupplyTries++
+	}
+	d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", p.OnCalls))
+	return d.call(api.CallOn)
 }
 
 func (d *decision) judgeOn() outcome {

@@ -85,17 +85,28 @@ func (d *decision) signOfLife() string {
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
 	r, m, k, n := kdumpRule(d.dec), d.seen.Dump, d.st.Kdump, d.seen.Node
-	if r == nil || !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 || m == nil || k == nil || k.DoneAt != nil {
+	if r == nil || !d.dumpMayProve(r) || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
-	if why, _ := d.dumpHolds(); why == "" || d.begun() || d.earlyOnly() {
-		return false
-	}
-	still := d.st.Lease.StillSince
-	stopped := d.seen.Lease.Exists && still != nil && !d.leaseFresh() && m.Last.After(still.Time)
 	mine := n.Exists && n.UID != "" && n.UID == d.dec.NodeUID && !n.Ready()
 	boot := k.BootID != "" && k.BootID == m.BootID && k.BootID == n.BootID
-	return stopped && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
+	return d.leaseStoppedBefore(m.Last) && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
+}
+
+// leaseStoppedBefore: the node's Lease is there, stands still, and did before t.
+func (d *decision) leaseStoppedBefore(t time.Time) bool {
+	still := d.st.Lease.StillSince
+	return d.seen.Lease.Exists && still != nil && !d.leaseFresh() && t.After(still.Time)
+}
+
+// dumpMayProve: the policy opts in, pods are to be deleted and nothing else would have to be
+// cut, and the fence waits for the dump anyway.
+func (d *decision) dumpMayProve(r *api.KdumpSettings) bool {
+	if !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 {
+		return false
+	}
+	why, _ := d.dumpHolds()
+	return why != "" && !d.begun() && !d.earlyOnly()
 }
 
 // proveDump makes the proof, anew for each batch (S3).

@@ -17,8 +17,7 @@ func (d *decision) releasing() outcome {
 	if alive := d.signOfLife(); alive != "" {
 		return d.void(alive)
 	}
-	begun := d.st.Release.StartedAt != nil
-	if !begun {
+	if d.st.Release.StartedAt == nil {
 		if o := d.calledOff(); o.decided {
 			return o // a machine found off, whose fence was called off or braked
 		}
@@ -36,22 +35,25 @@ func (d *decision) releasing() outcome {
 	if d.dec.Trigger.Missing() {
 		return d.nodeGone() // S6
 	}
-	left := d.seen.Left
+	return d.release()
+}
+
+// release frees what is left on the node, until nothing is.
+func (d *decision) release() outcome {
+	left, r := d.seen.Left, &d.st.Release
 	if left == nil {
 		return d.stay(d.st.Reason, d.st.Message, Handover)
 	}
-	d.st.Release.PodsLeft = int32(len(left.Delete) + left.Terminating)
-	d.st.Release.AttachmentsLeft = int32(left.Attachments)
-	if d.dec.Settings.Release.Strategy == api.ReleaseNone && d.st.Release.DoneAt == nil {
-		d.st.Release.StartedAt = d.at(0)
+	begun := r.StartedAt != nil
+	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	nothing := r.PodsLeft+r.AttachmentsLeft == 0
+	switch {
+	case d.dec.Settings.Release.Strategy == api.ReleaseNone && r.DoneAt == nil:
+		r.StartedAt = d.at(0)
 		d.tell(api.Released, "cleanup strategy None: pods and volumes are left to Kubernetes and to the machine's own kubelet")
-		return d.released()
-	}
-	if !begun && d.st.Release.PodsLeft+d.st.Release.AttachmentsLeft == 0 {
-		d.st.Release.StartedAt = d.at(0)
-		return d.released() // nothing to free: no mark is placed
-	}
-	if d.st.Release.DoneAt == nil && (!begun || len(left.Delete) > 0 || d.st.Release.PodsLeft+d.st.Release.AttachmentsLeft > 0) {
+	case !begun && nothing:
+		r.StartedAt = d.at(0) // nothing to free: no mark is placed
+	case r.DoneAt == nil && (!begun || len(left.Delete) > 0 || !nothing):
 		return d.batch(left)
 	}
 	return d.released()
@@ -83,6 +85,13 @@ func (d *decision) batch(left *Left) outcome {
 	if wait {
 		return settled
 	}
+	return d.freeBatch(left, n)
+}
+
+// freeBatch has so many pods deleted, under the out-of-service taint where the policy has it
+// set.
+func (d *decision) freeBatch(left *Left, n int) outcome {
+	r := &d.st.Release
 	if r.StartedAt == nil {
 		r.StartedAt, r.Deadline, d.st.Retries = d.at(0), d.at(d.dec.Settings.Release.Timeout.Duration), 0
 		d.tell(api.ReleaseStarted, d.plan(left, n))

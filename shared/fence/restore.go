@@ -33,22 +33,13 @@ func (d *decision) outOfReach() string {
 // too, it was off since, has rebooted since, or its kubelet, alive, says that it uses
 // none of those volumes any more.
 func (d *decision) withheld(i int) string {
-	r, n := d.st.Release, d.seen.Node
-	mine := n.Exists && n.UID == d.dec.NodeUID
-	rebooted := mine && r.BootID != "" && n.BootID != "" && n.BootID != r.BootID
-	switch {
-	case rebooted || r.By == "" && (mine || d.wasOff()):
-		return ""
-	case r.By != "" && r.By != api.ProofStorageCut && !(mine && d.leaseMovedSince(*r.StartedAt)):
-		return "" // seen off, or said to be, and nothing speaks against that
-	case r.By == api.ProofStorageCut && d.dec.Isolation()[i].Role == api.RoleNetwork:
-		return "" // its storage stays cut, and without network nobody hears that it rebooted
-	case r.By == api.ProofStorageCut && mine && d.unused():
+	if d.mayHaveAccess(i) {
 		return ""
 	}
+	r, n := d.st.Release, d.seen.Node
 	msg := "access is given back once the node has rebooted"
 	switch {
-	case !n.Exists || !mine:
+	case !n.Exists || n.UID != d.dec.NodeUID:
 		msg += ", which nobody can see: its Node object is gone. Delete this record, and give access back by hand"
 	case r.By == api.ProofStorageCut && !r.RebootOnly:
 		msg += fmt.Sprintf(", or is Ready and uses none of the %d released volumes any more", len(r.Volumes))
@@ -58,6 +49,25 @@ func (d *decision) withheld(i int) string {
 		msg += ": it was seen off, and its Lease moves under the same boot ID"
 	}
 	return msg
+}
+
+// mayHaveAccess: nothing that ran on the machine before can write through this device any
+// more (S4).
+func (d *decision) mayHaveAccess(i int) bool {
+	r, n := d.st.Release, d.seen.Node
+	mine := n.Exists && n.UID == d.dec.NodeUID
+	rebooted := mine && r.BootID != "" && n.BootID != "" && n.BootID != r.BootID
+	switch {
+	case rebooted:
+		return true
+	case r.By == "":
+		return mine || d.wasOff()
+	case r.By != api.ProofStorageCut: // seen off, or said to be: unless anything speaks against that
+		return !mine || !d.leaseMovedSince(*r.StartedAt)
+	case d.dec.Isolation()[i].Role == api.RoleNetwork:
+		return true // its storage stays cut, and without network nobody hears that it rebooted
+	}
+	return mine && d.unused()
 }
 
 // sayBack chooses the next word with a device that is to give access back.

@@ -1,0 +1,79 @@
+package fence
+
+import (
+	"fmt"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// againstOff holds the Off of the machine on which nodefence runs (S13).
+func (d *decision) againstOff() outcome {
+	if d.seen.Self {
+		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover)
+	}
+	return goOn
+}
+
+// againstFurtherOff holds an Off after the first, for which there is no reason any more, or
+// against which a brake is on.
+func (d *decision) againstFurtherOff() outcome {
+	if !d.st.Power.SwitchedByUs {
+		return goOn
+	}
+	if o := d.recovered(); o.decided {
+		return o // what we sent did nothing, and there is no reason for more (S17)
+	}
+	if !d.braking() {
+		return goOn
+	}
+	if o := d.endBegun(); o.decided {
+		return o // no word of ours will switch it off (S27)
+	}
+	return d.heldOff() // S25
+}
+
+// notCounted waits where nobody has counted for this very Off: not asked again is no yes
+// (S13, S15).
+func (d *decision) notCounted() outcome {
+	if d.seen.Brakes.Counted {
+		return goOn
+	}
+	return d.stay(d.st.Reason, d.st.Message, Handover)
+}
+
+// accessFirst goes back to what must be cut before the power.
+func (d *decision) accessFirst() outcome {
+	if !d.cutsBeforePower() {
+		return goOn
+	}
+	d.isolationRecords()
+	if !d.uncut() {
+		return goOn
+	}
+	return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+}
+
+// cutPower sends the Off.
+func (d *decision) cutPower() outcome {
+	p := &d.st.Power
+	p.LeaseFresh = d.leaseFresh()
+	p.OffAt, p.OffError = d.at(0), ""
+	p.OffCalls++
+	if !p.SwitchedByUs {
+		d.countCut()
+	}
+	d.noteCut()
+	p.CutAt, p.SwitchedByUs = d.at(0), true // saved with the intent, after a read of on (S12)
+	d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", p.OffCalls))
+	return d.call(api.CallOff)
+}
+
+// recovered: the node's own health began this fence, and it is healthy again since our
+// last Off was sent. What was asked for is done, healthy or not.
+func (d *decision) recovered() outcome {
+	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+		return goOn
+	}
+	d.nodeRecovered()
+	return settled
+}
