@@ -9,9 +9,28 @@ import (
 
 // Decide is the whole automaton. It returns what the record becomes, which is
 // to be saved before the action is carried out, and the action.
+//
+// What is seen is noted first, and the rules of the phase are asked after that. The notes
+// have an order, as each rests on those before it:
+//
+//  1. open: a record that only has a number gets its first phase
+//  2. hear: what people ask of this fence; a request about another one counts for nothing
+//  3. noteLease: since when the Lease stands still, by our own looks
+//  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
+//  5. what was begun is written down, before anything that is noted next may undo it
+//  6. noteCall: what the call of this invocation gave, which ends its claim
+//  7. lostCall: a claim that nobody ended is taken over. It comes after noteCall, so that our
+//     own call is not taken for a lost one
+//  8. noteChecks: rounds of activity checks. One may wait for the read that was just noted, or
+//     was lost
+//  9. noteDump: whether the machine dumps its memory, against the Lease that was noted
+//  10. noteWords: requests that nothing waits for are answered, by what was noted until here
+//
+// After the rules noteRelease keeps what giving back access will depend on, by the action that
+// they chose, and describe writes the conditions by what the record has become.
 func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Action) {
 	if Foreign(f.Status) {
-		return f.Status, None // S21
+		return f.Status, None // S21: written by a newer nodefence, left alone
 	}
 	if !f.Open() && f.Status.FenceNumber == 0 {
 		return f.Status, None // nothing was ever decided of this node
@@ -21,9 +40,9 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
 	d.st.ObservedGeneration = f.Generation
+	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
-	d.unscheduled()
 	d.noteLease()
 	d.noteConditions()
 	d.st.CutOrReleased = d.st.CutOrReleased || d.begun()

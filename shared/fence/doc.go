@@ -1,7 +1,119 @@
-// Package fence decides. Decide takes the record, what was just seen, and the
-// time, and says what the record becomes and the one thing to do next. It has no
-// I/O, no clock and no logger, so that all it can ever do can be walked through.
+// Package fence decides what comes next for one fence. Decide takes the record of the fence,
+// what was just seen, and the time, and says what the record becomes and the one thing to do
+// next. It has no I/O, no clock and no logger, so that all it can ever do can be walked
+// through.
 //
-// What a reader must not get wrong: an action's result is never evidence. Only
-// what a later look saw moves a fence towards release.
+// What a reader must not get wrong: an action's result is never evidence. Only what a later
+// look saw moves a fence towards release.
+//
+// # The record
+//
+// A fence is a NodeFence, one for each node, and all that is known of it stands in its
+// status. The gate writes what was decided: which policy, which devices, why (status.decision).
+// Everything else there is written by Decide: the phase, the claim of a call to a device, what
+// was read, the proof, what was released. Nothing is kept anywhere else. Whoever dies, the next
+// one reads the record and goes on.
+//
+// A phase belongs to one function: Pending to the gate, Isolating to isolate, Fencing and
+// PoweringOn to power, Releasing to cleanup, the others to recover. A record that enters a
+// phase is an event, and the event wakes the owner. Events are hints: they may be lost, come
+// twice or be forged. What counts is the record, and what is seen.
+//
+// # The look
+//
+// A Seen is one look at everything outside the record: the Node, its Lease, the brakes, the
+// answer of the call to a device that this very invocation has made. A part that was not looked
+// at has its zero value, and no rule takes a zero value for good news: brakes that were not
+// looked at are on, a Node that was not seen is not healthy.
+//
+// Four things may be trusted, each for what it is:
+//
+//   - the record, as it was read by a quorum read: Decide wrote it
+//   - the Node and its Lease, as the API server has them: not that the machine is off
+//   - a device's answer to a read, about the power of the machine that it names: one answer
+//     proves nothing, two a settle apart do (proof.go)
+//   - a person's word, as long as nothing that is seen speaks against it
+//
+// Times are the API server's. A time that lies ahead is of unknown age: its clock was set back.
+//
+// # The outcome
+//
+// A phase is a list of rules, asked in turn. A rule returns an outcome (outcome.go). One that
+// has nothing to say returns goOn, and the next is asked. The first that says anything ends the
+// look, in one of three ways:
+//
+//   - stay: the fence stays in its phase, says why, and is looked at again after a time
+//   - enter: it enters another phase
+//   - carryOut: the one action is carried out, and looked at afterwards
+//
+// outcome.go alone writes the phase, the reason, the message and the time of the next look. A
+// reason is for people. No rule reads it to decide.
+//
+// A question changes nothing: what returns a bool neither writes the record nor makes an
+// outcome, and may be asked at any time, in any order, twice. The questions stand in facts.go,
+// devicefacts.go and cutfacts.go.
+//
+// # Saved first
+//
+// The loop (package loop) looks, decides, saves the record by compare-and-swap, and only then
+// acts. So the intent is known before the deed: a process that dies in between leaves a record
+// that says what it was about to do, and until when that may still take effect. Who comes next
+// waits for that time, looks, and goes on. A save that fails because somebody wrote meanwhile
+// means that nothing is done: the record is read again, and decided on anew.
+//
+// A call to a device is claimed: the claim says who calls, which device, and until when the
+// call may be under way (calls.go). Until then nobody else calls. After a call the invocation
+// looks once more, saves what it saw, and ends.
+//
+// # Where what stands
+//
+// Read the files in this order; each needs those before it.
+//
+//	seen.go left.go action.go times.go    what comes in, what goes out, and for how long
+//	facts.go devicefacts.go cutfacts.go   questions about the record and the look
+//	outcome.go                            where a fence stands
+//	proof.go                              what proves that a machine writes no more
+//	calls.go                              one call at a time, under a claim
+//	retry.go restart.go await.go          what comes of a failure
+//	ended.go slot.go                      what ends a fence, and the slot that it holds
+//	pending.go isolating.go fencing.go releasing.go
+//	poweringon.go restoring.go recovering.go resting.go
+//	                                      the phases, one file each
+//	decide.go                             what is noted first, and the table of the phases
+//
+// states.md has every transition that the walk has seen; WHY.md each reason for which a node
+// is not fenced.
+//
+// # How to add a rule
+//
+// Say that a node with the label example.com/hold is to be held before anything is done to it.
+//
+//  1. Name the promise that it touches (../PROMISES.md). A hold before the first Off touches
+//     S17 (no first Off on an old decision) and S25 (what was begun runs to its end): so the
+//     rule must say nothing once d.begun().
+//  2. Give the look what it needs: a field of Node, filled in by package look. Say what its
+//     zero value means: not looked at. A hold for a label that was not looked at would hold
+//     everything, so this one is for what was seen.
+//  3. Give it a word: a Reason in api/v1alpha1/reasons.go, with a row in infra/crd/REASONS.md.
+//  4. Write the rule in the file of its phase, as below, and put it into the list of the
+//     phase, before the rules that must not be asked while it holds. If a fence that has its
+//     slot is to be held too, it goes into braked (ended.go), which every phase before the
+//     first Off asks.
+//  5. Test it at the boundary: a record and a look go into Decide, a phase, a reason and an
+//     action come out (under in begun_test.go makes both). See it fail without the rule.
+//  6. Add a row to the situations of why_test.go, which writes WHY.md, and a broken twin: a
+//     Decide that leaves the rule out (broken_test.go), with the promise that it breaks
+//     (breaks_test.go). The walk must catch it.
+//  7. make generate, then make verify. Read the change of states.md: each new edge must be one
+//     that you wanted.
+//
+// The rule itself, in pending.go:
+//
+//	// heldByLabel holds a node that its owner keeps for now.
+//	func (d *decision) heldByLabel() outcome {
+//		if d.begun() || !d.seen.Node.Hold {
+//			return goOn
+//		}
+//		return d.stay(api.HeldByLabel, "the node has the label example.com/hold", Resync)
+//	}
 package fence
