@@ -11,16 +11,13 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
-	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -107,74 +104,54 @@ const justOpened = 2 * time.Second
 
 // open decides on a fence of a node that is unhealthy now, and tells whether there is
 // nothing more to do: no fence opens, another gate has just opened it, or the reply has
-// somebody else act. Losing that race is as good as winning.
+// somebody else act. Losing that race is as good as winning, unless an event asked.
 func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened, reply *event.Event, done bool, err error) {
 	f, err := g.Client.Fence(ctx, node)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if events.Asks(e.Type()) && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
+	switch ours := f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status); {
+	case ours && events.Asks(e.Type()):
 		o, err = g.request(ctx, node, e, f)
-		if errors.Is(err, kube.ErrConflict) {
-			return nil, nil, false, fmt.Errorf("%w: %w", run.ErrAgain, err) // the request must not be lost to that race
-		}
-		return o, nil, false, err
-	}
-	if e.Type() == events.NodeProblem && (f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status)) {
+		return o, nil, false, askedAgain(err)
+	case ours && e.Type() == events.NodeProblem:
 		o, reply, err = g.problem(ctx, node, e, f)
-		if errors.Is(err, kube.ErrConflict) {
-			err = fmt.Errorf("%w: %w", run.ErrAgain, err)
-		}
-		return o, reply, reply != nil, err
-	}
-	if f != nil && (f.Open() || f.DeletionTimestamp != nil || fence.Foreign(f.Status)) {
-		if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
-			return nil, nil, true, nil // it is at work elsewhere
-		}
-		g.Loop.Keep(f)
-		return nil, nil, e.Type() == events.NodeUnhealthy && g.fresh(f), nil
+		return o, reply, reply != nil, askedAgain(err)
+	case !ours || f != nil && f.Open():
+		return nil, nil, g.elsewhere(f, e), nil
 	}
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if n == nil {
-		o, err := g.missing(ctx, node, e, f)
-		if errors.Is(err, kube.ErrConflict) {
-			return nil, nil, true, nil
-		}
+	if n != nil {
+		o, err = g.unhealthy(ctx, n, e, f)
 		return o, nil, o == nil, err
 	}
-	policies, err := g.Client.Policies(ctx)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	early, err := g.suspicion(ctx, n, policies, f, e)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	start, err := g.startup(ctx, n, policies)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	if t := g.machine(n, policies); t != nil {
-		start = startup{trigger: t}
-	}
-	dec, why := opening(n, policies, f, early, start)
-	if dec == nil {
-		g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "reason", why)
-		return nil, nil, true, nil
-	}
-	g.resolved(ctx, n, dec)
-	o, err = g.begin(ctx, f, node, *dec)
-	if err == nil && dec.Trigger.OfMachine() {
-		g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: api.MachineFailed,
-			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
-	}
+	o, err = g.missing(ctx, node, e, f)
 	if errors.Is(err, kube.ErrConflict) {
-		return nil, nil, true, nil
+		return nil, nil, true, nil // another gate has just opened it
 	}
-	return o, nil, false, err
+	return o, nil, o == nil, err
+}
+
+// askedAgain has an event that asks for a fence brought again where somebody else wrote
+// first: the request must not be lost to that race.
+func askedAgain(err error) error {
+	if errors.Is(err, kube.ErrConflict) {
+		return fmt.Errorf("%w: %w", run.ErrAgain, err)
+	}
+	return err
+}
+
+// elsewhere tells whether somebody else is at work on the node's record: another function
+// by its phase, or the gate that has just opened it.
+func (g *Gate) elsewhere(f *api.NodeFence, e event.Event) bool {
+	if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
+		return true
+	}
+	g.Loop.Keep(f)
+	return e.Type() == events.NodeUnhealthy && g.fresh(f)
 }
 
 // fresh: the record was opened a moment ago, and whoever did is at work on it.
@@ -184,37 +161,6 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 		return true
 	}
 	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
-}
-
-// opening is the decision with which a fence would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
-	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	if !ok {
-		return nil, string(api.NoPolicy)
-	}
-	trigger, ok := fence.TriggerOf(policy, look.NodeFrom(n, ""))
-	switch {
-	case start.starting:
-		return nil, string(api.Starting)
-	case start.trigger != nil:
-		trigger = *start.trigger
-	case ok:
-	case early.why != "":
-		return nil, early.why
-	case early.trigger == nil:
-		return nil, string(api.Healthy)
-	default:
-		trigger = *early.trigger
-	}
-	if last != nil && last.Status.Outcome == api.Aborted && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
-		// A person ended it; the same failure does not start it again.
-		return nil, string(api.Aborted)
-	}
-	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}, ""
-}
-
-func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
-	return last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
 }
 
 // begin is a fence that is about to open. First there is a record with our finalizer, and

@@ -1,0 +1,84 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/report"
+)
+
+// unhealthy opens a fence for a node by what its Node object, its Lease and its Machine
+// say; nil if none opens.
+func (g *Gate) unhealthy(ctx context.Context, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
+	policies, err := g.Client.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	early, err := g.suspicion(ctx, n, policies, last, e)
+	if err != nil {
+		return nil, err
+	}
+	start, err := g.startup(ctx, n, policies)
+	if err != nil {
+		return nil, err
+	}
+	if t := g.machine(n, policies); t != nil {
+		start = startup{trigger: t}
+	}
+	dec, why := opening(n, policies, last, early, start)
+	if dec == nil {
+		g.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
+		return nil, nil
+	}
+	g.resolved(ctx, n, dec)
+	o, err := g.begin(ctx, last, n.Name, *dec)
+	if err == nil && dec.Trigger.OfMachine() {
+		g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, Reason: api.MachineFailed,
+			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
+	}
+	if errors.Is(err, kube.ErrConflict) {
+		return nil, nil // another gate has just opened it
+	}
+	return o, err
+}
+
+// opening is the decision with which a fence would open, or why it would not.
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
+	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	if !ok {
+		return nil, string(api.NoPolicy)
+	}
+	trigger, ok := fence.TriggerOf(policy, look.NodeFrom(n, ""))
+	switch {
+	case start.starting:
+		return nil, string(api.Starting)
+	case start.trigger != nil:
+		trigger = *start.trigger
+	case ok:
+	case early.why != "":
+		return nil, early.why
+	case early.trigger == nil:
+		return nil, string(api.Healthy)
+	default:
+		trigger = *early.trigger
+	}
+	if last != nil && last.Status.Outcome == api.Aborted && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
+		// A person ended it; the same failure does not start it again.
+		return nil, string(api.Aborted)
+	}
+	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}, ""
+}
+
+func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
+	return last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
+}
