@@ -2,8 +2,6 @@ package gate
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -81,7 +79,8 @@ func (g *Gate) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.N
 	return err
 }
 
-// judge is the list of what a request must pass, in order.
+// judge is what a request must pass: first what its own words and the node's fences say,
+// then on whose word it asks.
 func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []nodeproblem.Rule, f *api.NodeFence) (*api.AskedBy, *no, error) {
 	body, err := events.ReadRequest(e)
 	if err != nil {
@@ -89,24 +88,8 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	}
 	now := g.Client.Clock().Now()
 	r := askedBy(e, now)
-	switch {
-	case r == nil:
-		return nil, &no{api.TokenRefused, unnamed}, nil
-	case n == nil:
-		return nil, &no{api.NoSuchNode, "no node has this name"}, nil
-	case !selected(policies, n):
-		return nil, &no{api.NoPolicy, unselected(n.Name)}, nil
-	case f != nil && (f.Served(r) || body.Token != "" && f.ServedID(r.ID)):
-		return nil, &no{api.RequestServedAlready, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}, nil
-	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
-		return nil, &no{api.RequestMerged, fence.Ends(f, n.UID) + ": if the node is to be fenced, send a new one after that"}, nil
-	}
-	if end := lastEnd(f); end != nil && e.Time().Before(end.Time) {
-		// That fence has answered to it. A broker may bring it a second time long after (S7, S18).
-		return nil, &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}, nil
-	}
-	if why := tooOld(e, now); why != "" {
-		return nil, &no{api.RequestTooOld, why}, nil
+	if refused := unserved(e, r, body.Token, n, policies, f, now); refused != nil {
+		return nil, refused, nil
 	}
 	words := body.Reason
 	if body.Token == "" {
@@ -120,6 +103,31 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	}
 	r.Reason = clip.To(longestReason, words)
 	return r, nil, nil
+}
+
+// unserved is why a request is not served, whoever sends it: nobody could name it or its
+// node, it was answered already, or it is too old. It is nil if there is no such reason.
+func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, now time.Time) *no {
+	switch {
+	case r == nil:
+		return &no{api.TokenRefused, unnamed}
+	case n == nil:
+		return &no{api.NoSuchNode, "no node has this name"}
+	case !selected(policies, n):
+		return &no{api.NoPolicy, unselected(n.Name)}
+	case f != nil && (f.Served(r) || token != "" && f.ServedID(r.ID)):
+		return &no{api.RequestServedAlready, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}
+	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
+		return &no{api.RequestMerged, fence.Ends(f, n.UID) + ": if the node is to be fenced, send a new one after that"}
+	}
+	if end := lastEnd(f); end != nil && e.Time().Before(end.Time) {
+		// That fence has answered to it. A broker may bring it a second time long after (S7, S18).
+		return &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}
+	}
+	if why := tooOld(e, now); why != "" {
+		return &no{api.RequestTooOld, why}
+	}
+	return nil
 }
 
 // A record names an event by ID, source and type, none of them longer than that.
@@ -183,37 +191,6 @@ func (g *Gate) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []
 	return len(nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil
 }
 
-// authority fills in on whose word the fence begins: the token's user, held to
-// Kubernetes' own rules.
-func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
-	node := n.Name
-	audience := events.Audience(node, e.ID())
-	made, why := tooLong(token, audience)
-	if why != "" {
-		return &no{api.TokenRefused, why}, nil
-	}
-	if end := lastEnd(f); end != nil && made.Before(end.Time) {
-		// Whoever saw its event could send it again under another source and time (S29).
-		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
-	}
-	u, why, err := g.Client.ReviewToken(ctx, token, audience)
-	if err != nil {
-		return nil, err
-	}
-	if u == nil {
-		return &no{api.TokenRefused, why}, nil
-	}
-	allowed, err := g.Client.MayFence(ctx, u, node)
-	if err != nil {
-		return nil, err
-	}
-	if !allowed {
-		return &no{api.NotAllowed, u.Username + " may not: it needs the verb fence on nodefences.nodefence.io " + node}, nil
-	}
-	r.User = clip.To(longestWords, u.Username)
-	return nil, nil
-}
-
 // tooOld: a request that was held up somewhere is not carried out late (S18). The
 // sender's clock may be off: then it is refused, which is the safe side.
 func tooOld(e event.Event, now time.Time) string {
@@ -224,25 +201,6 @@ func tooOld(e event.Event, now time.Time) string {
 		return "made at " + e.Time().UTC().Format(time.RFC3339) + ", which is not within " + api.RequestValidity.String() + " of now"
 	}
 	return ""
-}
-
-// tooLong tells when a token was made, and refuses one that would live on for hours
-// after its event. The claims are read here without their signature: the API server
-// verifies it next.
-func tooLong(token, audience string) (made time.Time, why string) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return made, "the token is not a JSON Web Token: make one with kubectl create token SERVICEACCOUNT --audience=" + audience + " --duration=10m"
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
-	var claims struct{ Iat, Exp float64 }
-	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp == 0 || claims.Iat == 0 {
-		return made, "the token does not say how long it lives (iat, exp)"
-	}
-	if life := time.Duration(claims.Exp-claims.Iat) * time.Second; life > api.RequestValidity {
-		return made, "the token lives for " + life.String() + ", at most " + api.RequestValidity.String() + " are taken: use --duration=10m"
-	}
-	return time.Unix(int64(claims.Iat), 0), ""
 }
 
 // What a record takes of a sender's reason, and of other words.
