@@ -73,26 +73,13 @@ type due struct {
 // weigh counts what is reported, for each rule that the report is one of, and tells of
 // what is only to be told. A node that no FencePolicy selects is only told of.
 func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
-	var body events.Payload
-	if err := e.DataAs(&body); err != nil {
-		return is, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
-	}
-	about := api.AboutNode
-	if body.Pod != "" {
-		about = api.AboutPod
-	}
-	all, err := g.Client.NodeProblemPolicies(ctx)
+	named, again, err := g.problemRules(ctx, e, n)
 	if err != nil {
 		return is, err
 	}
-	reason, component := word(e, events.ReasonAttr), word(e, events.ComponentAttr)
-	named := nodeproblem.Named(nodeproblem.For(all, n.Labels), about, reason, component)
-	if len(named) == 0 {
-		g.ignored(e, n.Name, "NotInPolicies")
-	}
 	for _, want := range named {
 		asks := selected && want.Action == api.ProblemFence
-		if body.Due != "" && !asks {
+		if again && !asks {
 			// A resync brings again what a fence may have been lost of. What is only told,
 			// or moves Pods, was told when it was news.
 			g.ignored(e, n.Name, "ToldAgain")
@@ -102,7 +89,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		if err != nil {
 			return is, err
 		}
-		words := got.Words(want, component)
+		words := got.Words(want, word(e, events.ComponentAttr))
 		switch why := got.Short(want); {
 		case why != "":
 			g.ignored(e, n.Name, why)
@@ -115,10 +102,32 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 			if !selected {
 				words += "; " + unselected(n.Name)
 			}
-			g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, reason)
+			g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
 		}
 	}
 	return is, nil
+}
+
+// problemRules are the rules for this node that the report is one of; again tells that a
+// resync brings the report once more.
+func (g *Gate) problemRules(ctx context.Context, e event.Event, n *corev1.Node) (named []nodeproblem.Rule, again bool, err error) {
+	var body events.Payload
+	if err := e.DataAs(&body); err != nil {
+		return nil, false, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
+	}
+	about := api.AboutNode
+	if body.Pod != "" {
+		about = api.AboutPod
+	}
+	all, err := g.Client.NodeProblemPolicies(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	named = nodeproblem.Named(nodeproblem.For(all, n.Labels), about, word(e, events.ReasonAttr), word(e, events.ComponentAttr))
+	if len(named) == 0 {
+		g.ignored(e, n.Name, "NotInPolicies")
+	}
+	return named, body.Due != "", nil
 }
 
 // unselected says why nothing is done to a node, and what to do.
