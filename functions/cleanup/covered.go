@@ -48,7 +48,16 @@ func (c *Cleaner) covered(ctx context.Context, cover *api.Coverage, pods []corev
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for _, a := range attached {
+	if mine, err = k.unused(ctx, used); err != nil {
+		return nil, nil, nil, err
+	}
+	return minePods, mine, k.left, nil
+}
+
+// unused are the attachments of covered volumes that no pod that stays uses. It writes
+// their volumes down.
+func (k *covering) unused(ctx context.Context, used map[string]bool) (mine []storagev1.VolumeAttachment, err error) {
+	for _, a := range k.attached {
 		name := a.Spec.Source.PersistentVolumeName
 		if name == nil {
 			continue // a volume within a pod's own spec has no class and no driver's volume
@@ -56,16 +65,16 @@ func (c *Cleaner) covered(ctx context.Context, cover *api.Coverage, pods []corev
 		if used[*name] {
 			continue // by a pod that stays
 		}
-		pv, err := c.Client.PersistentVolume(ctx, *name)
+		pv, err := k.Client.PersistentVolume(ctx, *name)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		if pv != nil && k.covers(pv) {
 			k.note(pv)
 			mine = append(mine, a)
 		}
 	}
-	return minePods, mine, k.left, nil
+	return mine, nil
 }
 
 // all tells whether all writable volumes of a pod are covered. One without any has
