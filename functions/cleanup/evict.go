@@ -84,23 +84,33 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	policy, ok := policy.ResolvePolicy(policies, node, n.Labels)
 	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
 	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
-	switch seen := look.NodeFrom(n, ""); {
-	case !ok || len(rules) == 0:
+	if !ok || len(rules) == 0 {
 		return n, nil, "NotInPolicies", nil
-	case policy.Settings.Conflict != "" || policy.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
-		return n, nil, string(api.Excluded), nil
-	case f != nil && f.Open():
-		return n, nil, string(api.RequestMerged), nil // what runs there is that fence's business
-	case !seen.Ready():
-		return n, nil, "NotReady", nil // nobody would end them
-	case policy.Settings.Mode != api.ModeEnforce:
-		return n, nil, string(api.DryRun), nil
+	}
+	if why := leftAlone(policy, look.NodeFrom(n, ""), f); why != "" {
+		return n, nil, why, nil
 	}
 	current := fence.Seen{Node: look.NodeFrom(n, "")}
 	if err := look.Brakes(ctx, c.Client, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &current); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil
+}
+
+// leftAlone is why no Pod of a node is moved, by its policy, by what its Node object says
+// and by its fence; empty if they may be.
+func leftAlone(p api.ResolvedPolicy, seen fence.Node, f *api.NodeFence) string {
+	switch {
+	case p.Settings.Conflict != "" || p.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
+		return string(api.Excluded)
+	case f != nil && f.Open():
+		return string(api.RequestMerged) // what runs there is that fence's business
+	case !seen.Ready():
+		return "NotReady" // nobody would end them
+	case p.Settings.Mode != api.ModeEnforce:
+		return string(api.DryRun)
+	}
+	return ""
 }
 
 // moved are the Pods that are to go.
