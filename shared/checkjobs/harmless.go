@@ -30,20 +30,28 @@ func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 		if v.PersistentVolumeClaim == nil {
 			return &unfit{"volume " + v.Name + " is not one that many nodes may mount at once: a configMap, secret, emptyDir, downwardAPI, or a claim"}
 		}
-		c, err := r.Client.PersistentVolumeClaim(ctx, r.Namespace, v.PersistentVolumeClaim.ClaimName)
-		if err != nil {
+		if err := r.sharedClaim(ctx, v.PersistentVolumeClaim.ClaimName); err != nil {
 			return err
 		}
-		if c == nil {
-			return &unfit{"there is no PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName + " in namespace " + r.Namespace}
-		}
-		if c.Spec.VolumeMode != nil && *c.Spec.VolumeMode != corev1.PersistentVolumeFilesystem {
-			return &unfit{"claim " + c.Name + " is a block volume: a check never mounts one"}
-		}
-		for _, m := range c.Spec.AccessModes {
-			if m != corev1.ReadWriteMany && m != corev1.ReadOnlyMany {
-				return &unfit{"claim " + c.Name + " is " + string(m) + ": a check mounts only what many nodes may mount at once (ReadWriteMany, ReadOnlyMany)"}
-			}
+	}
+	return nil
+}
+
+// sharedClaim refuses a claim that is not a file system which many nodes may mount at once.
+func (r Runner) sharedClaim(ctx context.Context, name string) error {
+	c, err := r.Client.PersistentVolumeClaim(ctx, r.Namespace, name)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return &unfit{"there is no PersistentVolumeClaim " + name + " in namespace " + r.Namespace}
+	}
+	if c.Spec.VolumeMode != nil && *c.Spec.VolumeMode != corev1.PersistentVolumeFilesystem {
+		return &unfit{"claim " + c.Name + " is a block volume: a check never mounts one"}
+	}
+	for _, m := range c.Spec.AccessModes {
+		if m != corev1.ReadWriteMany && m != corev1.ReadOnlyMany {
+			return &unfit{"claim " + c.Name + " is " + string(m) + ": a check mounts only what many nodes may mount at once (ReadWriteMany, ReadOnlyMany)"}
 		}
 	}
 	return nil
