@@ -83,3 +83,13 @@ func (m members) wellWithout(f *api.NodeFence, c Picture, l *api.FenceLedger) (h
 	slices.Sort(lost)
 	return healthy, lost
 }
+
+// waitsBehind: a healthy node's own fence was only asked for, has touched nothing, and goes
+// after this one, by the nodes' names. Of two that are asked for at once each would
+// otherwise hold the other until both requests are too old. The second one still counts
+// the first, and they go one at a time.
+func (c Picture) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
+	o := c.fence(node)
+	return o != nil && f.Spec.NodeName < node && o.Status.Decision.Trigger.Asked() &&
+		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
+}
