@@ -108,7 +108,7 @@ func (d *decision) checking() outcome {
 			return o
 		}
 	}
-	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 {
+	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 && !ahead(a.EndedAt.Time, d.now) {
 		d.stay(api.CheckingActivity, counts(p, a)+"; "+a.Saw, 0)
 		return d.waitUntil(d.now.Add(wait))
 	}
@@ -123,8 +123,11 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 	if r.StartedAt == nil {
 		r.Number++
 		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.at(0)
-		if r.Since == nil {
+		switch {
+		case r.Since == nil:
 			r.Since = d.st.OpenedAt.DeepCopy()
+		case ahead(r.Since.Time, d.now):
+			r.Since = d.at(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
 		if !d.said(api.CheckingActivity, api.StorageUnreachable) {
 			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -20,71 +21,74 @@ var backLooks = map[string]struct {
 	// near is the step on a stamp that another process's clock may have given, and far that
 	// on one that no clock of now has given.
 	near, far string
+	// apart is by how much two API servers' clocks may differ here, if not by the slack.
+	apart time.Duration
 }{
 	"the proof before a deletion of pods": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
 		s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}
-	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, "},
+	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, ", 0},
 	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		released(f)
 		f.Status.Proof.At = *stamp
-	}, "Releasing NodeDeletionSent, DeleteNode", "Fencing ProofExpired, "},
+	}, "Releasing NodeDeletionSent, DeleteNode", "Fencing ProofExpired, ", 0},
 	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		released(f)
 		f.Status.Release.MarkedAt, s.Node.Conditions[0].Status = stamp, "True"
-	}, "Releasing NodeDeletionSent, DeleteNode", "Recovering SignOfLife, "},
+	}, "Releasing NodeDeletionSent, DeleteNode", "Recovering SignOfLife, ", 0},
 	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofConfirmed, At: *stamp, BootIDBefore: "a"}
 		s.Left, s.Lease.Renewed, s.Lease.StillSince = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
-	}, "Releasing ReleaseStarted, Release", "Pending FlowRestarted, "},
+	}, "Releasing ReleaseStarted, Release", "Pending FlowRestarted, ", 0},
 	"two reads of a cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		first := fence.StampOf(stamp.Add(-fence.Settle))
 		cutBefore(f, first, *stamp)
-	}, "Releasing SeenCutOff, ", "Isolating , Read"},
+	}, "Releasing SeenCutOff, ", "Isolating , Read", 0},
 	"a read of on before the Off": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: *stamp}
-	}, "Fencing PowerOffSent, Off", "Fencing , Read"},
+	}, "Fencing PowerOffSent, Off", "Fencing , Read", 0},
 	"the gate's yes": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) { f.Status.DecidedAt = stamp },
-		"Fencing , Read", "Pending DecisionExpired, "},
+		"Fencing , Read", "Pending DecisionExpired, ", 0},
 	"a reserved slot": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
-	}, "Isolating Admitted, ", "Pending , Reserve"},
+	}, "Isolating Admitted, ", "Pending , Reserve", 0},
 	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
 		f.Status.Decision.Settings.ActivityChecks = deviceSpec().Decision.Settings.ActivityChecks
 		begun := fence.StampOf(backNow)
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
 			Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
-	}, "Fencing CheckingActivity, ", "Pending , Reserve"},
+	}, "Fencing CheckingActivity, ", "Pending , Reserve", 0},
 	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, activitySpec().Decision.Settings.ActivityChecks
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
-	}, "Isolating Admitted, ", "Pending CheckingActivity, "},
+	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
 	"a check that found the storage reachable": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, storageSpec().Decision.Settings.StorageCheck
 		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
-	}, "Isolating Admitted, ", "Pending CheckingActivity, Check"},
+	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
 	"a request about a healthy node": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
 		f.Status.Decision.AskedBy[0].JoinedAt, s.Node.Conditions[0].Status = *stamp, "True"
-	}, "Isolating Admitted, ", "Recovering RequestExpired, "},
+	}, "Isolating Admitted, ", "Recovering RequestExpired, ", fence.DecisionValidity},
 	"this fence's cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Power.CutAt, f.Status.Power.Cuts = api.Pending, stamp, 3
-	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
+	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, ", 0},
 	"an earlier fence's cuts": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, f.Status.Past = api.Pending, []api.PastFence{{Cuts: 3, ClosedAt: *stamp}}
-	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, "},
+	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, ", 0},
 	"an Off that was sent": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		at := fence.StampOf(backNow)
 		f.Status.Power = api.PowerRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true, CutAt: stamp, Cuts: 1}
-	}, "Fencing , Read", "Fencing , Read"},
+	}, "Fencing , Read", "Fencing , Read", 0},
 }
 
 var backNow = fencetest.Start.Add(time.Hour)
 
 func TestClockSetBack(t *testing.T) { // S3, S17, S30
 	for name, c := range backLooks {
-		for ahead, want := range map[time.Duration]string{0: c.near, fence.ClockSlack: c.near, fence.ClockSlack + time.Millisecond: c.far, 10 * time.Minute: c.far} {
+		apart := cmp.Or(c.apart, fence.ClockSlack)
+		for ahead, want := range map[time.Duration]string{0: c.near, apart: c.near, apart + time.Millisecond: c.far, 10 * time.Minute: c.far} {
 			stamp := fence.StampOf(backNow.Add(ahead))
 			f, s := under(backNow, func(f *api.NodeFence, s *fence.Seen) { c.change(f, s, &stamp) })
 			st, act := fence.Decide(f, s, backNow)
@@ -146,5 +150,20 @@ func TestTheLedgerCountsWhatIsOfTheFuture(t *testing.T) {
 		if v := admission.Admit(f, c, l, fencetest.Start); fencetest.ReasonOf(v) != want {
 			t.Errorf("want %q: %+v", want, v)
 		}
+	}
+}
+
+// TestAVerdictOfTheFutureIsAskedAnew: rounds that failed before the clock was set back are
+// begun anew, and a Lease that moves since counts for life, also once the old time is
+// reached (S3, S30).
+func TestAVerdictOfTheFutureIsAskedAnew(t *testing.T) {
+	stamp := fence.StampOf(backNow.Add(10 * time.Minute))
+	f, s := under(backNow, func(f *api.NodeFence, s *fence.Seen) {
+		backLooks["rounds of activity checks that failed"].change(f, s, &stamp)
+	})
+	st, act := fence.Decide(f, s, backNow)
+	a := st.ActivityChecks
+	if act != fence.Check || a.StartedAt == nil || a.Since == nil || a.Since.After(backNow) || a.Number != 3 {
+		t.Errorf("%s %s: %+v", st.Reason, act, a)
 	}
 }

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"cmp"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -63,7 +64,11 @@ func (d *decision) calledOff() outcome {
 	}
 	if !d.unhealthy() && !d.asked() && !d.stillSinceOpened() {
 		if d.requestOld() && !d.st.CutOrReleased {
-			return d.undoNow(api.RequestExpired, "asked for more than "+api.RequestValidity.String()+" ago and not begun since"+d.uncutSoFar())
+			why := "asked for more than " + api.RequestValidity.String() + " ago and not begun since"
+			if at := lastAsked(d.dec); at.After(d.now) {
+				why = "asked for at " + at.UTC().Format(time.RFC3339) + ", which is still to come: the API server's clock was set back, and nobody knows how long ago that was"
+			}
+			return d.undoNow(api.RequestExpired, why+d.uncutSoFar())
 		}
 		why := "no condition of the policy holds any more"
 		if d.dec.Trigger.Suspicion() {

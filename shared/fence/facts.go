@@ -34,8 +34,9 @@ func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 func (d *decision) asked() bool { return asked(d.dec, &d.st, d.now) }
 
 // requestOld: what was asked for and held for too long is not carried out late
-// (S17). Where a person approves, the time for that is the limit. The last request
-// counts: each has passed all that the first one has. One of the future is of unknown age.
+// (S17). Where a person approves, the time for that is the limit. One of a time that is
+// still to come is of unknown age, unless two API servers' clocks may lie so far apart: an
+// end is for good, and not for a difference of seconds.
 func requestOld(dec *api.Decision, now time.Time) bool {
 	limit := api.RequestValidity
 	if dec.Asker() == nil {
@@ -44,13 +45,19 @@ func requestOld(dec *api.Decision, now time.Time) bool {
 	if dec.Settings.Mode == api.ModeRequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
 	}
-	var at time.Time
+	age := now.Sub(lastAsked(dec))
+	return age > limit || age < -DecisionValidity
+}
+
+// lastAsked is when the last request came. It counts: each has passed all that the first one
+// has.
+func lastAsked(dec *api.Decision) (at time.Time) {
 	for _, r := range dec.AskedBy {
 		if r.JoinedAt.After(at) {
 			at = r.JoinedAt.Time
 		}
 	}
-	return !Fresh(at, now, limit)
+	return at
 }
 
 func (d *decision) requestOld() bool { return requestOld(d.dec, d.now) }

@@ -37,7 +37,7 @@ func needsOf(t *testing.T, dir string) map[string][]string {
 	names, methods, parsed := map[string]string{}, map[string]string{}, map[string]*ast.File{}
 	files := token.NewFileSet()
 	for _, path := range sources(t, dir) {
-		f, err := parser.ParseFile(files, path, nil, 0)
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,37 +84,69 @@ func needsOf(t *testing.T, dir string) map[string][]string {
 				receivers[m.Recv.List[0].Names[0].Name] = true
 			}
 		}
-		fields := map[*ast.Ident]bool{} // names after a dot, and keys
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch x := n.(type) {
-			case *ast.SelectorExpr:
-				fields[x.Sel] = true
-				if id, is := x.X.(*ast.Ident); is && receivers[id.Name] {
-					note(methods[x.Sel.Name])
+		for _, d := range f.Decls {
+			local := localsOf(d)
+			notNames := map[*ast.Ident]bool{} // fields, keys, and what is declared
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch x := n.(type) {
+				case *ast.SelectorExpr:
+					notNames[x.Sel] = true
+					if id, is := x.X.(*ast.Ident); is && receivers[id.Name] {
+						note(methods[x.Sel.Name])
+					}
+				case *ast.KeyValueExpr:
+					if id, is := x.Key.(*ast.Ident); is {
+						notNames[id] = true
+					}
+				case *ast.FuncDecl:
+					notNames[x.Name] = true
+				case *ast.Ident:
+					if !notNames[x] && !local[x.Name] {
+						note(names[x.Name])
+					}
 				}
-			case *ast.KeyValueExpr:
-				if id, is := x.Key.(*ast.Ident); is {
-					fields[id] = true
-				}
-			case *ast.Field:
-				for _, id := range x.Names {
-					fields[id] = true
-				}
-			case *ast.FuncDecl:
-				fields[x.Name] = true
-			case *ast.Ident:
-				if declared := x.Obj == nil || x.Obj.Pos() == token.NoPos || isTop(f, x.Obj); !fields[x] && declared {
-					note(names[x.Name])
-				}
-			}
-			return true
-		})
+				return true
+			})
+		}
 	}
 	return needs
 }
 
-// isTop: the object is declared in the file, outside of any function.
-func isTop(f *ast.File, o *ast.Object) bool { return f.Scope.Lookup(o.Name) == o }
+// localsOf are the names that a function declares, its fields and parameters with them.
+func localsOf(d ast.Decl) map[string]bool {
+	all := map[string]bool{}
+	note := func(e ast.Expr) {
+		if id, is := e.(*ast.Ident); is {
+			all[id.Name] = true
+		}
+	}
+	if _, is := d.(*ast.FuncDecl); !is {
+		return all
+	}
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Field:
+			for _, id := range x.Names {
+				all[id.Name] = true
+			}
+		case *ast.AssignStmt:
+			if x.Tok == token.DEFINE {
+				for _, l := range x.Lhs {
+					note(l)
+				}
+			}
+		case *ast.RangeStmt:
+			note(x.Key)
+			note(x.Value)
+		case *ast.ValueSpec:
+			for _, id := range x.Names {
+				all[id.Name] = true
+			}
+		}
+		return true
+	})
+	return all
+}
 
 // cyclesOf are the sets of files of which each needs, through others, each other.
 func cyclesOf(needs map[string][]string) (all [][]string) {
