@@ -67,7 +67,9 @@
 //
 // # Where what stands
 //
-// Read the files in this order; each needs those before it.
+// Read the type decision in decide.go, and then the files in this order; each needs those
+// before it. A file that is not listed belongs to one feature, which its name says (kdump,
+// witness, join, uncordon): skip it at first.
 //
 //	seen.go left.go action.go times.go    what comes in, what goes out, and for how long
 //	facts.go devicefacts.go cutfacts.go   questions about the record and the look
@@ -86,34 +88,70 @@
 //
 // # How to add a rule
 //
-// Say that a node with the label example.com/hold is to be held before anything is done to it.
+// Say that a node with the label example.com/hold is not to be fenced while it has it.
 //
-//  1. Name the promise that it touches (../PROMISES.md). A hold before the first Off touches
-//     S17 (no first Off on an old decision) and S25 (what was begun runs to its end): so the
-//     rule must say nothing once d.begun().
-//  2. Give the look what it needs: a field of Node, filled in by package look. Say what its
-//     zero value means: not looked at. A hold for a label that was not looked at would hold
-//     everything, so this one is for what was seen.
-//  3. Give it a word: a Reason in api/v1alpha1/reasons.go, with a row in infra/crd/REASONS.md.
-//  4. Write the rule in the file of its phase, as below, and put it into the list of the
-//     phase, before the rules that must not be asked while it holds. If a fence that has its
-//     slot is to be held too, it goes into braked (ended.go), which every phase before the
-//     first Off asks.
-//  5. Test it at the boundary: a record and a look go into Decide, a phase, a reason and an
-//     action come out (under in begun_test.go makes both). See it fail without the rule.
-//  6. Add a row to the situations of why_test.go, which writes WHY.md, and a broken twin: a
-//     Decide that leaves the rule out (broken_test.go), with the promise that it breaks
-//     (breaks_test.go). The walk must catch it.
-//  7. make generate, then make verify. Read the change of states.md: each new edge must be one
-//     that you wanted.
+// 1. Name the promise that it touches (../PROMISES.md). S17 says that the reason must still
+// hold until the first Off. S25 says that what was begun runs to its end. So this rule holds
+// first Offs only, and says nothing once d.begun().
 //
-// The rule itself, in pending.go:
+// 2. Give the look what it needs: a field Hold of Node, filled in by NodeFrom
+// (../look/nodes.go), with a row in TestNodeFrom. Say what false means: no label was seen. It
+// is also the value of a Node that was not looked at. If nothing else keeps such a Node from
+// being fenced, choose a field that holds at its zero value.
+//
+// 3. Give it a word: a Reason in ../api/v1alpha1/reasons.go, and its row in
+// ../../infra/crd/REASONS.md.
+//
+// 4. Write the rule. In pending.go it holds a fence until it has a slot. It goes into the list
+// of the phase, after heldByNode: what follows may ask devices or the gate.
 //
 //	// heldByLabel holds a node that its owner keeps for now.
 //	func (d *decision) heldByLabel() outcome {
 //		if d.begun() || !d.seen.Node.Hold {
 //			return goOn
 //		}
-//		return d.stay(api.HeldByLabel, "the node has the label example.com/hold", Resync)
+//		return d.stay(api.HeldByLabel, keptByOwner, Resync)
 //	}
+//
+// A label may come later, when the fence has its slot. So the rule has a second part, in
+// braked (ended.go), which calledOff asks in every phase before the first Off:
+//
+//	case d.seen.Node.Hold && d.st.Phase != api.Pending:
+//		why, msg = api.HeldByLabel, keptByOwner
+//
+// What two files need, as the words keptByOwner here, stands in facts.go: files need each other
+// in one direction. Choose whether our marks stay on the node meanwhile (stay leaves them,
+// holdUnmarked takes them off first), and whether a person's word that the machine is off ends
+// the hold. In Fencing that word is asked before braked; beingDeleted is an example of a rule
+// that gives way to it in every phase.
+//
+// 5. Test it at the boundary: a record and a look go into Decide, a phase, a reason and an
+// action come out. under (begun_test.go) makes a fence in Fencing with a slot and the taint;
+// change the phase in its function. Test each phase before the first Off with the label and
+// without it, and one fence that was begun. See it fail. deleting_test.go is an example.
+//
+// 6. Add a situation to noes in why_test.go, which writes WHY.md.
+//
+// 7. Show it to the walk. Add a look with the field set to the bases in looks_test.go. Add a
+// check to promises_test.go: it reads the look and what really happened (the shadow), never
+// the record, as
+//
+//	say(act != fence.Off || !seen.Node.Hold || sh.cut, "S17: no first Off of a node that its owner keeps")
+//
+// If a decision depends on a new field of the record, that field belongs into key
+// (walk_test.go), by which states are told apart.
+//
+// 8. Add a broken twin to broken_test.go, a Decide that overlooks the label, and one that
+// overlooks d.begun(). Each has its row in breaks (breaks_test.go), with the exact words of the
+// check that it fails. Each half of a condition needs one, or a test.
+//
+//	before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Hold = false })
+//
+// 9. Run one twin with
+//
+//	go test ./shared/fence -run 'TestEveryBrokenDecideIsCaught/^its_name_with_underscores$'
+//
+// A good one is caught within seconds. Then make generate, which walks everything and takes
+// minutes, make verify, and make twins. Read the change of states.md: each new edge must be one
+// that you wanted, here Isolating and Fencing to Pending by HeldByLabel.
 package fence
