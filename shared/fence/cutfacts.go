@@ -8,6 +8,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// Questions about the devices that cut a machine off from storage and network. None of them
+// changes anything.
+
 func owed(r api.IsolationRecord) bool { return r.SwitchedByUs && !r.Abandoned }
 
 // backAt is from when the device may be spoken with: no word of ours can still cut it

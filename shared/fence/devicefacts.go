@@ -8,6 +8,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// Questions about the machine's own devices, and about what may still take effect there. None of
+// them changes anything.
+
 // binding is the machine's own device that is spoken with now; nil if none is bound.
 func (d *decision) binding() *api.Binding { return d.dec.Power(d.st.Power.Level) }
 

@@ -7,6 +7,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// Questions about one fence: its node and Lease, what was asked for, how far it has come. None
+// of them changes anything.
+
 // leaseFresh: the Lease has not yet missed two renewals. No Lease is not fresh.
 func (d *decision) leaseFresh() bool {
 	s := d.st.Lease.StillSince

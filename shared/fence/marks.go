@@ -6,10 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// A fence that is sent back to the gate gives back first what it cut. Where a device of it
-// is dead, that may take for ever, and until then nobody would look whether the node may,
-// and must, be fenced again. So after as many tries as a step has it goes back with that
-// device still cut, says so, and tries again from there, more and more slowly (S22, S25).
+// What several rules write down in the same way.
 
 // giveBack has the slot go to others: what held this fence has to be over, with the
 // cool-down after it, before it is given one anew (S15).
@@ -68,6 +65,11 @@ func (d *decision) forgetActivity() {
 		*a = api.ActivityRecord{CheckRound: api.CheckRound{Number: a.Number}}
 	}
 }
+
+// A fence that is sent back to the gate gives back first what it cut. Where a device of it
+// is dead, that may take for ever, and until then nobody would look whether the node may,
+// and must, be fenced again. So after as many tries as a step has it goes back with that
+// device still cut, says so, and tries again from there, more and more slowly (S22, S25).
 
 // cutAnew has the devices that we cut asked at once under a new slot, and as often as ever.
 func (d *decision) cutAnew() {

@@ -8,6 +8,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// pending waits for the policy's time, the binding, and a slot.
+func (d *decision) pending() outcome {
+	return first(d.ended, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.nothingToFenceBy, d.checkActivity, d.heldByMode,
+		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.reserve)
+}
+
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() outcome {
 	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
@@ -39,13 +46,6 @@ func (d *decision) holdUnmarked(why api.Reason, msg string) outcome {
 		return d.enter(api.Recovering, why, msg)
 	}
 	return d.stay(why, msg+d.stillCut(), Resync)
-}
-
-// pending waits for the policy's time, the binding, and a slot.
-func (d *decision) pending() outcome {
-	return first(d.ended, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
-		d.heldByPolicy, d.heldByNode, d.tooEarly, d.nothingToFenceBy, d.checkActivity, d.heldByMode,
-		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.reserve)
 }
 
 // endsAtGate ends a fence that has cut power before, and waits for another slot.

@@ -6,15 +6,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// clearOutOfService takes the taint off, if it stays.
-func (d *decision) clearOutOfService() outcome {
-	if d.outOfServiceStays() {
-		return d.carryOut(ClearOutOfService)
-	}
-	d.noteOutOfServiceGone()
-	return goOn
-}
-
 // released: the out-of-service taint goes first (S23), then the machine comes
 // back, if it was we who cut it.
 func (d *decision) released() outcome {
@@ -48,6 +39,15 @@ func (d *decision) released() outcome {
 		why += "; " + msg
 	}
 	return d.enter(api.Fenced, api.StaysOff, why+left)
+}
+
+// clearOutOfService takes the taint off, if it stays.
+func (d *decision) clearOutOfService() outcome {
+	if d.outOfServiceStays() {
+		return d.carryOut(ClearOutOfService)
+	}
+	d.noteOutOfServiceGone()
+	return goOn
 }
 
 // nodeGone is the release of a node that has no Node object.

@@ -6,6 +6,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// A new pass through the flow, and the ways in which one ends.
+
 // restart forgets what this pass through the flow read and sent, and keeps what
 // must outlive it: whether the off is ours (S12), what may still take effect
 // (S8), what was placed (S22), what is proven released (S26).

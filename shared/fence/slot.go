@@ -7,6 +7,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// The slot that a fence holds, or asks for, and what waits without one.
+
 // stale sends a fence whose yes is too old back to the gate (S17).
 func (d *decision) stale() outcome {
 	if d.begun() {
