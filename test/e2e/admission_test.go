@@ -259,9 +259,9 @@ func (w *world) record(node string) *api.NodeFence {
 	w.t.Helper()
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
-	policy, _ := policy.ResolvePolicy(policies, node, nil)
+	resolved, _ := policy.ResolvePolicy(policies, node, nil)
 	return &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "1", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: metav1.NewMicroTime(time.Now())},
-		ResolvedPolicy: policy,
+		ResolvedPolicy: resolved,
 	}}}
 }
 
