@@ -81,17 +81,17 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	policy, ok := policy.ResolvePolicy(policies, node, n.Labels)
+	resolved, ok := policy.ResolvePolicy(policies, node, n.Labels)
 	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
 	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
 	if !ok || len(rules) == 0 {
 		return n, nil, "NotInPolicies", nil
 	}
-	if why := leftAlone(policy, look.NodeFrom(n, ""), f); why != "" {
+	if why := leftAlone(resolved, look.NodeFrom(n, ""), f); why != "" {
 		return n, nil, why, nil
 	}
 	current := fence.Seen{Node: look.NodeFrom(n, "")}
-	if err := look.Brakes(ctx, c.Client, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: policy}}}, &current); err != nil {
+	if err := look.Brakes(ctx, c.Client, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil

@@ -73,11 +73,11 @@ func decides(change ...func(*world)) question {
 func (w *world) decide(spec api.FencePolicySpec) string {
 	f := &w.fence
 	policies := append([]api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: spec}}, w.others...)
-	policy, ok := policy.ResolvePolicy(policies, f.Spec.NodeName, w.cluster.Nodes[0].Labels)
+	resolved, ok := policy.ResolvePolicy(policies, f.Spec.NodeName, w.cluster.Nodes[0].Labels)
 	if !ok {
 		return "no policy"
 	}
-	f.Status.Decision.ResolvedPolicy = policy
+	f.Status.Decision.ResolvedPolicy = resolved
 	w.seen.Node.ControlPlane = w.cluster.Nodes[0].ControlPlane
 	st, act := fence.Decide(f, w.seen, w.now)
 	said := fmt.Sprintf("%s %s, action %q", st.Phase, st.Reason, act)

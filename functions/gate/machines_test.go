@@ -50,8 +50,8 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
-			policy := `{"metadata":{"name":%q},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":%d,"machines":{"selector":{},"startupTimeout":"10m"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[%s]}}`
-			answers[policyPath] = `{"items":[` + fmt.Sprintf(policy, "p", 1, c.failed) + `,` + fmt.Sprintf(policy, "q", 2, c.other) + `]}`
+			object := `{"metadata":{"name":%q},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":%d,"machines":{"selector":{},"startupTimeout":"10m"},"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]},"status":{"failedMachines":[%s]}}`
+			answers[policyPath] = `{"items":[` + fmt.Sprintf(object, "p", 1, c.failed) + `,` + fmt.Sprintf(object, "q", 2, c.other) + `]}`
 			client, written := apiOf(t, answers)
 			w := &told{}
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: w, Loop: &loop.Loop{Now: client.Clock().Now}}

@@ -35,7 +35,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, selected := policy.ResolvePolicy(policies, node, n.Labels)
+	resolved, selected := policy.ResolvePolicy(policies, node, n.Labels)
 	due, err := g.weigh(ctx, e, n, f, selected)
 	if err != nil || due.ask == "" && !due.move {
 		return nil, nil, err
@@ -59,7 +59,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	case f.Open():
 		return nil, nil, g.join(ctx, e, n, f, r)
 	}
-	o, err = g.begin(ctx, f, node, forRequest(api.TriggerProblem, n, r, policy))
+	o, err = g.begin(ctx, f, node, forRequest(api.TriggerProblem, n, r, resolved))
 	return o, nil, err
 }
 

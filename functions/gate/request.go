@@ -59,13 +59,13 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if f != nil && f.Open() {
 		return nil, g.join(ctx, e, n, f, r)
 	}
-	policy, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, policy))
+	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
 }
 
 // forRequest is the decision with which a fence opens because of a request.
-func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, policy api.ResolvedPolicy) api.Decision {
-	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.JoinedAt}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: policy}
+func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, resolved api.ResolvedPolicy) api.Decision {
+	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.JoinedAt}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: resolved}
 }
 
 // join has the open fence of a node answer to a request too (S7).

@@ -78,11 +78,11 @@ func (u *unasked) since(now time.Time) {
 // which it was seen (S18, S30).
 func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (suspicion, error) {
 	hinted := e.Type() == events.NodeSuspect
-	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || !hinted && !abortedEarly(last) {
 		return suspicion{}, nil
 	}
-	if hinted && fence.Early(policy) == nil {
+	if hinted && fence.Early(resolved) == nil {
 		return suspicion{why: "NotInPolicies"}, nil
 	}
 	lease, err := g.Client.Lease(ctx, n.Name)
@@ -103,7 +103,7 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 		return s, nil
 	}
 	s.trigger = &api.Trigger{
-		Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{Duration: policy.Settings.EarlyProbe.LeaseStillDuration},
+		Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{Duration: resolved.Settings.EarlyProbe.LeaseStillDuration},
 		Since: metav1.NewMicroTime(since.UTC()),
 	}
 	return s, nil

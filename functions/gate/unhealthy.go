@@ -54,11 +54,11 @@ func (g *Gate) unhealthy(ctx context.Context, n *corev1.Node, e event.Event, las
 
 // opening is the decision with which a fence would open, or why it would not.
 func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
-	policy, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}
-	trigger, ok := fence.TriggerOf(policy, look.NodeFrom(n, ""))
+	trigger, ok := fence.TriggerOf(resolved, look.NodeFrom(n, ""))
 	switch {
 	case start.starting:
 		return nil, string(api.Starting)
@@ -76,7 +76,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.Aborted)
 	}
-	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: policy}, ""
+	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: resolved}, ""
 }
 
 func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {

@@ -91,9 +91,9 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 	switch {
 	case a.Device():
 		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
-		call, err := t.Make(ctx, f, fence.Claimed(f), a)
+		made, err := t.Make(ctx, f, fence.Claimed(f), a)
 		i.Client.Forget(ctx) // time has passed
-		seen.Call = call
+		seen.Call = made
 		return err
 	case a == fence.Isolate:
 		return i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)

@@ -97,8 +97,8 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 		return fmt.Errorf("power can't %s", a)
 	}
 	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
-	call, err := t.Make(ctx, f, fence.Claimed(f), a)
+	made, err := t.Make(ctx, f, fence.Claimed(f), a)
 	p.Client.Forget(ctx) // time has passed, and the machine may be another one
-	seen.Call = call
+	seen.Call = made
 	return err
 }

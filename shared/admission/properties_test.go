@@ -47,11 +47,11 @@ var ours = gate{func(*api.NodeFence, *admission.Picture) {}, admission.Admit}
 func (g gate) holds(s snapshot) api.Reason {
 	s = s.copied()
 	f := s.fence.DeepCopy()
-	policy, ok := policy.ResolvePolicy(s.policies, f.Spec.NodeName, labelsOf(s.cluster, f.Spec.NodeName))
+	resolved, ok := policy.ResolvePolicy(s.policies, f.Spec.NodeName, labelsOf(s.cluster, f.Spec.NodeName))
 	if !ok {
 		return api.NoPolicy
 	}
-	f.Status.Decision.ResolvedPolicy = policy
+	f.Status.Decision.ResolvedPolicy = resolved
 	g.show(f, &s.cluster)
 	_, plane := s.cluster.Etcd[f.Spec.NodeName]
 	st, act := fence.Decide(f, fence.Seen{

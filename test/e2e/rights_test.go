@@ -46,8 +46,8 @@ import (
 // infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
 // nothing that is granted is left unused.
 func TestRights(t *testing.T) {
-	policy := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
-	w := newWorld(t, 5, policy)
+	resolved := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
+	w := newWorld(t, 5, resolved)
 	must(t, w.Apply(w.ctx, trusting))
 	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: oom, kubernetesEvent: {reason: OOMKilling}}", "{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, action: Evict}")))
 	root, err := rig.Root()
@@ -90,7 +90,7 @@ func TestRights(t *testing.T) {
 	// The machine with the work loses its power, the work is released pod by pod, and the
 	// Node object is deleted; later another one of the same name replaces it.
 	third := w.moved("db-0", "")
-	must(t, w.Apply(w.ctx, rig.Policy("default", policy+"action: PowerOff\nrelease: {strategy: ResourceDeletion, resourceDeletion: {respectDisruptionBudgets: true, detachFirst: [{storageClassName: lab}]}, deleteNode: true}\n")))
+	must(t, w.Apply(w.ctx, rig.Policy("default", resolved+"action: PowerOff\nrelease: {strategy: ResourceDeletion, resourceDeletion: {respectDisruptionBudgets: true, detachFirst: [{storageClassName: lab}]}, deleteNode: true}\n")))
 	o.port(third, "secret=bmc-"+third)
 	w.node(third, "power-loss")
 	w.until("its Node object to be deleted", func() (bool, error) {
@@ -179,12 +179,12 @@ func (w *world) left(node string) {
 	}))
 	policies, err := w.Fences.Policies(w.ctx)
 	must(w.t, err)
-	policy, _ := policy.ResolvePolicy(policies, node, nil)
+	resolved, _ := policy.ResolvePolicy(policies, node, nil)
 	must(w.t, w.Apply(w.ctx, "apiVersion: nodefence.io/v1alpha1\nkind: NodeFence\nmetadata: {name: "+node+"}\nspec: {nodeName: "+node+"}\n"))
 	stamp := metav1.NewMicroTime(long)
 	closed, err := json.Marshal(api.NodeFence{Status: api.NodeFenceStatus{
 		MinReaderVersion: 1, FenceNumber: 1, Phase: api.Finished, Outcome: api.Recovered, PhaseSince: &stamp,
-		Decision: api.Decision{NodeUID: "x", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: stamp}, ResolvedPolicy: policy},
+		Decision: api.Decision{NodeUID: "x", Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}, Since: stamp}, ResolvedPolicy: resolved},
 	}})
 	must(w.t, err)
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+node+"/status").Body(closed).Do(w.ctx).Error())

@@ -112,16 +112,16 @@ func TestOnePicture(t *testing.T) {
 			w.ledger = *before.DeepCopy()
 			p, b := &w.policies[0].Status, &w.budgets[0].Status
 			allowed := meta.FindStatusCondition(p.Conditions, "FencingAllowed")
-			policy := api.Reason(allowed.Reason)
+			byPolicy := api.Reason(allowed.Reason)
 			if allowed.Status == metav1.ConditionTrue {
-				policy = ""
+				byPolicy = ""
 			}
 			plan := w.planned(t)
-			if got := w.admitted(t, client); got != c.gate || plan != c.plan || policy != c.policy || storm != c.storm || b.DisruptionsAllowed != c.budget {
+			if got := w.admitted(t, client); got != c.gate || plan != c.plan || byPolicy != c.policy || storm != c.storm || b.DisruptionsAllowed != c.budget {
 				t.Errorf("the gate says %q, want %q; the plan says %q, want %q; the policy says %q, want %q (%s); a storm is left: %v, want %v; the budget allows %d, want %d",
-					got, c.gate, plan, c.plan, policy, c.policy, allowed.Message, storm, c.storm, b.DisruptionsAllowed, c.budget)
+					got, c.gate, plan, c.plan, byPolicy, c.policy, allowed.Message, storm, c.storm, b.DisruptionsAllowed, c.budget)
 			}
-			if (p.FencesAllowed > 0) != (policy == "") {
+			if (p.FencesAllowed > 0) != (byPolicy == "") {
 				t.Errorf("%d fences are allowed: %s", p.FencesAllowed, allowed.Message)
 			}
 		})

@@ -135,8 +135,8 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	if w.unread != "" {
 		r.Notes = append(r.Notes, w.unread)
 	}
-	policy, ok := policy.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
-	r.reported(w.problems, n, policy.Policy.Name)
+	resolved, ok := policy.ResolvePolicy(w.lists.Policies, n.Name, n.Labels)
+	r.reported(w.problems, n, resolved.Policy.Name)
 	if !ok {
 		r.Refused = "no FencePolicy selects this node; apply one whose spec.selector does"
 		if len(w.lists.Policies) == 0 {
@@ -145,7 +145,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 		return r, nil
 	}
 	// The policies of other nodes are not to change with this one's.
-	r.Policy = policy.DeepCopy()
+	r.Policy = resolved.DeepCopy()
 	plan, cluster, err := w.planner.Plan(ctx, n)
 	var no *config.Refused
 	switch {
