@@ -209,6 +209,7 @@ func conditionsDue(dec *api.Decision, st *api.NodeFenceStatus) (due time.Time) {
 	return due
 }
 
+// Approved: a person has approved, and that yes is not used up.
 func Approved(r api.Requests, st *api.NodeFenceStatus) bool {
 	return r.Approve != nil && !st.Answered(api.AskedApprove, r.Approve.At)
 }

@@ -8,10 +8,9 @@ import (
 
 // Where the policy opts in, a dump that is under way is a proof: the kernel that ran
 // the pods has crashed, and only the one that writes its memory away runs (S1). It
-// frees pods and nothing else. It is a walk aside, taken while the fence waits for
-// the dump anyway: under a slot, and back to waiting without one. Nothing was begun
-// by it, so that all that comes later, the machine seen off first, is as it would be
-// without it.
+// frees pods and nothing else. A fence that would wait for the dump anyway leaves Pending
+// for it under a slot, and goes back to waiting without one. Nothing was begun by it, so
+// that all that comes later, the machine seen off first, is as it would be without it.
 
 // AsksDump tells whether a dump may be a proof for this fence, so that its Lease and
 // its messages are to be looked at where neither would be.
@@ -23,7 +22,7 @@ func AsksDump(f *api.NodeFence) bool {
 // ByDump: this fence is releasing pods for a dump.
 func ByDump(f *api.NodeFence) bool { return f.CurrentPhase() == api.Releasing && byDump(&f.Status) }
 
-// toDump takes the walk aside.
+// toDump begins to delete pods by a dump.
 func (d *decision) toDump() outcome {
 	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()

@@ -61,7 +61,8 @@ func (d *decision) scheduled() {
 // depend on it, and nothing that is done.
 func (d *decision) said(reasons ...api.Reason) bool { return slices.Contains(reasons, d.st.Reason) }
 
-// enter enters a phase.
+// enter enters a phase. Where what we cut off has still to be given back, Restoring comes
+// before the phase that is asked for (see instead).
 func (d *decision) enter(p api.Phase, why api.Reason, msg string) outcome {
 	p = d.instead(p, why, msg)
 	if p != d.st.Phase {

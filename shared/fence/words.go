@@ -34,6 +34,8 @@ func (d *decision) within(t *api.Time, age time.Duration) bool {
 	return t != nil && Fresh(t.Time, d.now, age)
 }
 
+// Fresh: a time is not older than an age, and does not lie ahead by more than two processes'
+// clocks may differ. A time that lies ahead is of unknown age (S3, S30).
 func Fresh(t, now time.Time, age time.Duration) bool {
 	is := now.Sub(t)
 	return is <= age && !ahead(t, now)
@@ -44,6 +46,7 @@ func ahead(t, now time.Time) bool { return t.Sub(now) > clockSlack }
 
 func (d *decision) fenceUID() types.UID { return types.UID(d.uid) }
 
+// StampOf is a time as the API server keeps it: in UTC, to the microsecond.
 func StampOf(t time.Time) api.Time {
 	return metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 }
@@ -60,6 +63,7 @@ func PolicyNamed(policy string, generation int64) string {
 	return fmt.Sprintf("policy %s (generation %d)", policy, generation)
 }
 
+// DecidingPolicy names the policy that decides, with its generation.
 func DecidingPolicy(p api.ResolvedPolicy) string {
 	return PolicyNamed(p.Policy.Name, p.Policy.Generation)
 }

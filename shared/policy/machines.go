@@ -60,6 +60,7 @@ func (m *Machine) Trouble() (state api.MachineState, message string) {
 	return api.MachineStateFailed, clip.To(256, text)
 }
 
+// Ref is what a record keeps of a Machine: which it is, and who owns it.
 func (m *Machine) Ref() api.MachineRef {
 	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {

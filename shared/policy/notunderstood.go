@@ -40,6 +40,7 @@ func Everywhere(policies []api.FencePolicy) *api.FencePolicy {
 	return NotUnderstood(slices.DeleteFunc(slices.Clone(policies), func(p api.FencePolicy) bool { return !p.NotUnderstood.Everywhere }), nil, nil)
 }
 
+// PolicyWords says what of a policy this program does not understand.
 func PolicyWords(p *api.FencePolicy) string {
 	return p.NotUnderstood.Words("FencePolicy " + p.Name)
 }

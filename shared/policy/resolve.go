@@ -70,6 +70,7 @@ const (
 	DefaultMissing         = 10 * time.Minute
 )
 
+// Precedence is a policy's, or the default; the lowest decides.
 func Precedence(p *api.FencePolicy) int32 {
 	if p.Spec.Precedence == nil {
 		return defaultPrecedence

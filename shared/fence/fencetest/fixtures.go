@@ -17,20 +17,25 @@ import (
 )
 
 var (
-	Start   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	// Start is the moment at which a test begins.
+	Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	// Renewal is the time between two renewals of a node's Lease.
 	Renewal = 4 * time.Second
 	// Lead is as long as a settle over a fresh Lease, so that it needs no states of
 	// its own.
 	Lead = 4800 * time.Millisecond
 )
 
+// Number is a count as limits and budgets have it.
 func Number(n int) *intstr.IntOrString { v := intstr.FromInt32(int32(n)); return &v }
 
+// Percent is a share as limits and budgets have it, such as 40%.
 func Percent(s string) *intstr.IntOrString { v := intstr.FromString(s); return &v }
 
 // PerDay allows so many cuts of one node.
 func PerDay(n int) *api.PerNode { cuts := int32(n); return &api.PerNode{CutsPerDay: &cuts} }
 
+// Window is a pause window that begins at a time of day, HH:MM, in a zone.
 func Window(start string, lasts time.Duration, zone string, days ...api.Weekday) api.PauseWindowRule {
 	return api.PauseWindowRule{Start: start, Duration: *api.DurationOf(lasts), TimeZone: &zone, Days: days}
 }

@@ -34,6 +34,7 @@ func GivenBy(f *api.NodeFence) Given {
 	return Given{f.Spec.NodeName, f.Status.FenceNumber, f.Status.Decision, f.Spec.Requests}
 }
 
+// Spec is of a node whose one device switches its power, under action Reboot.
 func Spec() Given {
 	d := func(s time.Duration) metav1.Duration { return metav1.Duration{Duration: s * time.Second} }
 	return Given{

@@ -11,12 +11,14 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
+// Expecting is a policy that expects these nodes.
 func Expecting(nodes ...string) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	p.Spec.MissingNodes = &api.MissingNodesRule{NodeNames: nodes}
 	return p
 }
 
+// Machine is one of the pool db, with a node or, where that is empty, with none.
 func Machine(name, node string, created time.Time, change ...func(*policy.Machine)) policy.Machine {
 	m := policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(created), Labels: map[string]string{"pool": "db"}}}
 	if node != "" {
@@ -30,6 +32,7 @@ func Machine(name, node string, created time.Time, change ...func(*policy.Machin
 	return m
 }
 
+// FailedMachine has a Machine be in phase Failed.
 func FailedMachine(m *policy.Machine) {
 	m.UID, m.Status.Phase, m.Status.ErrorReason, m.Status.ErrorMessage = types.UID(m.Name), "Failed", "InsufficientResources", "no\nroom"
 	yes := true

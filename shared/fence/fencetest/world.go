@@ -32,6 +32,7 @@ func World(now time.Time) (*api.NodeFence, admission.Picture, *api.FenceLedger) 
 	return f, c, l
 }
 
+// Running is the fence of a node in a phase.
 func Running(node string, uid types.UID, p api.Phase) api.NodeFence {
 	return api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: uid},
 		Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: p}}
@@ -42,6 +43,7 @@ func Restored(ago time.Duration) *api.Restored {
 	return &api.Restored{SeenAt: fence.StampOf(Start.Add(-ago)), From: "1000", To: "600"}
 }
 
+// Limits are those of the first policy whose limits hold for a fence.
 func Limits(f *api.NodeFence) *api.ScopedLimits { return &f.Status.Decision.Limits[0] }
 
 // Zones puts the ten nodes of World into two zones, n0 to n4 and n5 to n9, and has
@@ -55,12 +57,15 @@ func Zones(f *api.NodeFence, c *admission.Picture) {
 	}
 }
 
+// ZoneKey is the label that tells zones apart.
 const ZoneKey = "topology.kubernetes.io/zone"
 
+// Admitted has the ledger remember a fence that began so long before Start.
 func Admitted(l *api.FenceLedger, node string, ago time.Duration) {
 	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{NodeName: node, FenceUID: types.UID("old-" + node), FenceNumber: 1, At: fence.StampOf(Start.Add(-ago))})
 }
 
+// Budget adds a FenceBudget to the picture.
 func Budget(c *admission.Picture, spec api.FenceBudgetSpec) {
 	c.Budgets = append(c.Budgets, api.FenceBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: spec})
 }
@@ -73,6 +78,7 @@ func ControlPlane(f *api.NodeFence, c *admission.Picture, healthy ...bool) {
 	}
 }
 
+// ReasonOf is why a fence does not begin; empty if it does.
 func ReasonOf(v *fence.Verdict) api.Reason {
 	if v == nil {
 		return ""
@@ -80,6 +86,7 @@ func ReasonOf(v *fence.Verdict) api.Reason {
 	return v.Reason
 }
 
+// NodeGone takes the Node object of n1 out of the picture.
 func NodeGone(c *admission.Picture) {
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(n admission.Node) bool { return n.Name == "n1" })
 }
